@@ -1,0 +1,133 @@
+import { Failure } from './failure.ts'
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined }
+
+/** RFC 8785: no spaces, raw text, keys by UTF-16 unit, numbers as ECMAScript writes them. */
+export const canonical = (value: Json): string => write(value, jcs, 0)
+
+/**
+ * The Capability Host Protocol's `chp-stable-v1`: one space after `,` and `:`, keys by code point, everything
+ * outside printable ASCII as `\uxxxx`, whole numbers only.
+ */
+export const stable = (value: Json): string => write(value, chpStable, 0)
+
+interface Form {
+  readonly comma: string
+  readonly colon: string
+  readonly quote: (text: string) => string
+  readonly number: (value: number) => string
+  readonly before: (a: string, b: string) => number
+  readonly keys: Map<string, string>
+}
+
+// Almost all keys are seen again: their quoted text is kept, up to a bound that hostile input cannot push.
+const keysKeptMax = 4096
+const keyCharsKeptMax = 64
+
+// Far above what the reader lets in, far below what the call stack bears.
+const depthMax = 512
+
+function write(value: Json | undefined, form: Form, depth: number): string {
+  if (typeof value === 'string') return form.quote(value)
+  if (typeof value === 'number') return form.number(value)
+  if (value === null) return 'null'
+  if (typeof value === 'boolean') return value ? 'true' : 'false'
+  if (depth > depthMax) throw unsupported('a cycle, or nesting this deep,')
+  if (Array.isArray(value)) return writeArray(value, form, depth + 1)
+  if (typeof value === 'object') return writeObject(value as Readonly<Record<string, Json>>, form, depth + 1)
+  throw unsupported(`a ${typeof value}`)
+}
+
+function writeArray(items: readonly Json[], form: Form, depth: number): string {
+  let out = ''
+  for (let index = 0; index < items.length; index++) {
+    out += index === 0 ? write(items[index], form, depth) : form.comma + write(items[index], form, depth)
+  }
+  return `[${out}]`
+}
+
+function writeObject(object: Readonly<Record<string, Json>>, form: Form, depth: number): string {
+  const prototype: unknown = Object.getPrototypeOf(object)
+  if (prototype !== Object.prototype && prototype !== null) throw unsupported('an object with a class')
+  let out = ''
+  for (const key of sorted(Object.keys(object), form)) {
+    const value = object[key]
+    if (value === undefined) continue
+    out += (out === '' ? '' : form.comma) + member(key, form) + write(value, form, depth)
+  }
+  return `{${out}}`
+}
+
+/** Keys in order; the usual case, keys that already are, costs one pass. */
+function sorted(keys: string[], form: Form): string[] {
+  for (let index = 1; index < keys.length; index++) {
+    if (form.before(keys[index - 1] as string, keys[index] as string) > 0) return keys.sort(form.before)
+  }
+  return keys
+}
+
+function member(key: string, form: Form): string {
+  const kept = form.keys.get(key)
+  if (kept !== undefined) return kept
+  const text = form.quote(key) + form.colon
+  if (key.length <= keyCharsKeptMax && form.keys.size < keysKeptMax) form.keys.set(key, text)
+  return text
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must be escaped
+const plainJcs = /^[^\0-\x1f"\\\ud800-\udfff]*$/
+const plainStable = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
+
+function quoteJcs(text: string): string {
+  if (plainJcs.test(text)) return `"${text}"`
+  if (!text.isWellFormed()) throw unsupported('a lone surrogate')
+  return JSON.stringify(text)
+}
+
+function quoteStable(text: string): string {
+  if (plainStable.test(text)) return `"${text}"`
+  if (!text.isWellFormed()) throw unsupported('a lone surrogate')
+  return JSON.stringify(text).replace(
+    /[\x7f-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+function numberJcs(value: number): string {
+  if (!Number.isFinite(value)) throw unsupported('a number that is not finite')
+  return value === 0 ? '0' : `${value}`
+}
+
+function numberStable(value: number): string {
+  if (!Number.isSafeInteger(value)) throw unsupported('a fraction or an integer beyond 2^53 − 1')
+  return value === 0 ? '0' : `${value}`
+}
+
+const byUnit = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+/** Compares by Unicode code point: above U+D7FF this differs from comparing UTF-16 units. */
+export function byCodePoint(a: string, b: string): number {
+  const length = Math.min(a.length, b.length)
+  for (let index = 0; index < length; index++) {
+    const left = a.charCodeAt(index)
+    const right = b.charCodeAt(index)
+    if (left !== right) return shifted(left) - shifted(right)
+  }
+  return a.length - b.length
+}
+
+// Moves surrogates above U+E000–U+FFFF, where the code points they spell belong.
+const shifted = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800)
+
+const jcs: Form = { comma: ',', colon: ':', quote: quoteJcs, number: numberJcs, before: byUnit, keys: new Map() }
+const chpStable: Form = {
+  comma: ', ',
+  colon: ': ',
+  quote: quoteStable,
+  number: numberStable,
+  before: byCodePoint,
+  keys: new Map(),
+}
+
+const unsupported = (what: string): Failure =>
+  new Failure('canonical.unsupported', `${what} has no canonical form`, {}, 'send fractions and large integers as text')

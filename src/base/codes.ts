@@ -1,0 +1,62 @@
+/**
+ * Every failure code and the HTTP status that answers it: the one such table.
+ * On a wire the dot becomes an underscore and nothing else changes (`wireCode`).
+ */
+export const statusOf = {
+  'json.invalid': 400,
+  'json.too_large': 413,
+  'number.unsafe': 400,
+  'field.missing': 400,
+  'field.unknown': 400,
+  'field.invalid': 400,
+  'trace.invalid': 400,
+  'id.invalid': 400,
+  'cursor.invalid': 400,
+  'canonical.unsupported': 422,
+  'config.invalid': 422,
+  'config.not_found': 404,
+  'config.exists': 409,
+  unauthenticated: 401,
+  'tenant.not_found': 404,
+  'tenant.exists': 409,
+  'tenant.inactive': 403,
+  'tenant.mismatch': 403,
+  'principal.not_found': 404,
+  'principal.exists': 409,
+  'principal.inactive': 403,
+  'key.not_found': 404,
+  'key.exists': 409,
+  'key.invalid': 422,
+  'key.locked': 403,
+  'key.permissions': 403,
+  'secret.not_found': 404,
+  'secret.invalid': 422,
+  'grant.invalid': 400,
+  'grant.limit': 400,
+  'event.not_found': 404,
+  'event.conflict': 409,
+  'correlation.not_found': 404,
+  'bundle.invalid': 422,
+  'blob.not_found': 404,
+  'blob.too_large': 413,
+  'claim.taken': 409,
+  'claim.not_found': 404,
+  'lease.taken': 409,
+  'lease.lost': 409,
+  'head.mismatch': 409,
+  'file.outside_root': 403,
+  'file.not_found': 404,
+  'file.exists': 409,
+  'backup.invalid': 422,
+  'schema.not_found': 404,
+  'store.not_empty': 409,
+  'store.too_new': 409,
+  'store.busy': 503,
+  'store.unavailable': 503,
+  internal: 500,
+} as const satisfies Record<string, number>
+
+export type FailureCode = keyof typeof statusOf
+
+/** The spelling of a code on every wire, in every file and in evidence. */
+export const wireCode = (code: FailureCode): string => code.replace('.', '_')

@@ -1,0 +1,57 @@
+import { type FailureCode, statusOf, wireCode } from './codes.ts'
+import { limits } from './limits.ts'
+
+export type FailureData = Readonly<Record<string, unknown>>
+
+/**
+ * A failure the caller can act on. `code` is stable, the message is not: lower case, names in backticks.
+ * `data` holds named values and never a secret or a path of the host; `help` is one sentence that says what to do.
+ */
+export class Failure extends Error {
+  readonly code: FailureCode
+  readonly data: FailureData
+  readonly help: string | undefined
+
+  constructor(code: FailureCode, message: string, data: FailureData = {}, help?: string) {
+    super(message)
+    this.name = 'Failure'
+    this.code = code
+    this.data = data
+    this.help = help
+  }
+}
+
+/** The body of every error answer of ours, an `application/problem+json` object. Other wires encode beside their doors. */
+export interface Problem {
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  readonly code: string
+  readonly detail: string
+  readonly data?: FailureData
+  readonly remediation?: string
+  readonly trace_id?: string
+}
+
+/** Anything that is not a `Failure` is answered as `internal`, without its message, stack or class. */
+export function problem(error: unknown, traceId?: string): Problem {
+  const failure = error instanceof Failure ? error : new Failure('internal', 'something went wrong inside')
+  const code = wireCode(failure.code)
+  return {
+    type: `urn:ambit:problem:${code}`,
+    title: code.replaceAll('_', ' '),
+    status: statusOf[failure.code],
+    code,
+    detail: failure.message,
+    ...(Object.keys(failure.data).length > 0 && { data: failure.data }),
+    ...(failure.help !== undefined && { remediation: failure.help }),
+    ...(traceId !== undefined && { trace_id: traceId }),
+  }
+}
+
+/** A foreign text inside a message: in backticks, control characters and backticks escaped, cut to 80 characters. */
+export function quote(text: string): string {
+  const shown = text.length > limits.quotedCharsMax ? `${text.slice(0, limits.quotedCharsMax - 1)}…` : text
+  const escaped = shown.replace(/[\p{C}\p{Zl}\p{Zp}`\\]/gu, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`)
+  return `\`${escaped}\``
+}

@@ -1,0 +1,32 @@
+/** Where new names come from. Ids are names, never secrets. */
+export interface Ids {
+  /** A new id with this prefix; ids of one prefix made by one process sort in the order they were made. */
+  next(prefix: IdPrefix): string
+}
+
+export type IdPrefix = 'cor' | 'evt' | 'inv' | 'key' | 'apr' | 'sig' | 'mnd' | 'req' | 'gr' | 'ckp' | 'lease'
+
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+
+/** `prefix_` + 10 characters of time + 16 of entropy (10 bytes), lower-case Crockford base 32: text order is time order. */
+export function formatId(prefix: IdPrefix, ms: number, entropy: Uint8Array): string {
+  let time = ''
+  for (let rest = ms, digit = 0; digit < 10; digit++, rest = Math.floor(rest / 32)) time = alphabet[rest % 32] + time
+  return `${prefix}_${time}${base32(entropy)}`
+}
+
+function base32(bytes: Uint8Array): string {
+  let out = ''
+  let buffer = 0
+  let bits = 0
+  for (const byte of bytes) {
+    buffer = (buffer << 8) | byte
+    bits += 8
+    while (bits >= 5) {
+      bits -= 5
+      out += alphabet[(buffer >> bits) & 31]
+    }
+    buffer &= (1 << bits) - 1
+  }
+  return out
+}

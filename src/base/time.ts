@@ -1,0 +1,21 @@
+/** Where the present comes from. Pure code takes `now` as an argument instead. */
+export interface Clock {
+  /** Milliseconds since the epoch. May step back; nothing may order records by it. */
+  now(): number
+}
+
+const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):(\d{2}):(\d{2})(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/
+
+/** The one form we write: UTC with three decimals, always 24 characters, so that text order is time order. */
+export const formatTime = (ms: number): string => new Date(ms).toISOString()
+
+/** The instant an RFC 3339 text names, in milliseconds, or undefined. Any precision and offset is read. */
+export function parseTime(text: string): number | undefined {
+  const match = rfc3339.exec(text)
+  if (match === null) return undefined
+  const ms = Date.parse(text)
+  if (Number.isNaN(ms)) return undefined
+  // `Date.parse` rolls 31 February over into March; a date that does not come back unchanged is refused.
+  const calendar = new Date(Date.UTC(Number(match[1]), Number(match[2]) - 1, Number(match[3])))
+  return calendar.getUTCDate() === Number(match[3]) && calendar.getUTCMonth() === Number(match[2]) - 1 ? ms : undefined
+}
