@@ -21,4 +21,7 @@ export const limits = {
   commitsPerBatchMax: 256,
   eventsPerCommitMax: 1_000,
   blobBytesMax: 8 * 1024 * 1024,
+  fileBytesMax: 64 * 1024 * 1024,
+  secretBytesMax: 64 * 1024,
+  secretsFileBytesMax: 16 * 1024 * 1024,
 } as const

@@ -1,0 +1,10 @@
+// Everything a change must pass, cheapest first; stops at the first failure.
+
+import { passed, run } from './support/run.ts'
+
+const start = Date.now()
+run({ name: 'format and lint', command: 'biome', args: ['check', '--error-on-warnings', '.'] })
+run({ name: 'types', command: 'tsc', args: ['-p', 'tsconfig.json'] })
+run({ name: 'unused code', command: 'knip', args: ['--no-progress'] })
+run({ name: 'tests', command: 'vitest', args: ['run'], live: true })
+passed('all checks', start)

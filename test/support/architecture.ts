@@ -1,0 +1,73 @@
+// The architecture as a table. A folder of `src` may import itself and the folders it lists, nothing else. Every name in
+// a list stands above the line that lists it, so a cycle between folders cannot be written down.
+
+interface Folder {
+  readonly imports: readonly string[]
+  /** Plain data in, plain data out: no waiting, no clock, no chance, nothing outside. */
+  readonly pure: boolean
+  readonly packages: readonly string[]
+  /** Modules of Node, without `node:`. */
+  readonly node: readonly string[]
+  /** May import what is known only when it runs: a file of the user. */
+  readonly loads?: boolean
+}
+
+export type Architecture = Readonly<Record<string, Folder>>
+
+// What computes and touches nothing.
+const always = ['assert', 'assert/strict', 'crypto']
+
+const pure = (imports: string, packages: readonly string[] = []): Folder => ({
+  imports: names(imports),
+  pure: true,
+  packages,
+  node: always,
+})
+
+const effect = (imports: string, node: string, packages: readonly string[] = []): Folder => ({
+  imports: names(imports),
+  pure: false,
+  packages,
+  node: [...always, ...names(node)],
+})
+
+const names = (list: string): string[] => list.split(' ').filter((name) => name !== '')
+
+export const architecture: Architecture = {
+  base: pure(''),
+  model: pure('base', ['zod']),
+  fence: pure('base'),
+  tokens: pure('base', ['gpt-tokenizer']),
+  grants: pure('base model'),
+  policy: pure('base model grants', ['ajv']),
+  evidence: pure('base model', ['zod']),
+  knowledge: pure('base model fence tokens'),
+  workspace: pure('base model'),
+  compile: pure('base model fence tokens grants policy'),
+  runs: pure('base model grants policy evidence compile'),
+  // One port each, with its drivers behind it.
+  files: effect('base', 'fs fs/promises path sqlite timers/promises'),
+  keys: effect('base model files', 'path util'),
+  storage: effect('base model', 'fs path sqlite', ['pg']),
+  gateway: effect('base model grants policy evidence storage keys', '', ['@modelcontextprotocol/client']),
+  models: effect('base model runs', '', ['ai']),
+  engine: effect('base model storage', '', ['@dbos-inc/dbos-sdk']),
+  // Where facts, decisions and effects meet.
+  runtime: {
+    ...effect(
+      'base model fence tokens grants policy evidence knowledge workspace compile runs files keys storage gateway models engine',
+      'fs fs/promises os path string_decoder url',
+    ),
+    loads: true,
+  },
+  // The doors. The client runs in a browser, where there is no Node.
+  client: { ...effect('base model', ''), node: [] },
+  server: effect('base model runtime', '', ['hono', '@hono/node-server', '@hono/zod-openapi', 'jose']),
+  mcp: effect('base model runtime', '', ['@modelcontextprotocol/server']),
+  cli: effect(
+    'base model evidence keys runtime client server mcp',
+    'fs os path process sqlite stream/consumers url util',
+    ['commander', '@clack/prompts', 'cli-table3'],
+  ),
+  testing: effect('base model evidence storage gateway runtime', ''),
+}
