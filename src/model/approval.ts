@@ -1,0 +1,92 @@
+import { z } from 'zod'
+import { correlation, wireId } from './correlation.ts'
+import { hash, keyId, objectDigest, ownTime, publicKey, signatureObject, signatureText, wireTime } from './evidence.ts'
+import { jsonValue } from './json.ts'
+import { actor, subject } from './subject.ts'
+import { id, line, minted, prose } from './text.ts'
+
+const approvalState = z.enum(['pending', 'approved', 'denied', 'expired', 'withdrawn', 'stale', 'redeemed'])
+
+const approvalId = minted('apr')
+
+/** One person's yes or no to one exact call, signed over what it decides. Closed. */
+export const vote = z.strictObject({
+  signature_id: minted('sig'),
+  request_id: approvalId,
+  approver: id,
+  approver_roles: z.array(id),
+  decision: z.enum(['approve', 'deny']),
+  rationale: prose,
+  call_digest: objectDigest,
+  evidence_snapshot_hash: objectDigest.nullable(),
+  decided_at: ownTime,
+  signature: signatureText,
+})
+
+const shownField = z.strictObject({ name: line, value: jsonValue })
+
+/** Where a payload fails its schema, by path and keyword: a validator never quotes the value. */
+const inputProblem = z.strictObject({ path: z.string(), keyword: z.string() })
+
+/**
+ * The one row of an approval: minted by the host for one exact call, decided by people, redeemed once.
+ * Every other form of it is a view. Closed.
+ */
+export const approvalRequest = z.strictObject({
+  approval_id: approvalId,
+  state: approvalState,
+  created_at: ownTime,
+  expires_at: ownTime,
+  invocation_id: wireId,
+  correlation,
+  capability: z.strictObject({ id: wireId, version: line }),
+  policy: z.strictObject({ name: line, version: line, statement: prose }),
+  requested_by: subject,
+  actor: actor.nullable(),
+  purpose: line.nullable(),
+  shown: z.array(shownField),
+  payload_commitment: hash,
+  invocation_digest: objectDigest,
+  required: z.strictObject({ roles: z.array(id), approvers: z.array(id), quorum: z.int().min(1) }),
+  votes: z.array(vote),
+  preview: z.strictObject({ input_valid: z.boolean(), problems: z.array(inputProblem) }),
+  decided_at: ownTime.nullable(),
+  redeemed_at: ownTime.nullable(),
+})
+
+/** A registered approver: a person, the key their votes are signed with, and while it counts. `key_id` is computed. Closed. */
+export const approver = z.strictObject({
+  approver_id: id,
+  principal: id,
+  roles: z.array(id),
+  public_key: publicKey,
+  key_id: keyId,
+  custody: z.enum(['self', 'host']),
+  valid_from: ownTime,
+  valid_until: ownTime.nullable(),
+  revoked_at: ownTime.nullable(),
+})
+
+/** An approver's signed yes on the wire; the optional members are signed when present. Closed. */
+export const approvalGrant = z.strictObject({
+  kind: z.literal('approval-grant'),
+  approval_id: wireId,
+  invocation_id: wireId,
+  decision: z.literal('granted'),
+  approver: keyId,
+  valid_until: wireTime,
+  payload_commitment: line,
+  canonicalization: z.literal('chp-stable-v1'),
+  approver_identity: z.strictObject({ host_id: wireId, public_key: publicKey }),
+  signature: signatureObject,
+  invocation_digest: line.optional(),
+  action_digest: line.optional(),
+  binding_id: wireId.optional(),
+  audience: wireId.optional(),
+  max_attempts: z.literal(1).optional(),
+})
+
+export type Vote = z.infer<typeof vote>
+export type ApprovalRequest = z.infer<typeof approvalRequest>
+export type Approver = z.infer<typeof approver>
+export type ApprovalGrant = z.infer<typeof approvalGrant>

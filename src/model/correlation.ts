@@ -1,0 +1,19 @@
+import { z } from 'zod'
+import { form } from './text.ts'
+
+/** An id on the wire. Control characters would blur the lines of a store head. */
+export const wireId = form(/^\P{Cc}{1,256}$/u, '1 to 256 characters without control characters')
+
+const environment = z.enum(['dev', 'test', 'pilot', 'prod'])
+
+/** The thread that joins the invocations of one task. Closed; a member that is absent and one that is null say the same. */
+export const correlation = z.strictObject({
+  correlation_id: wireId,
+  causation_id: z.string().nullable().optional(),
+  parent_correlation_id: z.string().nullable().optional(),
+  trace_id: z.string().nullable().optional(),
+  baggage: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])).optional(),
+  environment: environment.optional(),
+})
+
+export type Correlation = z.infer<typeof correlation>

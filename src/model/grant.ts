@@ -1,0 +1,34 @@
+import { z } from 'zod'
+import { limits } from '../base/limits.ts'
+import { ownTime } from './evidence.ts'
+import { form, line, minted } from './text.ts'
+
+const notOnlyDots = '(?!\\.+(?:/|$))'
+const segment = `${notOnlyDots}[^\\s\\p{Cc}\\p{Cf}\\p{Cs}\\p{DI}*?[\\]{}\\\\%/]{1,${limits.grantSegmentBytesMax}}`
+const segments = `${segment}(?:/${segment}){0,${limits.grantSegmentsMax - 1}}`
+
+/**
+ * A namespace path: segments joined by `/`; it means the node named and all below it. The pattern says what a pattern
+ * can: lengths count characters here and bytes in the grants parser, which also demands the NFC form.
+ */
+export const grantPath = form(
+  new RegExp(`^(?=[\\s\\S]{1,${limits.grantBytesMax}}$)${segments}$`, 'u'),
+  'a grant path: segments joined by `/`, without white space, wildcards or empty segments',
+).meta({ examples: ['acme', 'acme/eu/desk-7', 'acme/Kundenakte/é..é/𝒳'] })
+
+const grantId = minted('gr')
+
+/**
+ * A grant of a run. `expires_at` null: as long as the run. `basis` refers to authenticated facts; `derived_from` names
+ * the parent's grants that cover this one and is empty on a root run. Closed.
+ */
+export const grant = z.strictObject({
+  path: grantPath,
+  id: grantId,
+  expires_at: ownTime.nullable(),
+  minted_by: line,
+  basis: z.array(line),
+  derived_from: z.array(grantId),
+})
+
+export type Grant = z.infer<typeof grant>

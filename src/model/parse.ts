@@ -1,0 +1,145 @@
+import type { z } from 'zod'
+import type { FailureCode } from '../base/codes.ts'
+import { Failure, quote } from '../base/failure.ts'
+
+/** What is wrong at one place of a value: a JSON Pointer and a message, both without the value itself. */
+export interface ParseProblem {
+  readonly code: Extract<FailureCode, `field.${string}`>
+  readonly pointer: string
+  readonly message: string
+}
+
+/** The value as this shape; otherwise the first problem, with `what` in the message as the name of the whole. */
+export function parseAs<S extends z.ZodType>(schema: S, value: unknown, what: string): z.output<S> {
+  const result = schema.safeParse(value, { error: expectation })
+  if (result.success) return result.data
+  const [first] = problemsFrom(result.error, value)
+  if (first === undefined) throw new Failure('field.invalid', `${what} is not valid`, { pointer: '' })
+  const place = first.pointer === '' ? what : `${what}: ${quote(first.pointer)}`
+  throw new Failure(first.code, `${place} ${first.message}`, { pointer: first.pointer })
+}
+
+/** Every problem of a value, in the order of the document; a missing member comes after those its object has. */
+export function problemsOf(schema: z.ZodType, value: unknown): ParseProblem[] {
+  const result = schema.safeParse(value, { error: expectation })
+  return result.success ? [] : problemsFrom(result.error, value)
+}
+
+type Path = readonly PropertyKey[]
+type Issue = z.core.$ZodIssue
+
+function problemsFrom(error: z.core.$ZodError, value: unknown): ParseProblem[] {
+  const positions: Positions = new Map()
+  return error.issues
+    .flatMap((issue) => located(issue, []))
+    .map(({ path, issue }) => ({ problem: problemAt(path, issue, value), place: placeOf(path, value, positions) }))
+    .sort((a, b) => comparePlaces(a.place, b.place))
+    .map(({ problem }) => problem)
+}
+
+interface Located {
+  readonly path: Path
+  readonly issue: Issue
+}
+
+/** One entry per offending member; of a union, the entries of the one alternative that was evidently meant. */
+function located(issue: Issue, above: Path): Located[] {
+  const path = [...above, ...issue.path]
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => ({ path: [...path, key], issue }))
+  if (issue.code !== 'invalid_union') return [{ path, issue }]
+  const meant = issue.errors.filter((issues) => issues.every(isInside))
+  const [only] = meant
+  return meant.length === 1 && only !== undefined ? only.flatMap((inner) => located(inner, path)) : [{ path, issue }]
+}
+
+const isInside = (issue: Issue): boolean => issue.path.length > 0 || issue.code === 'unrecognized_keys'
+
+function problemAt(path: Path, issue: Issue, value: unknown): ParseProblem {
+  const pointer = path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+  if (issue.code === 'unrecognized_keys') return { code: 'field.unknown', pointer, message: 'is not a known member' }
+  if (isMissing(path, value)) return { code: 'field.missing', pointer, message: 'is missing' }
+  return { code: 'field.invalid', pointer, message: issue.message }
+}
+
+function isMissing(path: Path, value: unknown): boolean {
+  const parent = path.slice(0, -1).reduce<unknown>(childOf, value)
+  const key = path.at(-1)
+  return key !== undefined && typeof parent === 'object' && parent !== null && !Object.hasOwn(parent, key)
+}
+
+// Kept per object: looking each member up anew would take quadratic time on a large value that is wrong throughout.
+type Positions = Map<object, ReadonlyMap<string, number>>
+
+/** Where a path lies in the document: at each level the position among the members there are. */
+function placeOf(path: Path, value: unknown, positions: Positions): number[] {
+  let current = value
+  return path.map((key) => {
+    const members = positionsOf(current, positions)
+    current = childOf(current, key)
+    return members?.get(String(key)) ?? members?.size ?? 0
+  })
+}
+
+function positionsOf(value: unknown, positions: Positions): ReadonlyMap<string, number> | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const known = positions.get(value) ?? new Map(Object.keys(value).map((key, index) => [key, index]))
+  positions.set(value, known)
+  return known
+}
+
+const childOf = (value: unknown, key: PropertyKey): unknown =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    ? (value as Readonly<Record<PropertyKey, unknown>>)[key]
+    : undefined
+
+function comparePlaces(a: readonly number[], b: readonly number[]): number {
+  for (let level = 0; level < a.length && level < b.length; level++) {
+    const order = (a[level] ?? 0) - (b[level] ?? 0)
+    if (order !== 0) return order
+  }
+  return a.length - b.length
+}
+
+const nouns: Readonly<Record<string, string>> = {
+  string: 'text',
+  object: 'an object',
+  record: 'an object',
+  array: 'a list',
+  int: 'an integer',
+  number: 'a number',
+  boolean: 'true or false',
+  null: 'null',
+}
+
+const unfit = 'does not have the required form'
+
+/** What was expected, from the schema alone. A text form brings its own words, which stand before these. */
+const expectation: z.core.$ZodErrorMap = (issue) => {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${nouns[issue.expected] ?? issue.expected}`
+    case 'invalid_value':
+      return `must be ${oneOf(issue.values)}`
+    case 'too_small':
+      return `must ${bound(issue.origin, issue.inclusive === false ? 'more than' : 'at least', issue.minimum)}`
+    case 'too_big':
+      return `must ${bound(issue.origin, issue.inclusive === false ? 'less than' : 'at most', issue.maximum)}`
+    case 'invalid_union':
+      return Array.isArray(issue.options) ? `must be ${oneOf(issue.options)}` : 'has none of the allowed shapes'
+    case 'invalid_format':
+      return issue.pattern === undefined ? unfit : `must match \`${issue.pattern}\``
+    case 'invalid_key':
+      return 'is not an allowed member name'
+    default:
+      return unfit
+  }
+}
+
+const oneOf = (values: readonly unknown[]): string =>
+  values.length === 1 ? quote(String(values[0])) : `one of ${values.map((value) => quote(String(value))).join(', ')}`
+
+function bound(origin: string, relation: string, limit: number | bigint): string {
+  if (origin === 'array') return `have ${relation} ${limit} entries`
+  if (origin === 'string') return `have ${relation} ${limit} characters`
+  return `be ${relation} ${limit}`
+}

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { test } from 'vitest'
+import { objectHash } from '../base/hash.ts'
+import { jsonSchemaOf, listSchemas } from './schemas.ts'
+
+// A line that turns red asks: was this change of a wire or disk shape meant? Words for people are not pinned.
+const pins: Readonly<Record<string, string>> = {
+  actor: 'sha256:95ce168d8f47d00dd1974221963c61845458edde017fc2da65efea8e8fe91486',
+  'adapter-provenance': 'sha256:f4a289eb4df3bae668a8481250b76aa327d77d020ba84ea3971fb73c86c65289',
+  'api-key': 'sha256:39c2055e8ca17b8b8fcaf1249994eb084fe7f0da1cbe900ee98e467fdb7daa4a',
+  'approval-grant': 'sha256:23b9d18549775980d8061b2cf9255903077b87998f0cf6f471f31b36aeefe005',
+  'approval-request': 'sha256:6029156de8d143325dc288da7fe11dcdbe440bf9ae0f2d542d100e266957b1ca',
+  'approval-vote': 'sha256:312df0723f90e0fd6fc1820a999772fd41d0586874c2f3f082ca481b868e1a84',
+  approver: 'sha256:9b94f330ef04b739c3bc4908ff0ead59300733105d402c8b5dd01c4f13202e71',
+  'auth-token': 'sha256:05b096c338fab06f48240fee4f637943a034c5d255c3a1c9f23c6af259d66136',
+  'call-error': 'sha256:d2515ac1a90c2dddd009c9d453e90f29890e191d3095809e659de0d984eea6e0',
+  'call-record': 'sha256:6e18f987ffc6f44417c4530c4765407a0df4f9b674a750b8a05f392d53a7c0b8',
+  'capability-descriptor': 'sha256:51d1fdf6b1035b1467fdc9766b4db43e2736f8bc421c43ced11403324073d211',
+  'capability-metadata': 'sha256:09169af1a8a5e1aa4c8a8b38ba27f91419d3cde45f32d90ec8a6fd68ef81b2dc',
+  'chain-witness': 'sha256:6ee19f20e08d16fb7c193a94b30aa88c0cc847d27d5261001d78ecf2e00c6aeb',
+  checkpoint: 'sha256:7669f8d35eff808980f61ff055970e59327db21af08f863f6dfc7957f3c92dfa',
+  config: 'sha256:4d5ac5f43344d00d61823c71467cdd64bc0afc34b5da1a53bb344e4825e5c009',
+  'context-contract': 'sha256:222144fe698a9ca98828568f0d5171f1ca1eac46e7f35113ef5fa3bd1c0275cb',
+  correlation: 'sha256:82d9dd08f3425a35e24210a96a34233b83a560034cad5ffb5828273ca0662a53',
+  denial: 'sha256:e827eacf0de073e84f8cb7f1afbd6e4a5cd600ae5037ea24246825bb0201ef2a',
+  'dsse-envelope': 'sha256:1ed082fc0534b997076f7a373885743e5dc8e0e7ad77fd4e367e437e379109c2',
+  'evidence-bundle': 'sha256:7f1b7ab71868430709411cf65fc771620651b4bb74ed32920b3482e50b689ddc',
+  'evidence-bundle-received': 'sha256:541fcd6f760dd63dfbef9f3961d8e4b4b1a3a3c9e7bb466835ab0a299bd0e129',
+  'evidence-event': 'sha256:352f4161c7b33a0aab31c6d1a049e3ee94aa62af12106a19c778610cd2ecf066',
+  'evidence-event-received': 'sha256:84ea70101ef467d33ce86a2d925b39ba3e2b553576dca25303f7291624e6d097',
+  grant: 'sha256:620e1c3ffdd467842d86833fe6ce3a017d409016920c1318abf569e1d576fe9f',
+  'grant-path': 'sha256:0a1189b7f0cb0239e3cce7f4d0dd5ff18179087dee62a6d61c62342798455de0',
+  'host-descriptor': 'sha256:1bafa2ce4f92cfec4dcaba491a1c668f652c7ed3c98cc9712937908ded4a39f8',
+  'host-identity': 'sha256:83b1f1ac58b5d5d9e43b2e140b5f1829d03b12d59e7d1a2d904fb28d6e450327',
+  'identity-document': 'sha256:d50d244be1415ea6783d2d11b9ac41add4f5cf656b98158da0ec99290b8db239',
+  'invocation-envelope': 'sha256:5a89d0ae4d1e4d9aa0b3c269c13e1e8aab62090f53ce56ea3f629d50d4923b13',
+  'invocation-envelope-received': 'sha256:b4bd25f3efadcc74787c4d190aaaa58067c2f0b18a8ab073fdb81aa8d2a25a53',
+  'invocation-result': 'sha256:bd0e8ced26689d77d98976ff401147c94a4db78220ca7fd93f72bd6d48b6c5a8',
+  'issued-key': 'sha256:47bbd2882415ffb363bc3b2ed677b998c901c3edeeb1fd7e5efde4f5f0386e84',
+  'key-rotation': 'sha256:83f57d19170f49f37d877b4c691d31fc928f137979bc214b36c062e9f8f8ca9b',
+  mandate: 'sha256:40cd3a84a1d3d9e85b45e6b4bec6ff09c02c235fa2a4a109e68735f98971b81f',
+  'mandate-revocation': 'sha256:cfffddd838df9b7a1fc4c0be6c3bc87dab2ceb968502b3cf59d478ce2688ba1d',
+  policy: 'sha256:c451d504b99d9ed48211f7b4b4e121cbff92d26ef70d0adc18c69357d33f2115',
+  principal: 'sha256:f81650f1ff3d033b904240ade06d9db9036e26790f488f84a56cce5e7e95091e',
+  problem: 'sha256:b3d670c279cfd33e58815082fa0e76818396db71e3e0fc42494d4189de8fe3ff',
+  'replay-query': 'sha256:8657da670a120d1a5ffb14421b1ea7b2b56d2b9861b0f1b23574e2932df662c2',
+  'replay-result': 'sha256:a3985b8b25d89fddc65fdcd589dc854c97e4a293f0cd3a1f3c38850d440e8051',
+  'signing-key': 'sha256:66d006980eb12ab2fc612959365d338236b70f5c3234321a66831b328c6c050d',
+  'store-head-anchor': 'sha256:727b111fe4fd42bb5a219cf4e239952c382dd5f15e5b9197d879aeb80ba86a54',
+  'store-head-consistency': 'sha256:367bee250a8bc7572b2cddf2051a82f18864b68490c805a6b44a41463b511dec',
+  'store-head-inclusion': 'sha256:6009509bf9caca46af6fce76ec763b27c6df6db7f51009ce4cb21966ec1d343e',
+  'store-head-monitor-report': 'sha256:8afbc8efa9b79da96a8db976e483aeb8b0ffa5a7bf8d978f2a86b7ad0947a6e0',
+  subject: 'sha256:479d9348efaa2fe55017629b688ce397744f1881771ca3dcb5cee94040c2d070',
+  'task-bundle': 'sha256:c7e7fa803ff7db8a1593edf866b8256f485b1b291aae2069fa850fe284cd13d4',
+  tenant: 'sha256:9ef51bea0e84d72082c873546a45c171a04fa7dc517efcb6653390b94e9d1003',
+}
+
+test('no shape changes unnoticed [F-06]', () => {
+  const found = listSchemas().map(({ name }) => {
+    const { title, description, ...shape } = jsonSchemaOf(name)
+    return [name, objectHash(shape)]
+  })
+  assert.deepEqual(Object.fromEntries(found), pins)
+})

@@ -1,0 +1,31 @@
+import { z } from 'zod'
+import { policyDecision } from './evidence.ts'
+import { jsonValue } from './json.ts'
+import { capabilityScope, id, line } from './text.ts'
+
+/** Who must say yes: holders of a role, or approvers by name; how many people, and how long they have. */
+const approvalTerms = z.strictObject({
+  roles: z.array(id).optional(),
+  approvers: z.array(id).optional(),
+  quorum: z.int().min(1).optional(),
+  expires_in_s: z.int().min(1).optional(),
+  bind: z.literal('protocol').optional(),
+})
+
+/** One rule. `when` is JSON here: its operators are checked where it is compiled. Closed. */
+const policyRule = z.strictObject({
+  id: line,
+  when: jsonValue,
+  decision: policyDecision,
+  approval: approvalTerms.optional(),
+})
+
+/** The one rule format of the product: a named, versioned list of rules for some capabilities. Closed. */
+export const policy = z.strictObject({
+  name: line,
+  version: line,
+  applies_to: z.array(capabilityScope),
+  rules: z.array(policyRule),
+})
+
+export type Policy = z.infer<typeof policy>
