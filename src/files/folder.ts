@@ -1,0 +1,43 @@
+import { constants } from 'node:fs'
+import { type FileHandle, open, readlink, realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Failure, quote } from '../base/failure.ts'
+
+/** Where a file root lies on the host. */
+export interface Place {
+  /** Its real path. */
+  readonly real: string
+  /** Whether an open folder has a path of its own under `/proc/self/fd`. */
+  readonly pins: boolean
+}
+
+/** A folder held open while something is done in it. */
+export interface Folder {
+  readonly handle: FileHandle
+  /** The host's path of an entry: for system calls, never for people. */
+  entry(name: string): string
+}
+
+/**
+ * Opens the folder, checks that it really lies inside the root, and works in it. Where open folders have paths, all
+ * work goes through the open one, so that a folder swapped for a link after the check is not followed.
+ */
+export async function inFolder<T>(
+  place: Place,
+  segments: readonly string[],
+  work: (folder: Folder) => Promise<T>,
+): Promise<T> {
+  const location = join(place.real, ...segments)
+  const handle = await open(location, constants.O_RDONLY | constants.O_DIRECTORY)
+  try {
+    const held = place.pins ? `/proc/self/fd/${handle.fd}` : location
+    const real = place.pins ? await readlink(held) : await realpath(held)
+    if (!`${real}/`.startsWith(`${place.real}/`)) throw outside(segments.join('/'))
+    return await work({ handle, entry: (name) => `${held}/${name}` })
+  } finally {
+    await handle.close()
+  }
+}
+
+const outside = (path: string): Failure =>
+  new Failure('file.outside_root', `${quote(path)} leads out of the file root`, { path })

@@ -1,0 +1,17 @@
+import { Failure, quote } from '../base/failure.ts'
+
+/** Names that begin so are the root's own: files half written, and the lock. Nobody else can reach them. */
+export const reservedPrefix = '.ambit-'
+
+/** The segments of a path that stays below its root as it is spelled; links are looked at when it is opened. */
+export function segmentsOf(path: string): readonly string[] {
+  const segments = path.split('/')
+  if (!path.isWellFormed() || /[\0\\]/.test(path) || !segments.every(plain)) {
+    const help = 'name it relative to the root, with `/` between segments, without `.`, `..` or empty segments'
+    throw new Failure('file.outside_root', `${quote(path)} is not a path inside the file root`, { path }, help)
+  }
+  return segments
+}
+
+const plain = (segment: string): boolean =>
+  segment !== '' && segment !== '.' && segment !== '..' && !segment.startsWith(reservedPrefix)

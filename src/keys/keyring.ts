@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import type { Signer } from '../base/ed25519.ts'
+import { Failure, quote } from '../base/failure.ts'
+import { keyedDigest } from '../base/hash.ts'
+import { limits } from '../base/limits.ts'
+import { type Clock, formatTime, parseTime } from '../base/time.ts'
+import type { FileRoot } from '../files/root.ts'
+import { wireId } from '../model/correlation.ts'
+import type { HostIdentity, KeyRotation } from '../model/evidence.ts'
+import type { Random } from './cipher.ts'
+import { decodeKeyFile, encodeKeyFile, type FileLock, type HostKeys, keyFileName } from './key-file.ts'
+import { type Passphrase, passphraseOf } from './passphrase.ts'
+import { failedWith, readPrivate } from './private-file.ts'
+import { signerOf } from './signer.ts'
+import { identityStatement, rotationStatement } from './statements.ts'
+
+export interface KeyringDeps {
+  /** The folder of keys, one file per host; best 0700. */
+  readonly files: FileRoot
+  /** With one, keys are encrypted at rest, and a file in plain text is refused. */
+  readonly passphrase?: string
+  readonly clock: Clock
+  readonly random: Random
+}
+
+/** What may be known of a host's keys. */
+export interface PublicKeys {
+  readonly hostId: string
+  readonly keyId: string
+  readonly publicKey: string
+  readonly createdAt: string
+  /** From the first key to the current one, each step signed by the key that was left. */
+  readonly history: readonly KeyRotation[]
+  /** Ids of keys of the history that are no longer to be believed. */
+  readonly revoked: readonly string[]
+}
+
+/**
+ * One signing key and one digest key per logical host. Private keys and digest keys stay inside. Each call reads the
+ * file anew; it fails with `key.not_found`, `key.locked`, `key.permissions` (open to others) or `key.invalid` (damaged).
+ */
+export interface Keyring {
+  /** Makes the keys of a host; fails with `key.exists`, also when another process was first. */
+  create(hostId: string): Promise<PublicKeys>
+  /** Signs with the key that is current now; after a rotation, ask again. */
+  signer(hostId: string): Promise<Signer>
+  publicKeys(hostId: string): Promise<PublicKeys>
+  /** Puts a new key in place of the current one, whose private half is discarded. Rotations at the same time follow each other. */
+  rotate(hostId: string): Promise<KeyRotation>
+  /** Marks a key of the history, never the current one, as revoked. */
+  revoke(hostId: string, keyId: string): Promise<PublicKeys>
+  /** The keyed digest of the host's tenant. */
+  digest(hostId: string): Promise<(parts: readonly string[]) => string>
+  /** The host's signed claim to its current key, valid from this time on. */
+  identity(hostId: string, validFrom: string): Promise<HostIdentity>
+}
+
+export function openKeyring(deps: KeyringDeps): Keyring {
+  const passphrase = deps.passphrase === undefined ? undefined : passphraseOf(deps.passphrase, deps.random)
+  const current = async (hostId: string): Promise<HostKeys> => (await load(deps.files, hostId, passphrase)).keys
+  const change = (hostId: string, next: (keys: HostKeys) => HostKeys): Promise<HostKeys> =>
+    deps.files.exclusive(async () => {
+      const { keys, lock } = await load(deps.files, hostId, passphrase)
+      return save(next(keys), lock, deps, false)
+    })
+  return Object.freeze<Keyring>({
+    create: async (hostId) =>
+      publicKeys(await save(newKeys(checkedHost(hostId), deps), await passphrase?.fresh(), deps, true)),
+    signer: async (hostId) => signerOf((await current(hostId)).seed),
+    publicKeys: async (hostId) => publicKeys(await current(hostId)),
+    rotate: async (hostId) => {
+      const statement = (await change(hostId, (keys) => rotated(keys, deps))).history.at(-1)
+      assert(statement !== undefined)
+      return statement
+    },
+    revoke: async (hostId, keyId) => publicKeys(await change(hostId, (keys) => revoked(keys, keyId))),
+    digest: async (hostId) => {
+      const { digestKey } = await current(hostId)
+      return (parts) => keyedDigest(digestKey, parts)
+    },
+    identity: async (hostId, validFrom) => {
+      const fromMs = parseTime(validFrom)
+      if (fromMs === undefined) throw new Failure('field.invalid', `${quote(validFrom)} is not a time`)
+      return identityStatement(signerOf((await current(hostId)).seed), hostId, formatTime(fromMs))
+    },
+  })
+}
+
+async function load(files: FileRoot, hostId: string, passphrase: Passphrase | undefined) {
+  const bytes = await readPrivate(files, keyFileName(checkedHost(hostId)), limits.jsonBytesMax)
+  if (bytes === undefined) throw new Failure('key.not_found', `host ${quote(hostId)} has no key`, { hostId })
+  return decodeKeyFile(bytes, hostId, passphrase)
+}
+
+async function save(keys: HostKeys, lock: FileLock, deps: KeyringDeps, exclusive: boolean): Promise<HostKeys> {
+  try {
+    await deps.files.write(keyFileName(keys.hostId), encodeKeyFile(keys, lock, deps.random), { mode: 0o600, exclusive })
+    return keys
+  } catch (error) {
+    if (!failedWith(error, 'file.exists')) throw error
+    throw new Failure('key.exists', `host ${quote(keys.hostId)} already has a key`, { hostId: keys.hostId })
+  }
+}
+
+function newKeys(hostId: string, { clock, random }: KeyringDeps): HostKeys {
+  const createdAt = formatTime(clock.now())
+  return { hostId, createdAt, seed: random(32), digestKey: random(32), history: [], revoked: [] }
+}
+
+function rotated(keys: HostKeys, { clock, random }: KeyringDeps): HostKeys {
+  const now = formatTime(clock.now())
+  const seed = random(32)
+  const statement = rotationStatement(signerOf(keys.seed), signerOf(seed), now)
+  const history = [...keys.history, statement]
+  if (history.some(({ old_key_id }) => old_key_id === statement.new_key_id)) {
+    throw new Failure('key.exists', `host ${quote(keys.hostId)} had this key before: the random source repeats itself`)
+  }
+  return { ...keys, createdAt: now, seed, history }
+}
+
+function revoked(keys: HostKeys, keyId: string): HostKeys {
+  if (!keys.history.some(({ old_key_id }) => old_key_id === keyId)) {
+    const help = 'the current key cannot be revoked: rotate it first'
+    throw new Failure('key.not_found', `${quote(keyId)} is no former key of host ${quote(keys.hostId)}`, {}, help)
+  }
+  return keys.revoked.includes(keyId) ? keys : { ...keys, revoked: [...keys.revoked, keyId] }
+}
+
+function publicKeys({ hostId, seed, createdAt, history, revoked }: HostKeys): PublicKeys {
+  const { keyId, publicKey } = signerOf(seed)
+  return { hostId, keyId, publicKey, createdAt, history, revoked }
+}
+
+function checkedHost(hostId: string): string {
+  if (wireId.safeParse(hostId).success && hostId.isWellFormed()) return hostId
+  throw new Failure(
+    'id.invalid',
+    `host id ${quote(hostId)} is not valid`,
+    {},
+    'use 1 to 256 characters, no control characters',
+  )
+}
