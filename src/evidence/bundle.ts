@@ -1,0 +1,65 @@
+import { canonical, type Json, stable } from '../base/canonical.ts'
+import type { Signer } from '../base/ed25519.ts'
+import { Failure } from '../base/failure.ts'
+import {
+  completenessScheme,
+  type EvidenceBundle,
+  type ForeignBundle,
+  type HostIdentity,
+  protocolVersion,
+  type SealedEvent,
+} from '../model/evidence.ts'
+import { rootHash } from './event.ts'
+import { headerOf } from './statement.ts'
+
+export interface BundleParts {
+  readonly hostId: string
+  /** All events of one correlation, in sequence order. */
+  readonly events: readonly Pick<SealedEvent, 'body' | 'contentHash' | 'correlationId'>[]
+  readonly createdAt: string
+  /** How many events the host has counted when it exports. */
+  readonly asOfSequence: number
+  /** With a signer: the host's claim to that key. */
+  readonly identity?: HostIdentity
+}
+
+/** The export of one correlation: signed with a signer, a hash chain without. */
+export function makeBundle(parts: BundleParts, signer?: Signer): EvidenceBundle {
+  const last = parts.events.at(-1)
+  if (last === undefined) throw new Failure('correlation.not_found', 'a bundle needs at least one event')
+  if (parts.events.some((event) => event.contentHash === '')) {
+    throw new Failure('bundle.invalid', 'an event has lost its hash, so the correlation can no longer be exported')
+  }
+  const bundle = {
+    host_id: parts.hostId,
+    protocol_version: protocolVersion,
+    created_at: parts.createdAt,
+    canonicalization: 'chp-stable-v1',
+    root_hash: rootHash(parts.events.map((event) => event.contentHash)),
+    completeness: {
+      scheme: completenessScheme,
+      correlation_id: last.correlationId,
+      as_of_sequence: parts.asOfSequence,
+      head_hash: last.contentHash,
+    },
+    assurance: signer ? 'signed' : 'hash-chain',
+    events: parts.events.map((event): EvidenceBundle['events'][number] => JSON.parse(event.body)),
+  } as const
+  if (signer === undefined) return bundle
+  return {
+    ...bundle,
+    public_key: signer.publicKey,
+    signature: { algorithm: 'ed25519', key_id: signer.keyId, signature: signer.sign(signedText(bundle)) },
+    ...(parts.identity && { host_identity: parts.identity }),
+  }
+}
+
+type Header = Pick<ForeignBundle, (typeof members)[number]>
+
+const members = ['host_id', 'protocol_version', 'created_at', 'canonicalization', 'root_hash', 'completeness'] as const
+
+/** What the signature of a bundle is over, in the form the bundle names; without a name, the stable one. */
+export function signedText(bundle: Header): string {
+  const header: Json = headerOf(bundle, members)
+  return bundle.canonicalization === 'chp-jcs-v1' ? canonical(header) : stable(header)
+}

@@ -1,0 +1,90 @@
+import { canonical } from '../base/canonical.ts'
+import { keyIdOf, type Signer, verifySignature } from '../base/ed25519.ts'
+import { sha256 } from '../base/hash.ts'
+import { type Checkpoint, checkpoint } from '../model/evidence.ts'
+import { appendLeaf, logRoot } from './log.ts'
+import { readShape } from './statement.ts'
+import { refused, type Verified } from './verified.ts'
+
+export type CheckpointFields = Omit<Checkpoint, 'kind' | 'prev' | 'signature'>
+
+/** A signed head of the log, tied to the checkpoint before it. */
+export function signCheckpoint(fields: CheckpointFields, prev: Checkpoint | null, signer: Signer): Checkpoint {
+  const header = { ...fields, kind: 'ambit-head', prev: prev && checkpointHash(prev) } as const
+  const signature = signer.sign(canonical(header))
+  return { ...header, signature: { algorithm: 'ed25519', key_id: signer.keyId, signature } }
+}
+
+/** What the next checkpoint names as `prev`. */
+export const checkpointHash = (head: Checkpoint): string => sha256(canonical(head))
+
+/** Verifies a checkpoint under one of these whole public keys. */
+export function verifyCheckpoint(input: unknown, keys: Iterable<string>): Verified<Checkpoint> {
+  const read = readShape(checkpoint, input)
+  if (!read.ok) return read
+  const { signature, ...header } = read.value
+  const key = [...keys].find((candidate) => keyIdOf(candidate) === signature.key_id)
+  if (key === undefined) return refused('key id', 'the checkpoint is signed by an unknown key')
+  if (verifySignature(key, canonical(header), signature.signature)) return read
+  return refused('signature', "the checkpoint's signature does not verify")
+}
+
+/** Verifies a file of checkpoints of one host: each good by itself, tied to the one before, and never going back. */
+export function verifyCheckpoints(inputs: readonly unknown[], keys: Iterable<string>): Verified<readonly Checkpoint[]> {
+  const known = [...keys]
+  const heads: Checkpoint[] = []
+  for (const input of inputs) {
+    const verified = verifyCheckpoint(input, known)
+    if (!verified.ok) return verified
+    const { value: head } = verified
+    const prev = heads.at(-1)
+    if (head.prev !== (prev ? checkpointHash(prev) : null))
+      return refused('prev', 'a checkpoint does not follow the one before')
+    if (prev && head.host_id !== prev.host_id) return refused('host', 'a checkpoint is of another host')
+    if (prev && (head.log_size < prev.log_size || head.sequence < prev.sequence)) {
+      return refused('size', 'a checkpoint is smaller than the one before')
+    }
+    heads.push(head)
+  }
+  return { ok: true, value: heads }
+}
+
+export interface LogReport {
+  readonly ok: boolean
+  /** The size of the last checkpoint the log agrees with, 0 if none. */
+  readonly goodThrough: number
+  /** The first checkpoint it does not agree with. */
+  readonly broken: Checkpoint | null
+  readonly message: string
+}
+
+/**
+ * Compares a log, as its leaf hashes in sequence order, with checkpoints that were signed earlier. A log that is
+ * shorter than a checkpoint, or has another root at its size, was cut or rewritten after `goodThrough`.
+ */
+export function verifyLog(leaves: Iterable<string>, checkpoints: readonly Checkpoint[]): LogReport {
+  const pending = checkpoints.toSorted((a, b) => a.log_size - b.log_size)
+  let log = ''
+  let size = 0
+  let done = 0
+  const matches = (): boolean => {
+    for (; pending[done]?.log_size === size; done++) if (pending[done]?.log_root !== logRoot(log)) return false
+    return true
+  }
+  let good = matches()
+  for (const leaf of leaves) {
+    if (!good || done === pending.length) break
+    log = appendLeaf(log, leaf)
+    size++
+    good = matches()
+  }
+  return report(pending, done, good, size)
+}
+
+function report(pending: readonly Checkpoint[], done: number, good: boolean, size: number): LogReport {
+  const broken = pending[done] ?? null
+  const goodThrough = pending[done - 1]?.log_size ?? 0
+  if (broken === null) return { ok: true, goodThrough, broken, message: `the log agrees with ${done} checkpoints` }
+  const what = good ? `the log ends at ${size}` : 'the log has another root'
+  return { ok: false, goodThrough, broken, message: `${what}, the checkpoint says ${broken.log_size} events` }
+}

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'vitest'
+import { copyOf, hostKey, storyBundle } from '../../test/support/evidence.ts'
+import { edited, faultOf, resigned, rewritten, verdictsOf } from '../../test/support/evidence-lies.ts'
+import type { Path } from '../../test/support/evidence-tamper.ts'
+import { canonical } from '../base/canonical.ts'
+import { evidenceBundle } from '../model/evidence.ts'
+import { verifyBundle } from './verify.ts'
+import { clearPayload, withhold } from './withhold.ts'
+
+describe('coverage [H-86]', () => {
+  const covered: [string, Path, unknown][] = [
+    ['sequence', ['sequence'], 45],
+    ['redacted', ['redacted'], false],
+    ['capability_version', ['capability_version'], '2.1.1'],
+    ['assurance', ['assurance'], { level: 'S1' }],
+    ['assurance', ['assurance'], { level: 'S2', notes: [] }],
+    ['subject', ['subject', 'id'], 'another'],
+    ['subject', ['subject', 'verified'], false],
+    ['subject', ['subject', 'more'], 1],
+    ['subject', ['subject'], null],
+    ['correlation', ['correlation', 'causation_id'], 'inv_0'],
+    ['correlation', ['correlation', 'environment'], 'prod'],
+    ['correlation', ['correlation', 'trace_id'], undefined],
+    ['denial', ['denial'], { code: 'policy_blocked', message: 'no', retryable: false }],
+    ['error', ['error'], { type: 'Error', message: 'no' }],
+    ['outcome', ['outcome'], undefined],
+    ['admission', ['admission'], { by: 'x' }],
+    ['execution_id', ['execution_id'], 'x'],
+    ['action_digest', ['action_digest'], null],
+    ['invocation_digest', ['invocation_digest'], 'x'],
+  ]
+
+  test('each member the hash of the protocol leaves out is compared with the record', () => {
+    for (const [member, path, value] of covered) {
+      const report = verifyBundle(edited(['events', 3, ...path], value))
+      assert.deepEqual(
+        report.checks.find(({ name }) => name === 'coverage'),
+        {
+          name: 'coverage',
+          verdict: 'fail',
+          at: `/events/3/${member}`,
+          message: `\`${member}\` is not what the record says`,
+        },
+      )
+      assert.deepEqual([report.valid, report.covered], [false, 'no'])
+    }
+  })
+
+  test('a member we always write must be there, null or not', () => {
+    for (const member of [
+      'prev_hash',
+      'outcome',
+      'sequence',
+      'redacted',
+      'assurance',
+      'subject',
+      'denial',
+      'error',
+      'capability_version',
+    ]) {
+      const report = verifyBundle(edited(['events', 0, member], undefined))
+      assert.equal(report.checks.find(({ name }) => name === 'coverage')?.at, `/events/0/${member}`)
+    }
+  })
+
+  test('of a denial and an error the word and the whole are compared', () => {
+    const denial = 'coverage /events/1/denial: `denial` is not what the record says'
+    assert.equal(faultOf(edited(['events', 1, 'denial', 'message'], 'other')), denial)
+    assert.equal(faultOf(edited(['events', 1, 'denial', 'details', 'wait_ratio'], 0.25)), denial)
+    assert.equal(faultOf(edited(['events', 1, 'denial'], null)), denial)
+    const error = 'coverage /events/4/error: `error` is not what the record says'
+    assert.equal(faultOf(edited(['events', 4, 'error', 'type'], 'Error')), error)
+    assert.equal(faultOf(edited(['events', 4, 'error', 'status'], 500)), error)
+    assert.equal(faultOf(edited(['events', 4, 'error'], null)), error)
+  })
+
+  test('a record that tells another code than the denial is caught, even when the host signed it', () => {
+    for (const [event, reason, word] of [
+      [1, 'denial', 'code'],
+      [4, 'error', 'type'],
+    ] as const) {
+      const bundle = rewritten(storyBundle(), event, (decision) => ({
+        ...decision,
+        [reason]: { ...(decision[reason] as object), [word]: 'another' },
+      }))
+      assert.equal(faultOf(bundle), `coverage /events/${event}/${reason}: \`${reason}\` is not what the record says`)
+    }
+  })
+
+  test('a record that is not well formed is caught, even when the host signed it', () => {
+    const bundle = rewritten(storyBundle(), 2, ({ tenant: _, ...decision }) => decision)
+    assert.equal(faultOf(bundle), 'decision /events/2/payload/decision: the call record is not well formed')
+    assert.equal(verifyBundle(bundle).covered, 'no')
+    assert.equal(
+      faultOf(rewritten(storyBundle(), 2, (decision) => ({ ...decision, extra: 1 })))?.startsWith('decision '),
+      true,
+    )
+  })
+
+  test('all events are of one tenant', () => {
+    const bundle = rewritten(storyBundle(), 2, (decision) => ({ ...decision, tenant: 'elsewhere' }))
+    assert.equal(faultOf(bundle), 'coverage /events/2/payload/decision/tenant: the event is of another tenant')
+  })
+
+  test('a record of another scheme is none; among covered events that is a fault', () => {
+    const bundle = rewritten(storyBundle(), 2, (decision) => ({ ...decision, v: 'ambit-decision-v0' }))
+    assert.equal(faultOf(bundle), 'coverage /events: some events have a call record and others have none')
+    for (const decision of ['x', null, [], { v: 'other' }]) {
+      assert.equal(faultOf(rewritten(storyBundle(), 2, () => decision as never))?.startsWith('coverage /events:'), true)
+    }
+  })
+
+  test('a bundle with records must have completeness and identity, so that stripping them is seen', () => {
+    const { completeness: _, ...bare } = storyBundle()
+    assert.equal(faultOf(resigned(bare as never)), 'coverage /completeness: the completeness is missing')
+    const { host_identity: __, ...anonymous } = storyBundle()
+    assert.equal(faultOf(anonymous), 'coverage /host_identity: the host identity is missing')
+    assert.equal(verifyBundle(anonymous).covered, 'no')
+  })
+})
+
+describe('withholding and clearing [H-83 H-63]', () => {
+  test('a withheld payload leaves hashes, root and signature standing, and says what is not covered', () => {
+    const one = withhold(storyBundle(), (event) => event.sequence === 43)
+    const all = withhold(storyBundle())
+    for (const bundle of [one, all]) {
+      const report = verifyBundle(copyOf(bundle), { pins: [hostKey.publicKey] })
+      assert.deepEqual([report.first, report.valid, report.covered], [null, true, 'withheld'])
+      assert.equal(evidenceBundle.safeParse(bundle).success, true)
+    }
+    assert.deepEqual(
+      one.events.map((event) => 'chp_withheld' in event.payload),
+      [false, false, true, false, false, false],
+    )
+    assert.equal(
+      all.events.every((event) => canonical(event.payload as never) === '{"chp_withheld":true}'),
+      true,
+    )
+    assert.equal(faultOf(edited(['events', 3, 'subject', 'id'], 'x', one))?.startsWith('coverage '), true)
+  })
+
+  test('only the exact markers stand in for a payload', () => {
+    for (const payload of [
+      { chp_withheld: false },
+      { chp_withheld: 'true' },
+      { chp_withheld: true, more: 1 },
+      { chp_sealed: {}, more: 1 },
+      {},
+    ]) {
+      assert.equal(
+        verdictsOf(edited(['events', 3, 'payload'], payload))['commitments'],
+        'fail',
+        JSON.stringify(payload),
+      )
+    }
+    assert.equal(verifyBundle(edited(['events', 3, 'payload'], { chp_sealed: { ct: 'x' } })).covered, 'withheld')
+    const uncommitted = edited(['events', 3, 'payload_commitment'], null, withhold(storyBundle()))
+    assert.equal(verdictsOf(uncommitted)['commitments'], 'fail')
+  })
+
+  test('a cleared payload takes its hash with it, and the correlation no longer verifies', () => {
+    const bundle = storyBundle()
+    const [, , , event] = bundle.events
+    const cleared = clearPayload(event as never)
+    assert.deepEqual(cleared, { ...event, payload: {}, payload_commitment: null, content_hash: null, redacted: true })
+    const touched = copyOf({ ...bundle, events: bundle.events.with(3, cleared) })
+    assert.equal(evidenceBundle.safeParse(touched).success, true)
+    assert.equal(verifyBundle(touched).valid, false)
+    assert.equal(verifyBundle(touched).first_broken_sequence, 44)
+  })
+})

@@ -1,0 +1,105 @@
+/** What a verifier looks at, in the order it is reported. */
+export const checkNames = [
+  'shape',
+  'tier',
+  'hashes',
+  'chain',
+  'commitments',
+  'root',
+  'sequence',
+  'completeness',
+  'signature',
+  'key id',
+  'pin',
+  'attestation',
+  'window',
+  'anchors',
+  'decision',
+  'coverage',
+  'checkpoint',
+] as const
+export type CheckName = (typeof checkNames)[number]
+
+export interface Check {
+  readonly name: CheckName
+  /** `absent`: there was nothing to check. */
+  readonly verdict: 'pass' | 'fail' | 'absent'
+  /** A JSON Pointer into the bundle, where it failed. */
+  readonly at?: string
+  readonly message: string
+}
+
+interface Fault {
+  readonly at: string
+  readonly message: string
+  /** The place of the event, if it is about one. */
+  readonly index: number
+}
+
+const bundleWide = Number.POSITIVE_INFINITY
+
+/** Collects verdicts: of several faults of one check the first stands, and a fault outweighs a pass. */
+export class Findings {
+  readonly #faults = new Map<CheckName, Fault>()
+  readonly #passed = new Set<CheckName>()
+
+  fail(name: CheckName, at: string, message: string): void {
+    if (!this.#faults.has(name)) this.#faults.set(name, { at, message, index: bundleWide })
+  }
+
+  failEvent(name: CheckName, index: number, member: string, message: string): void {
+    const at = `/events/${index}${member === '' ? '' : `/${member}`}`
+    if (!this.#faults.has(name)) this.#faults.set(name, { at, message, index })
+  }
+
+  pass(...names: readonly CheckName[]): void {
+    for (const name of names) this.#passed.add(name)
+  }
+
+  get sound(): boolean {
+    return this.#faults.size === 0
+  }
+
+  failed(name: CheckName): boolean {
+    return this.#faults.has(name)
+  }
+
+  checks(): Check[] {
+    return checkNames.map((name): Check => {
+      const fault = this.#faults.get(name)
+      if (fault !== undefined) return { name, verdict: 'fail', at: fault.at, message: fault.message }
+      const passed = this.#passed.has(name)
+      return { name, verdict: passed ? 'pass' : 'absent', message: passed ? meanings[name] : 'nothing to check' }
+    })
+  }
+
+  /** The fault that comes first in the chain; those about the bundle as a whole come after those about an event. */
+  first(): { readonly check: CheckName; readonly at: string; readonly message: string; readonly index: number } | null {
+    let first = null
+    for (const check of checkNames) {
+      const fault = this.#faults.get(check)
+      if (fault !== undefined && (first === null || fault.index < first.index)) first = { check, ...fault }
+    }
+    return first
+  }
+}
+
+const meanings: Readonly<Record<CheckName, string>> = {
+  shape: 'the bundle is well formed',
+  tier: 'the bundle has the tier it claims, and the one demanded',
+  hashes: 'every content hash is that of its event',
+  chain: 'every event follows the one before, in one correlation of one host',
+  commitments: 'every payload is the one its event commits to',
+  root: 'the root is that of the content hashes',
+  sequence: 'the sequence rises',
+  completeness: 'the last event is the head of the correlation at export',
+  signature: 'the header is signed by the key in the bundle',
+  'key id': 'every key id is computed from its key',
+  pin: 'the key is pinned, or handed over to by a pinned one',
+  attestation: 'the host claims this key as its own',
+  window: 'the claim was valid when the bundle was made',
+  anchors: 'the keys outside that vouch for the host signed for it',
+  decision: 'every call record is well formed',
+  coverage: 'who did what, in which order, is covered by the hashes',
+  checkpoint: 'the bundle agrees with the signed log head',
+}

@@ -1,0 +1,44 @@
+import { canonical } from '../base/canonical.ts'
+import { emptyRoot, leafHash, nodeHash } from './merkle.ts'
+
+// The log of all events of a host in sequence order is a Merkle tree that only grows. What must be kept to grow it
+// is its frontier: the roots of its complete subtrees, largest first. As text: the size, a colon, the hex hashes.
+
+const hexChars = 64
+
+/** One event in the log. */
+export interface LogEntry {
+  readonly sequence: number
+  readonly correlation_id: string
+  readonly content_hash: string
+}
+
+/** The same text as `canonical` of the entry, hashed as a leaf. */
+export const logLeaf = ({ sequence, correlation_id, content_hash }: LogEntry): string =>
+  leafHash(
+    `{"content_hash":${canonical(content_hash)},"correlation_id":${canonical(correlation_id)},"sequence":${sequence}}`,
+  )
+
+/** The frontier after one more leaf; a leaf costs one node hash on average. */
+export function appendLeaf(log: string, leaf: string): string {
+  const size = logSize(log)
+  let peaks = log.slice(log.indexOf(':') + 1)
+  let hash = leaf
+  for (let rest = size; rest % 2 === 1; rest = (rest - 1) / 2) {
+    hash = nodeHash(peaks.slice(-hexChars), hash)
+    peaks = peaks.slice(0, -hexChars)
+  }
+  return `${size + 1}:${peaks}${hash}`
+}
+
+export const logSize = (log: string): number => (log === '' ? 0 : Number(log.slice(0, log.indexOf(':'))))
+
+export function logRoot(log: string): string {
+  if (log === '') return emptyRoot
+  const peaks = log.slice(log.indexOf(':') + 1)
+  let hash = peaks.slice(-hexChars)
+  for (let end = peaks.length - hexChars; end > 0; end -= hexChars) {
+    hash = nodeHash(peaks.slice(end - hexChars, end), hash)
+  }
+  return hash
+}

@@ -1,0 +1,31 @@
+/** True if a member's name says that its value is nobody's business: whole words, so `completion_tokens` is not a token. */
+export function isSensitiveName(name: string): boolean {
+  if (ownNames.has(name)) return false
+  const words = ` ${wordsOf(name).join(' ')} `
+  return sensitiveWords.some((phrase) => words.includes(` ${phrase} `))
+}
+
+const sensitiveWords = [
+  ...['password', 'passwords', 'passphrase', 'secret', 'secrets', 'token', 'key', 'authorization'],
+  ...['cookie', 'cookies', 'credential', 'credentials', 'national id', 'card', 'account'],
+  ...['birth date', 'birthdate', 'date of birth'],
+]
+
+/** Members that our own shapes define and that hold names, not secrets. */
+const ownNames: ReadonlySet<string> = new Set([
+  ...['key_id', 'public_key', 'enc_public_key', 'old_key_id', 'old_public_key', 'new_key_id', 'new_public_key'],
+  ...['idempotency_key', 'decision_key', 'credentials_ref', 'key_history', 'revoked_keys'],
+])
+
+/** `accessToken`, `access-token`, `ACCESS_TOKEN` and `APIKey2` fall into words alike. */
+function wordsOf(name: string): string[] {
+  const spaced = name
+    .replace(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1 $2')
+    .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2')
+    .replace(/(\p{L})(\p{N})/gu, '$1 $2')
+    .replace(/(\p{N})(\p{L})/gu, '$1 $2')
+  return spaced
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== '')
+}

@@ -1,0 +1,95 @@
+import type { Json } from '../base/canonical.ts'
+import { isSensitiveName } from './names.ts'
+
+const redactedText = '[redacted]'
+
+/** What must not be seen: places by JSON Pointer (`*` for any item or member), or everything. */
+export interface Marks {
+  readonly pointers: ReadonlySet<string>
+  readonly all: boolean
+}
+
+export interface Redaction {
+  readonly value: Json
+  /** True if anything was held back. */
+  readonly redacted: boolean
+}
+
+/** Replaces what is marked, what has a sensitive name, and every text of `secrets` wherever it turns up. */
+export function redact(value: Json, marks: Marks, secrets: readonly string[] = []): Redaction {
+  let redacted = false
+  const hide = (): string => {
+    redacted = true
+    return redactedText
+  }
+  const scrub = scrubber(secrets, hide)
+  const walk = (node: Json, pointer: string): Json => {
+    if (isMarked(marks, pointer)) return hide()
+    if (typeof node === 'string') return scrub(node)
+    if (typeof node === 'number') return scrub(`${node}`) === `${node}` ? node : redactedText
+    if (node === null || typeof node !== 'object') return node
+    if (isList(node)) return node.map((item) => walk(item, `${pointer}/*`))
+    return Object.fromEntries(
+      membersOf(node).map(([key, member]) => [
+        scrub(key),
+        isSensitiveName(key) ? hide() : walk(member, `${pointer}/${escaped(key)}`),
+      ]),
+    )
+  }
+  return { value: walk(value, ''), redacted }
+}
+
+/** The texts of a call that must turn up nowhere: those of its marked and sensitively named values. */
+export function secretsIn(value: Json, marks: Marks): string[] {
+  const texts = new Set<string>()
+  const walk = (node: Json, pointer: string, inside: boolean): void => {
+    const secret = inside || isMarked(marks, pointer)
+    if (secret && ((typeof node === 'string' && node !== '') || typeof node === 'number')) texts.add(`${node}`)
+    if (node === null || typeof node !== 'object') return
+    if (isList(node)) for (const item of node) walk(item, `${pointer}/*`, secret)
+    else
+      for (const [key, member] of membersOf(node))
+        walk(member, `${pointer}/${escaped(key)}`, secret || isSensitiveName(key))
+  }
+  walk(value, '', false)
+  return [...texts]
+}
+
+/** A text, such as a message or a URL, without any of the secrets. */
+export const scrubText = (text: string, secrets: readonly string[]): string =>
+  scrubber(secrets, () => redactedText)(text)
+
+function isMarked({ pointers, all }: Marks, pointer: string): boolean {
+  if (all || pointers.has(pointer)) return true
+  const parent = pointer.slice(0, Math.max(0, pointer.lastIndexOf('/')))
+  return pointer !== '' && pointers.has(`${parent}/*`)
+}
+
+const isList = (node: Json): node is readonly Json[] => Array.isArray(node)
+
+const membersOf = (node: object): [string, Json][] =>
+  Object.entries(node).filter((entry): entry is [string, Json] => entry[1] !== undefined)
+
+export const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')
+
+// Anywhere in a text a short secret would hide half of it: up to here it must stand as a word.
+const shortCharsMax = 3
+
+function scrubber(secrets: readonly string[], hide: () => string): (text: string) => string {
+  const forms = [...new Set(secrets.flatMap(formsOf))].filter((form) => form !== '')
+  if (forms.length === 0) return (text) => text
+  const longestFirst = forms.sort((a, b) => b.length - a.length)
+  const pattern = new RegExp(longestFirst.map(patternOf).join('|'), 'gu')
+  return (text) => text.replace(pattern, hide)
+}
+
+/** A secret as it stands in plain text, in JSON and in a URL. */
+function formsOf(secret: string): string[] {
+  const inUrl = encodeURIComponent(secret.toWellFormed())
+  return [secret, JSON.stringify(secret).slice(1, -1), inUrl, inUrl.replaceAll('%20', '+')]
+}
+
+function patternOf(text: string): string {
+  const literal = text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+  return text.length > shortCharsMax ? literal : `(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])`
+}

@@ -1,0 +1,146 @@
+import { byCodePoint, canonical, type Json, stable } from '../base/canonical.ts'
+import { Failure } from '../base/failure.ts'
+import { sha256 } from '../base/hash.ts'
+import type { Correlation } from '../model/correlation.ts'
+import {
+  type AttemptRecord,
+  type ChainPosition,
+  type EventDraft,
+  hashScheme,
+  recordScheme,
+  type Seal,
+  type Sealed,
+  type SealedEvent,
+} from '../model/evidence.ts'
+import { contentHash, type HeaderTexts } from './event.ts'
+import { asJson, fractionsAsText } from './json.ts'
+import { appendLeaf, logLeaf } from './log.ts'
+
+/**
+ * Seals for one host: writes the call record into the payload, commits to it, hashes, chains and grows the log.
+ * Refuses a payload with the member `decision`. Fractions become text, because the hashed form has none.
+ */
+export function makeSeal({ hostId, tenant }: { readonly hostId: string; readonly tenant: string }): Seal {
+  const host: Host = { id: stable(hostId), tenant: stable(tenant) }
+  return (drafts, at) => sealAll(drafts, at, host)
+}
+
+/** The host's id and tenant as JSON text. */
+interface Host {
+  readonly id: string
+  readonly tenant: string
+}
+
+function sealAll(drafts: readonly EventDraft[], at: ChainPosition, host: Host): Sealed {
+  const tails = new Map<string, string>()
+  const events: SealedEvent[] = []
+  let log = at.log
+  let sequence = at.sequence
+  for (const draft of drafts) {
+    sequence++
+    const { correlation_id } = draft.correlation
+    const event = sealAny(draft, sequence, tails.get(correlation_id) ?? at.tails.get(correlation_id) ?? null, host)
+    tails.set(correlation_id, event.contentHash)
+    log = appendLeaf(log, logLeaf({ sequence, correlation_id, content_hash: event.contentHash }))
+    events.push(event)
+  }
+  return { events, log }
+}
+
+/** Almost no draft has a fraction, so it is looked for only after the hashed form has refused one. */
+function sealAny(draft: EventDraft, sequence: number, prevHash: string | null, host: Host): SealedEvent {
+  try {
+    return sealOne(draft, sequence, prevHash, host)
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== 'canonical.unsupported') throw error
+    return sealOne(withoutFractions(draft), sequence, prevHash, host)
+  }
+}
+
+const withoutFractions = (draft: EventDraft): EventDraft => ({
+  ...draft,
+  payload: fractionsAsText(draft.payload),
+  subject: fractionsAsText(draft.subject),
+  correlation: fractionsAsText(draft.correlation),
+  ...(draft.record && { record: fractionsAsText(draft.record) }),
+})
+
+function sealOne(draft: EventDraft, sequence: number, prevHash: string | null, host: Host): SealedEvent {
+  const header = headerOf(draft, prevHash, host)
+  const parts = partsOf(draft)
+  const payload = payloadText(draft.payload, recordText(draft, parts, sequence, host.tenant))
+  const commitment = sha256(payload)
+  const hash = contentHash(header, commitment)
+  return {
+    sequence,
+    eventId: draft.event_id,
+    eventType: draft.event_type,
+    invocationId: draft.invocation_id,
+    capabilityId: draft.capability_id,
+    correlationId: draft.correlation.correlation_id,
+    timestamp: draft.timestamp,
+    outcome: draft.outcome,
+    subjectId: draft.subject?.id ?? null,
+    contentHash: hash,
+    body: `{"assurance": ${parts.assurance}, "capability_id": ${header.capabilityId}, "capability_version": ${parts.version}, "content_hash": "${hash}", "correlation": ${correlationText(draft.correlation, header.correlationId)}, "denial": ${parts.denial}, "error": ${parts.error}, "event_id": ${header.eventId}, "event_type": ${header.eventType}, "hash_scheme": "${hashScheme}", "host_id": ${header.hostId}, "invocation_id": ${header.invocationId}, "outcome": ${header.outcome}, "payload": ${payload}, "payload_commitment": "${commitment}", "prev_hash": ${header.prevHash}, "redacted": ${draft.redacted}, "sequence": ${sequence}, "subject": ${parts.subject}, "timestamp": ${header.timestamp}}`,
+  }
+}
+
+const headerOf = (draft: EventDraft, prevHash: string | null, host: Host): HeaderTexts => ({
+  eventId: stable(draft.event_id),
+  eventType: stable(draft.event_type),
+  invocationId: stable(draft.invocation_id),
+  capabilityId: stable(draft.capability_id),
+  hostId: host.id,
+  correlationId: stable(draft.correlation.correlation_id),
+  timestamp: stable(draft.timestamp),
+  outcome: stable(draft.outcome),
+  prevHash: stable(prevHash),
+})
+
+/** Texts that stand both in the record and in the event around it. */
+interface Parts {
+  readonly assurance: string
+  readonly version: string
+  readonly subject: string
+  readonly denial: string
+  readonly error: string
+}
+
+const partsOf = (draft: EventDraft): Parts => ({
+  assurance: `{"level": ${stable(draft.assurance ?? 'S1')}}`,
+  version: stable(draft.capability_version),
+  subject: stable(asJson(draft.subject)),
+  // Their digests are over the RFC 8785 form, which allows fractions in `details`.
+  denial: canonical(asJson(draft.denial)),
+  error: canonical(asJson(draft.error)),
+})
+
+// The members of a record are known, so they are written in order, as `stable` would.
+function recordText(draft: EventDraft, parts: Parts, sequence: number, tenant: string): string {
+  const more: AttemptRecord = draft.record ?? {}
+  const denial = draft.denial && `{"code": ${stable(draft.denial.code)}, "digest": "sha256:${sha256(parts.denial)}"}`
+  const error = draft.error && `{"digest": "sha256:${sha256(parts.error)}", "type": ${stable(draft.error.type)}}`
+  return `{"actor": ${stable(asJson(draft.actor))}${member('approval', more.approval)}, "assurance": ${parts.assurance}${member('basis', more.basis)}, "capability_version": ${parts.version}${member('context', more.context)}, "correlation": ${correlationText(draft.correlation)}${member('decision', more.decision)}, "denial": ${denial}${member('descriptor', more.descriptor)}, "error": ${error}${member('input', more.input)}${member('policy', more.policy)}, "redacted": ${draft.redacted}${member('run', more.run)}, "seq": ${sequence}, "subject": ${parts.subject}, "tenant": ${tenant}, "v": "${recordScheme}"}`
+}
+
+const member = (name: string, value: unknown): string =>
+  value === undefined ? '' : `, "${name}": ${stable(asJson(value))}`
+
+/** With `id` the whole correlation; without, as the record repeats it. */
+function correlationText(correlation: Correlation, id?: string): string {
+  const text = `${member('baggage', correlation.baggage)}${member('causation_id', correlation.causation_id)}${id === undefined ? '' : `, "correlation_id": ${id}`}${member('environment', correlation.environment)}${member('parent_correlation_id', correlation.parent_correlation_id)}${member('trace_id', correlation.trace_id)}`
+  return `{${text.slice(2)}}`
+}
+
+function payloadText(payload: { readonly [key: string]: Json }, record: string): string {
+  if (Object.hasOwn(payload, 'decision')) {
+    throw new Failure('field.invalid', 'an event payload has the member `decision`, the place of the call record')
+  }
+  let text = ''
+  for (const key of [...Object.keys(payload), 'decision'].sort(byCodePoint)) {
+    const value = key === 'decision' ? record : payload[key] === undefined ? undefined : stable(payload[key])
+    if (value !== undefined) text += `${text === '' ? '' : ', '}${stable(key)}: ${value}`
+  }
+  return `{${text}}`
+}

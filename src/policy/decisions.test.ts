@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'vitest'
+import { policyDecision } from '../model/evidence.ts'
+import { type BlockPattern, decideByPatterns, denialCodeOf, strictest } from './decisions.ts'
+
+const order = [
+  'deny',
+  'sandbox_only',
+  'requires_escalation',
+  'requires_more_evidence',
+  'requires_approval',
+  'allow',
+] as const
+
+test('each of the six decisions has its code [H-33]', () => {
+  assert.deepEqual(Object.fromEntries(policyDecision.options.map((decision) => [decision, denialCodeOf(decision)])), {
+    allow: null,
+    deny: 'policy_blocked',
+    requires_approval: 'approval_required',
+    requires_escalation: 'escalation_required',
+    requires_more_evidence: 'evidence_required',
+    sandbox_only: 'policy_blocked',
+  })
+})
+
+test('of several decisions the strictest wins, in whatever order they come [H-33]', () => {
+  for (const [index, decision] of order.entries()) {
+    const milder = order.slice(index)
+    assert.equal(strictest(milder), decision)
+    assert.equal(strictest(milder.toReversed()), decision)
+  }
+  assert.equal(strictest([]), undefined)
+})
+
+describe('block patterns [H-33]', () => {
+  const pattern = (fields: Partial<BlockPattern> = {}): BlockPattern => ({
+    capability_id: 'w.cap',
+    field: 'cmd',
+    pattern: 'danger',
+    ...fields,
+  })
+  const decide = (patterns: BlockPattern[], cmd: unknown, capabilityId = 'w.cap') =>
+    decideByPatterns(patterns, { capabilityId, input: { cmd } as never })
+
+  test('deny unless they say otherwise, without regard to case', () => {
+    assert.equal(decide([pattern()], 'so DANGERous'), 'deny')
+    assert.equal(decide([pattern({ decision: 'requires_approval' })], 'danger'), 'requires_approval')
+    assert.equal(decide([pattern()], 'safe'), 'allow')
+    assert.equal(decide([], 'danger'), 'allow')
+  })
+
+  test('are about one capability and one field of its own', () => {
+    assert.equal(decide([pattern()], 'danger', 'other.cap'), 'allow')
+    assert.equal(decide([pattern({ field: 'text' })], 'danger'), 'allow')
+    assert.equal(decide([pattern({ field: 'toString', pattern: '.' })], 'x'), 'allow')
+  })
+
+  test('are not dodged by wrapping the text', () => {
+    assert.equal(decide([pattern()], ['danger']), 'deny')
+    assert.equal(decide([pattern()], { deep: { text: 'danger' } }), 'deny')
+    assert.equal(decide([pattern({ pattern: '^42$' })], 42), 'deny')
+    assert.equal(decide([pattern({ pattern: '^null$' })], null), 'deny')
+  })
+
+  test('of several that match the strictest wins', () => {
+    const patterns = [pattern({ decision: 'requires_approval' }), pattern({ decision: 'requires_escalation' })]
+    assert.equal(decide(patterns, 'danger'), 'requires_escalation')
+    assert.equal(decide([...patterns, pattern({ pattern: 'x', decision: 'deny' })], 'danger'), 'requires_escalation')
+  })
+
+  test('that cannot be read deny', () => {
+    assert.equal(decide([pattern({ pattern: '(' })], 'anything'), 'deny')
+    assert.equal(decide([pattern({ pattern: '(', decision: 'requires_approval' })], 'anything'), 'deny')
+  })
+})

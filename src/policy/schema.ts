@@ -1,0 +1,35 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import type { Json } from '../base/canonical.ts'
+import { Failure } from '../base/failure.ts'
+
+/** Where a value fails its schema: a JSON Pointer and the keyword, never the value. */
+export interface SchemaProblem {
+  readonly path: string
+  readonly keyword: string
+}
+
+const problemsMax = 32
+
+/** A check of values against a JSON Schema (2020-12); a schema that is none is refused. */
+export function compileSchema(schema: { readonly [key: string]: Json | undefined }): (value: Json) => SchemaProblem[] {
+  const validate = compiled(schema)
+  return (value) => {
+    if (validate(value)) return []
+    const problems = (validate.errors ?? []).map(({ instancePath, keyword }) => ({ path: instancePath, keyword }))
+    return problems.slice(0, problemsMax)
+  }
+}
+
+// Annotations of ours and formats are not checked; references reach no further than the schema itself.
+const options = { strict: false, allErrors: true, validateFormats: false, logger: false } as const
+const meta = new Ajv2020(options)
+
+function compiled(schema: object) {
+  try {
+    // Each schema has a compiler of its own: two of them may use the same ids.
+    if (meta.validateSchema(schema)) return new Ajv2020({ ...options, validateSchema: false }).compile(schema)
+  } catch {
+    // Said below.
+  }
+  throw new Failure('field.invalid', 'the schema is not a JSON Schema that can be used')
+}
