@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { keyedDigest, sha256 } from '../base/hash.ts'
+import { type Disarmed, disarm } from './disarm.ts'
+import { inner, writeHead, writeInner, writeTail } from './elements.ts'
+
+/** Where fenced text came from. */
+export type Origin =
+  | 'memory'
+  | 'files'
+  | 'scratchpad'
+  | 'resource'
+  | 'tool'
+  | 'attachment'
+  | 'substrate'
+  | 'message'
+  | 'peer'
+
+/** Retrieved, recalled, uploaded or returned text. */
+export type DataFence = { element: 'ambit_data'; origin: Origin; name: string; text: string }
+
+/** A file that steers the agent. */
+export type SteeringFence = { element: 'ambit_steering'; name: string; text: string }
+
+/** What was selected from one knowledge pack. */
+export type PackFence = {
+  element: 'knowledge_pack'
+  name: string
+  status?: string | undefined
+  trust?: string | undefined
+  grounding?: string | undefined
+  profile?: string | undefined
+  mode?: string | undefined
+  parts: readonly PackPart[]
+}
+
+export type PackPart =
+  | { element: 'knowledge_warning'; code: string; severity: string; text: string }
+  | {
+      element: 'knowledge_section'
+      path: string
+      section?: string | undefined
+      anchors?: string | undefined
+      text: string
+    }
+  | { element: 'knowledge_pack_guide'; path: string; text: string }
+  | { element: 'knowledge_resources'; text: string }
+
+export interface Fenced extends Disarmed {
+  readonly boundary: string
+}
+
+/**
+ * The one way text that is not ours reaches a model: in an element that no content can close, open or forge.
+ * `seed` is the secret of the run, at least 128 random bits; the same seed and text give the same bytes.
+ */
+export function fence(input: Readonly<DataFence | SteeringFence | PackFence> & { readonly seed: Uint8Array }): Fenced {
+  assert(input.seed.length >= 16, 'a fence seed has at least 128 bits')
+  const { element } = input
+  const { text: body, disarmed } = element === 'knowledge_pack' ? joinParts(input.parts) : disarm(input.text)
+  const boundary = boundaryOf(input.seed, body)
+  const text = writeHead(element, { ...input, boundary }) + body + writeTail(element, boundary)
+  return { text, disarmed, boundary }
+}
+
+function joinParts(parts: readonly PackPart[]): Disarmed {
+  const written = parts.map((part) => {
+    const { text, disarmed } =
+      inner[part.element].form === 'line' ? { text: part.text, disarmed: 0 } : disarm(part.text)
+    return { text: writeInner(part.element, part, text), disarmed }
+  })
+  return {
+    text: written.map(({ text }) => text).join('\n'),
+    disarmed: written.reduce((sum, { disarmed }) => sum + disarmed, 0),
+  }
+}
+
+/** 96 bits that nobody without the seed can foresee, least of all who wrote the text. */
+const boundaryOf = (seed: Uint8Array, body: string): string =>
+  keyedDigest(seed, ['fence', sha256(body)]).slice('hmac-sha256:'.length, 'hmac-sha256:'.length + 24)

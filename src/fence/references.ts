@@ -1,0 +1,78 @@
+import { fold } from './fold.ts'
+
+/** A character reference being read, from behind its `&`. */
+export interface Reference {
+  name: string
+  base: 0 | 10 | 16
+  value: number | undefined
+}
+
+export const newReference = (): Reference => ({ name: '', base: 0, value: undefined })
+
+/** Whether the reference stands for something if it ends here. A semicolon behind it is not needed. */
+export const canEnd = (reference: Reference): boolean => reference.value !== undefined || names.has(reference.name)
+
+/** What the reference stands for, folded. */
+export const meaning = (reference: Reference): string =>
+  reference.value === undefined ? (names.get(reference.name) ?? '') : fold(reference.value)
+
+/** Takes one more folded character, or says that it is no part of the reference. */
+export function extend(reference: Reference, char: string): boolean {
+  if (reference.base !== 0) return extendNumber(reference, char)
+  if (reference.name === '#') return startNumber(reference, char)
+  if (!prefixes.has(reference.name + char)) return false
+  reference.name += char
+  return true
+}
+
+function startNumber(reference: Reference, char: string): boolean {
+  reference.base = char === 'x' ? 16 : 10
+  return char === 'x' || extendNumber(reference, char)
+}
+
+function extendNumber(reference: Reference, char: string): boolean {
+  const digit = '0123456789abcdef'.indexOf(char)
+  if (digit < 0 || digit >= reference.base) return false
+  reference.value = Math.min((reference.value ?? 0) * reference.base + digit, 0x110000)
+  return true
+}
+
+// The names of HTML, without case, that decode to something of a bracket, a reference or a name of ours, or to nothing
+// visible. All others decode to what ends a name anyway, as their ampersand does.
+const words: Readonly<Record<string, string>> = {
+  '<': 'lt',
+  '&': 'amp',
+  '#': 'num',
+  ';': 'semi',
+  '/': 'sol',
+  '\\': 'bsol',
+  _: 'lowbar underbar',
+  '': `nbsp nonbreakingspace shy tab newline ensp emsp emsp13 emsp14 numsp puncsp thinsp thinspace hairsp verythinspace
+    mediumspace thickspace zerowidthspace negativethinspace negativemediumspace negativethickspace negativeverythinspace
+    nobreak zwj zwnj lrm rlm af applyfunction ic invisiblecomma it invisibletimes`,
+  a: 'ordf',
+  b: 'bernou bernoullis',
+  c: 'cayleys complexes',
+  d: 'dd differentiald capitaldifferentiald',
+  e: 'ee exponentiale expectation',
+  i: 'ii im image imagline imagpart imaginaryi imath inodot',
+  l: 'ell lagran laplacetrf',
+  m: 'mellintrf phmmat',
+  n: 'naturals',
+  o: 'ordm order orderof',
+  p: 'primes',
+  s: 'os circleds',
+  1: 'sup1',
+  2: 'sup2',
+  3: 'sup3',
+  no: 'numero',
+}
+
+const names = new Map<string, string>([
+  ...Object.entries(words).flatMap(([value, list]) => list.split(/\s+/).map((name) => [name, value] as const)),
+  ...[...'abcdefghijklmnopqrstuvwxyz'].flatMap((letter) =>
+    ['fr', 'opf', 'scr'].map((ending) => [letter + ending, letter] as const),
+  ),
+])
+
+const prefixes = new Set(['#', ...[...names.keys()].flatMap((name) => [...name].map((_, at) => name.slice(0, at + 1)))])
