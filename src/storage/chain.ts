@@ -1,0 +1,90 @@
+import type { EventDraft, SealedEvent } from '../model/evidence.ts'
+import type { TenantId } from '../model/tenant-id.ts'
+import { noTenant } from './tenants.ts'
+import { number, type Row, type Statement, sql, text, type Value, type Work } from './work.ts'
+
+/** Where a tenant's chain stands while a batch is sealed into it. */
+export interface Chain {
+  sequence: number
+  log: string
+  readonly tails: Map<string, string>
+}
+
+interface Wanted {
+  readonly tenant: TenantId
+  readonly drafts: readonly EventDraft[]
+}
+
+/**
+ * Reads and locks the heads of every tenant that is about to write events, and the tails of their correlations: two
+ * statements a tenant, whatever the number of events. Tenants are locked in order, so that batches cannot deadlock.
+ */
+export function* loadChains(wanted: readonly Wanted[]): Work<ReadonlyMap<TenantId, Chain>> {
+  const byTenant = correlationsByTenant(wanted)
+  if (byTenant.size === 0) return new Map()
+  const tenants = [...byTenant.keys()].sort()
+  const answers = yield tenants.flatMap((tenant) => headStatements(tenant, byTenant.get(tenant) ?? []))
+  return new Map(
+    tenants.map((tenant, index) => [tenant, chainFrom(tenant, answers[index * 2], answers[index * 2 + 1])]),
+  )
+}
+
+function correlationsByTenant(wanted: readonly Wanted[]): Map<TenantId, string[]> {
+  const found = new Map<TenantId, Set<string>>()
+  for (const { tenant, drafts } of wanted) {
+    if (drafts.length === 0) continue
+    const known = found.get(tenant) ?? new Set()
+    for (const draft of drafts) known.add(draft.correlation.correlation_id)
+    found.set(tenant, known)
+  }
+  return new Map([...found].map(([tenant, known]) => [tenant, [...known]]))
+}
+
+const headStatements = (tenant: TenantId, correlations: readonly string[]): readonly Statement[] => [
+  sql('SELECT sequence, log FROM chain_heads WHERE tenant_id = ? FOR UPDATE', tenant),
+  sql(
+    `WITH wanted (id) AS (VALUES ${places(correlations.length)}) SELECT id, (SELECT content_hash FROM events WHERE tenant_id = ? AND correlation_id = id ORDER BY sequence DESC LIMIT 1) AS tail FROM wanted`,
+    ...padded(correlations),
+    tenant,
+  ),
+]
+
+// Lists are padded to a power of two by repeating their last item, so that few statements are ever prepared.
+const width = (count: number): number => 2 ** Math.ceil(Math.log2(count))
+const places = (count: number): string => Array.from({ length: width(count) }, () => '(?)').join(', ')
+const padded = (items: readonly string[]): readonly string[] => [
+  ...items,
+  ...Array.from({ length: width(items.length) - items.length }, () => items.at(-1) ?? ''),
+]
+
+function chainFrom(tenant: TenantId, head: readonly Row[] = [], tails: readonly Row[] = []): Chain {
+  const [row] = head
+  if (row === undefined) throw noTenant(tenant)
+  return {
+    sequence: number(row, 'sequence'),
+    log: text(row, 'log'),
+    tails: new Map(tails.filter((tail) => tail['tail'] !== null).map((tail) => [text(tail, 'id'), text(tail, 'tail')])),
+  }
+}
+
+/** The statements that store where each chain now stands. */
+export const saveChains = (chains: ReadonlyMap<TenantId, Chain>): readonly Statement[] =>
+  [...chains].map(([tenant, { sequence, log }]) =>
+    sql('UPDATE chain_heads SET sequence = ?, log = ? WHERE tenant_id = ?', sequence, log, tenant),
+  )
+
+/** An event as a row of `events`, in the order of that table's columns. */
+export const eventRow = (tenant: TenantId, event: SealedEvent): readonly Value[] => [
+  tenant,
+  event.sequence,
+  event.eventId,
+  event.eventType,
+  event.invocationId,
+  event.capabilityId,
+  event.correlationId,
+  event.subjectId,
+  event.outcome,
+  event.timestamp,
+  event.contentHash,
+  event.body,
+]

@@ -1,0 +1,102 @@
+import { Failure, quote } from '../base/failure.ts'
+import type { SealedEvent } from '../model/evidence.ts'
+import type { TenantId } from '../model/tenant-id.ts'
+import { type Page, type PageOptions, page } from './page.ts'
+import { noTenant } from './tenants.ts'
+import { number, optionalText, type Row, row, rows, text, type Value, type Work } from './work.ts'
+
+export interface EventFilter {
+  readonly correlation?: string
+  readonly subject?: string
+  readonly capability?: string
+  readonly outcome?: string
+  readonly type?: string
+  /** Times as we write them; `since` is included, `until` is not. */
+  readonly since?: string
+  readonly until?: string
+}
+
+const columns =
+  'sequence, event_id, event_type, invocation_id, capability_id, correlation_id, subject_id, outcome, timestamp, content_hash, body'
+
+/** Events that pass the filter, newest first. */
+export function* findEvents(tenant: TenantId, filter: EventFilter, options: PageOptions = {}): Work<Page<SealedEvent>> {
+  const [where, params] = conditions(filter)
+  const select = `SELECT ${columns} FROM events WHERE tenant_id = ? AND sequence < ?${where} ORDER BY sequence DESC LIMIT ?`
+  const fetch = (before: number, limit: number) => rows(select, tenant, before, ...params, limit)
+  return yield* page(options, Number.MAX_SAFE_INTEGER, fetch, eventOf, (found) => number(found, 'sequence'))
+}
+
+const compared: readonly [member: keyof EventFilter, condition: string][] = [
+  ['correlation', 'correlation_id = ?'],
+  ['subject', 'subject_id = ?'],
+  ['capability', 'capability_id = ?'],
+  ['outcome', 'outcome = ?'],
+  ['type', 'event_type = ?'],
+  ['since', 'timestamp >= ?'],
+  ['until', 'timestamp < ?'],
+]
+
+function conditions(filter: EventFilter): [where: string, params: Value[]] {
+  const given = compared.filter(([member]) => filter[member] !== undefined)
+  return [given.map(([, condition]) => ` AND ${condition}`).join(''), given.map(([member]) => filter[member] ?? '')]
+}
+
+/** The events of one correlation in order, strictly after a sequence number, at most `limit`. */
+export function* eventsOf(
+  tenant: TenantId,
+  correlation: string,
+  after: number,
+  limit: number,
+): Work<readonly SealedEvent[]> {
+  const select = `SELECT ${columns} FROM events WHERE tenant_id = ? AND correlation_id = ? AND sequence > ? ORDER BY sequence LIMIT ?`
+  return (yield* rows(select, tenant, correlation, after, limit)).map(eventOf)
+}
+
+/** The event with this id, or `event.not_found`. */
+export function* getEvent(tenant: TenantId, eventId: string): Work<SealedEvent> {
+  const found = yield* row(`SELECT ${columns} FROM events WHERE tenant_id = ? AND event_id = ?`, tenant, eventId)
+  if (found === undefined) throw new Failure('event.not_found', `event ${quote(eventId)} not found`, { id: eventId })
+  return eventOf(found)
+}
+
+export interface ChainHead {
+  readonly sequence: number
+  readonly log: string
+}
+
+/** How far the tenant's chain has come. */
+export function* chainHead(tenant: TenantId): Work<ChainHead> {
+  const found = yield* row('SELECT sequence, log FROM chain_heads WHERE tenant_id = ?', tenant)
+  if (found === undefined) throw noTenant(tenant)
+  return { sequence: number(found, 'sequence'), log: text(found, 'log') }
+}
+
+/** The last content hash of every correlation, ids in code point order. */
+export function* chainTails(tenant: TenantId): Work<readonly (readonly [correlation: string, hash: string])[]> {
+  const select = `SELECT correlation_id, content_hash FROM events WHERE tenant_id = ? AND sequence IN
+    (SELECT MAX(sequence) FROM events WHERE tenant_id = ? GROUP BY correlation_id) ORDER BY correlation_id`
+  return (yield* rows(select, tenant, tenant)).map(
+    (tail) => [text(tail, 'correlation_id'), text(tail, 'content_hash')] as const,
+  )
+}
+
+/** All events in order, strictly after a sequence number, at most `limit`. */
+export function* eventsFrom(tenant: TenantId, after: number, limit: number): Work<readonly SealedEvent[]> {
+  const select = `SELECT ${columns} FROM events WHERE tenant_id = ? AND sequence > ? ORDER BY sequence LIMIT ?`
+  return (yield* rows(select, tenant, after, limit)).map(eventOf)
+}
+
+const eventOf = (found: Row): SealedEvent => ({
+  sequence: number(found, 'sequence'),
+  eventId: text(found, 'event_id'),
+  eventType: text(found, 'event_type'),
+  invocationId: text(found, 'invocation_id'),
+  capabilityId: text(found, 'capability_id'),
+  correlationId: text(found, 'correlation_id'),
+  subjectId: optionalText(found, 'subject_id'),
+  outcome: optionalText(found, 'outcome'),
+  timestamp: text(found, 'timestamp'),
+  contentHash: text(found, 'content_hash'),
+  body: text(found, 'body'),
+})

@@ -1,0 +1,65 @@
+import { Failure } from '../base/failure.ts'
+import { limits } from '../base/limits.ts'
+import type { Row, Work } from './work.ts'
+
+/** Where a page ended: opaque to callers, good for this list alone. */
+export type Cursor = string
+
+export interface PageOptions {
+  readonly limit?: number
+  readonly cursor?: Cursor
+}
+
+export interface Page<T> {
+  readonly items: readonly T[]
+  /** Present when there may be more. */
+  readonly next?: Cursor
+}
+
+/**
+ * One page by key, never by offset: rows that come or go elsewhere cannot shift it. `fetch` gives at most `limit`
+ * rows behind the key where the last page ended, `start` stands for the beginning.
+ */
+export function* page<T, K extends string | number>(
+  options: PageOptions,
+  start: NoInfer<K>,
+  fetch: (after: K, limit: number) => Work<readonly Row[]>,
+  item: (row: Row) => T,
+  keyOf: (row: Row) => K,
+): Work<Page<T>> {
+  const limit = boundedLimit(options.limit)
+  const after = options.cursor === undefined ? start : (readCursor(options.cursor, typeof start) as K)
+  const found = yield* fetch(after, limit + 1)
+  const kept = found.slice(0, limit)
+  const last = kept.at(-1)
+  const items = kept.map(item)
+  return found.length > limit && last !== undefined ? { items, next: writeCursor(keyOf(last)) } : { items }
+}
+
+function boundedLimit(limit: number = limits.pageRowsDefault): number {
+  if (!Number.isInteger(limit) || limit < 1 || limit > limits.pageRowsMax) {
+    throw new Failure('field.invalid', `\`limit\`: a whole number from 1 to ${limits.pageRowsMax} was expected`, {
+      pointer: '/limit',
+    })
+  }
+  return limit
+}
+
+const writeCursor = (key: string | number): Cursor => Buffer.from(JSON.stringify([key])).toString('base64url')
+
+const isBroken = (key: unknown): boolean => typeof key === 'number' && !Number.isSafeInteger(key)
+
+function readCursor(cursor: Cursor, type: string): string | number {
+  try {
+    const [key, ...rest] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
+    if (typeof key === type && rest.length === 0 && !isBroken(key)) return key as string | number
+  } catch {
+    // Falls through to the one refusal below.
+  }
+  throw new Failure(
+    'cursor.invalid',
+    'the cursor is not valid',
+    {},
+    'take it from `next` of the page before, unchanged',
+  )
+}

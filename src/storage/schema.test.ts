@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { afterAll, describe, test } from 'vitest'
+import { emptySchema } from '../../test/storage/target.ts'
+import { startPostgres } from '../../test/support/postgres.ts'
+import { tenantId } from '../model/tenant-id.ts'
+import { allEvents, times } from '../testing/storage/given.ts'
+import { chainFlaws, plainSeal, sampleDraft, samplePrincipal, sampleTenant } from '../testing/storage/sample.ts'
+import { takeClaim } from './claims.ts'
+import type { Database } from './database.ts'
+import { openPostgres } from './drivers/postgres.ts'
+import { openSqlite } from './drivers/sqlite.ts'
+import { chainHead } from './events.ts'
+import { principalRecords } from './identities.ts'
+import { migrate, schemaVersion, versionOf } from './schema.ts'
+import { openStore } from './store.ts'
+import { getTenant } from './tenants.ts'
+import { type Row, rows, sql, type Value, type Work } from './work.ts'
+
+const server = await startPostgres({ fsync: false })
+afterAll(() => server?.stop())
+
+describe('migrations on SQLite [F-15]', () => {
+  migrations(async () => openSqlite({ path: ':memory:' }))
+})
+
+describe.skipIf(server === undefined)('migrations on PostgreSQL [F-15]', () => {
+  migrations(async () => openPostgres({ url: await emptySchema(server) }))
+})
+
+function migrations(empty: () => Promise<Database>): void {
+  const versions = times(schemaVersion + 1, (version) => version)
+  test.each(versions)('a store of version %i opens, keeps its data, and works', async (version) => {
+    const database = await empty()
+    await migrate(database, version)
+    assert.equal(await versionOf(database), version)
+    await database.write(() => rowsOf(version))
+    const before = await everyRow(database, version)
+
+    const store = await openStore(database)
+    assert.equal(await versionOf(database), schemaVersion)
+    const after = await everyRow(database, version)
+    assert.deepEqual(after, before)
+    assert.equal(after.flat().length, steps.slice(0, version).flatMap((step) => step.rows).length)
+
+    if (version > 0) {
+      assert.deepEqual(await store.read(() => getTenant(acme)), sampleTenant('acme'))
+      const { sequence } = await store.read(() => chainHead(acme))
+      await store.commit(acme, {
+        change: takeClaim({ scope: 'new', key: 'k', fingerprint: 'f', owner: 'o' }, 0),
+        events: [sampleDraft('after', { correlation: { correlation_id: 'cor_1' } })],
+        seal: plainSeal,
+      })
+      const events = await allEvents(store, acme)
+      assert.equal(events.length, sequence + 1)
+      assert.deepEqual(chainFlaws(events), [])
+      assert.deepEqual(await store.read(() => principalRecords.get(acme, 'p')), samplePrincipal('p', 'it’s'))
+    }
+    await store.close()
+  })
+
+  test('a store of a version to come is refused and not touched', async () => {
+    const database = await empty()
+    await migrate(database)
+    await database.write(() => rowsOf(schemaVersion))
+    await database.write(() => rows('UPDATE ambit_schema SET version = 99'))
+    const before = await everyRow(database, schemaVersion)
+    await assert.rejects(openStore(database), { code: 'store.too_new', data: { version: 99, known: schemaVersion } })
+    assert.equal(await versionOf(database), 99)
+    assert.deepEqual(await everyRow(database, schemaVersion), before)
+    await database.close()
+  })
+
+  test('opening again changes nothing', async () => {
+    const database = await empty()
+    for (let turn = 0; turn < 2; turn++) {
+      await openStore(database)
+      assert.equal((await database.read(() => rows('SELECT version FROM ambit_schema'))).length, 1)
+    }
+    await database.close()
+  })
+
+  test('a step that fails leaves the version before it', async () => {
+    const database = await empty()
+    await migrate(database, 1)
+    await database.write(() => rows('CREATE TABLE events (in_the_way BIGINT)'))
+    await assert.rejects(migrate(database))
+    assert.equal(await versionOf(database), 1)
+    await database.write(() => rows('DROP TABLE events'))
+    await migrate(database)
+    assert.equal(await versionOf(database), schemaVersion)
+    await database.close()
+  })
+}
+
+const acme = tenantId('acme')
+
+interface Step {
+  readonly tables: readonly string[]
+  readonly rows: readonly (readonly [sql: string, ...params: Value[]])[]
+}
+
+/** What each version added, and rows it may have held, in the SQL of its time. A new version needs its entry here. */
+const steps: readonly Step[] = [
+  {
+    tables: ['tenants', 'principals', 'api_keys'],
+    rows: [
+      ["INSERT INTO tenants VALUES ('acme', 'acme', ?)", JSON.stringify(sampleTenant('acme'))],
+      ["INSERT INTO principals VALUES ('acme', 'p', ?)", JSON.stringify(samplePrincipal('p', 'it’s'))],
+      ["INSERT INTO api_keys VALUES ('acme', 'key_1', 'p', '{}')"],
+    ],
+  },
+  {
+    tables: ['events', 'chain_heads', 'checkpoints'],
+    rows: [
+      ...['e-1', 'e-2'].map(eventOf),
+      ["INSERT INTO chain_heads VALUES ('acme', 2, '2')"],
+      ["INSERT INTO checkpoints VALUES ('acme', 2, 'h', '{}')"],
+    ],
+  },
+  {
+    tables: ['blobs', 'claims', 'leases'],
+    rows: [
+      ["INSERT INTO blobs VALUES ('acme', 'h', ?)", Buffer.from('bytes')],
+      ["INSERT INTO claims VALUES ('acme', 's', 'k', 'f', 'o', 'settled', '{}', 1)"],
+      ["INSERT INTO leases VALUES ('acme', 'l', 'h', 7, 1)"],
+    ],
+  },
+]
+
+function eventOf(_: string, index: number, ids: readonly string[]): [sql: string, ...params: Value[]] {
+  const { events } = plainSeal(
+    ids.map((id) => sampleDraft(id)),
+    { sequence: 0, log: '', tails: new Map() },
+  )
+  const event = events[index]
+  assert(event !== undefined)
+  return [
+    `INSERT INTO events VALUES ('acme', ${event.sequence}, ?, 'type', 'inv', 'cap', ?, NULL, 'success', ?, ?, ?)`,
+    event.eventId,
+    event.correlationId,
+    event.timestamp,
+    event.contentHash,
+    event.body,
+  ]
+}
+
+function* rowsOf(version: number): Work<void> {
+  for (const { rows } of steps.slice(0, version)) for (const [text, ...params] of rows) yield [sql(text, ...params)]
+}
+
+const everyRow = (database: Database, version: number): Promise<(readonly Row[])[]> =>
+  database.read(function* () {
+    const found: (readonly Row[])[] = []
+    const tables = steps.slice(0, version).flatMap((step) => step.tables)
+    for (const table of tables) found.push(yield* rows(`SELECT * FROM ${table} ORDER BY 1, 2`))
+    return found
+  })

@@ -1,0 +1,169 @@
+import { Failure } from '../base/failure.ts'
+import type { Database } from './database.ts'
+import { type ColumnType, number, row, sql, type Table, type Work } from './work.ts'
+
+export const tenants: Table = {
+  name: 'tenants',
+  columns: { tenant_id: 'text', host_id: 'text', body: 'text' },
+  key: ['tenant_id'],
+}
+export const principals: Table = {
+  name: 'principals',
+  columns: { tenant_id: 'text', principal_id: 'text', body: 'text' },
+  key: ['tenant_id', 'principal_id'],
+}
+export const apiKeys: Table = {
+  name: 'api_keys',
+  columns: { tenant_id: 'text', key_id: 'text', principal_id: 'text', body: 'text' },
+  key: ['tenant_id', 'key_id'],
+}
+export const events: Table = {
+  name: 'events',
+  columns: {
+    tenant_id: 'text',
+    sequence: 'number',
+    event_id: 'text',
+    event_type: 'text',
+    invocation_id: 'text',
+    capability_id: 'text',
+    correlation_id: 'text',
+    subject_id: 'text?',
+    outcome: 'text?',
+    timestamp: 'text',
+    content_hash: 'text',
+    body: 'text',
+  },
+  key: ['tenant_id', 'sequence'],
+}
+export const chainHeads: Table = {
+  name: 'chain_heads',
+  columns: { tenant_id: 'text', sequence: 'number', log: 'text' },
+  key: ['tenant_id'],
+}
+export const checkpoints: Table = {
+  name: 'checkpoints',
+  columns: { tenant_id: 'text', log_size: 'number', hash: 'text', body: 'text' },
+  key: ['tenant_id', 'log_size'],
+}
+const blobs: Table = {
+  name: 'blobs',
+  columns: { tenant_id: 'text', sha256: 'text', bytes: 'bytes' },
+  key: ['tenant_id', 'sha256'],
+}
+const claims: Table = {
+  name: 'claims',
+  columns: {
+    tenant_id: 'text',
+    scope: 'text',
+    claim_key: 'text',
+    fingerprint: 'text',
+    owner: 'text',
+    state: 'text',
+    result: 'text?',
+    expires_at_ms: 'number?',
+  },
+  key: ['tenant_id', 'scope', 'claim_key'],
+}
+const leases: Table = {
+  name: 'leases',
+  columns: { tenant_id: 'text', name: 'text', holder: 'text', fence: 'number', expires_at_ms: 'number' },
+  key: ['tenant_id', 'name'],
+}
+
+/** Every table there is, in the order they can be filled. */
+export const tables: readonly Table[] = [
+  tenants,
+  principals,
+  apiKeys,
+  events,
+  chainHeads,
+  checkpoints,
+  blobs,
+  claims,
+  leases,
+]
+
+interface Migration {
+  readonly tables: readonly Table[]
+  /** Run after the tables are made: indexes, and rows that existing data needs. */
+  readonly after: readonly string[]
+}
+
+/** Forward only. A released entry is never edited: what must change is changed by the next one. */
+const migrations: readonly Migration[] = [
+  {
+    tables: [tenants, principals, apiKeys],
+    after: [
+      'CREATE UNIQUE INDEX tenants_host ON tenants (host_id)',
+      'CREATE INDEX api_keys_principal ON api_keys (tenant_id, principal_id, key_id)',
+    ],
+  },
+  {
+    tables: [events, chainHeads, checkpoints],
+    after: [
+      'CREATE UNIQUE INDEX events_id ON events (tenant_id, event_id)',
+      'CREATE INDEX events_correlation ON events (tenant_id, correlation_id, sequence)',
+      'CREATE INDEX events_capability ON events (tenant_id, capability_id, sequence)',
+      'CREATE INDEX events_subject ON events (tenant_id, subject_id, sequence)',
+      'CREATE INDEX events_time ON events (tenant_id, timestamp, sequence)',
+      "INSERT INTO chain_heads (tenant_id, sequence, log) SELECT tenant_id, 0, '' FROM tenants",
+    ],
+  },
+  { tables: [blobs, claims, leases], after: [] },
+]
+
+export const schemaVersion = migrations.length
+
+/** Brings the database to `version`, one transaction per step; several processes may try at once. */
+export async function migrate(database: Database, version: number = schemaVersion): Promise<void> {
+  for (let done = -1; done < version; ) done = await database.write(() => nextStep(database.dialect, version))
+}
+
+/** The version a database is at; 0 when it is empty. */
+export const versionOf = (database: Database): Promise<number> => database.read(() => currentVersion(database.dialect))
+
+function* nextStep(dialect: Database['dialect'], version: number): Work<number> {
+  if (dialect === 'postgres') yield [sql('SELECT pg_advisory_xact_lock(7203175)')]
+  yield [sql('CREATE TABLE IF NOT EXISTS ambit_schema (version BIGINT NOT NULL)')]
+  const current = yield* currentVersion(dialect)
+  if (current > schemaVersion) throw tooNew(current)
+  const migration = migrations[current]
+  if (current >= version || migration === undefined) return version
+  for (const table of migration.tables) yield [sql(createTable(table, dialect))]
+  for (const statement of migration.after) yield [sql(statement)]
+  if (current === 0) yield [sql('INSERT INTO ambit_schema (version) VALUES (1)')]
+  else yield [sql('UPDATE ambit_schema SET version = ?', current + 1)]
+  return current + 1
+}
+
+function* currentVersion(dialect: Database['dialect']): Work<number> {
+  const catalog =
+    dialect === 'sqlite'
+      ? "SELECT 1 AS found FROM sqlite_master WHERE type = 'table' AND name = 'ambit_schema'"
+      : "SELECT 1 AS found FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'ambit_schema'"
+  if ((yield* row(catalog)) === undefined) return 0
+  const found = yield* row('SELECT version FROM ambit_schema')
+  return found === undefined ? 0 : number(found, 'version')
+}
+
+// PostgreSQL would order text by the server's language; ids compare byte by byte on every database.
+const types = {
+  sqlite: { text: 'TEXT', number: 'INTEGER', bytes: 'BLOB' },
+  postgres: { text: 'TEXT COLLATE "C"', number: 'BIGINT', bytes: 'BYTEA' },
+} as const
+
+function createTable({ name, columns, key }: Table, dialect: Database['dialect']): string {
+  const lines = Object.entries(columns).map(([column, word]) => {
+    const type = types[dialect][word.replace('?', '') as ColumnType]
+    return `${column} ${type}${word.endsWith('?') ? '' : ' NOT NULL'}`
+  })
+  return `CREATE TABLE ${name} (${lines.join(', ')}, PRIMARY KEY (${key.join(', ')}))${dialect === 'sqlite' ? ' STRICT' : ''}`
+}
+
+const tooNew = (version: number): Failure =>
+  new Failure(
+    'store.too_new',
+    `the store is at schema ${version}, this program knows ${schemaVersion}`,
+    { version, known: schemaVersion },
+    'use the newer release that wrote it',
+  )

@@ -1,0 +1,54 @@
+import type { TenantId } from '../model/tenant-id.ts'
+
+export type Value = string | number | Uint8Array | null
+export type Row = Readonly<Record<string, Value>>
+
+export interface Table {
+  readonly name: string
+  /** Column → type, in order; a `?` after the type allows null. */
+  readonly columns: Readonly<Record<string, ColumnType | `${ColumnType}?`>>
+  /** The primary key; its first column is the tenant. */
+  readonly key: readonly string[]
+}
+export type ColumnType = 'text' | 'number' | 'bytes'
+
+/** One statement with `?` for each parameter, or whole rows for one table; drivers spell both for their database. */
+export type Statement =
+  | { readonly sql: string; readonly params: readonly Value[] }
+  | { readonly into: Table; readonly rows: readonly (readonly Value[])[] }
+
+/**
+ * Database work as data: it yields statements that may travel together, and gets their rows back. The same work
+ * runs in one go on an embedded database and over a network, and may be run again from the start.
+ */
+export type Work<T> = Generator<readonly Statement[], T, readonly (readonly Row[])[]>
+
+/** A change of one tenant's state. Throws a `Failure` when what it relies on does not hold; then nothing is kept. */
+export type Change<T = unknown> = (tenant: TenantId) => Work<T>
+
+export const sql = (text: string, ...params: readonly Value[]): Statement => ({ sql: text, params })
+
+/** The rows of one statement. */
+export function* rows(text: string, ...params: readonly Value[]): Work<readonly Row[]> {
+  const [answer = []] = yield [sql(text, ...params)]
+  return answer
+}
+
+/** The first row of one statement. */
+export function* row(text: string, ...params: readonly Value[]): Work<Row | undefined> {
+  const [first] = yield* rows(text, ...params)
+  return first
+}
+
+/** Several changes as one, in order. */
+export const inOrder = (...changes: readonly Change[]): Change<void> =>
+  function* (tenant) {
+    for (const change of changes) yield* change(tenant)
+  }
+
+export const text = (row: Row, column: string): string => String(row[column])
+export const number = (row: Row, column: string): number => Number(row[column])
+export const optionalText = (row: Row, column: string): string | null => {
+  const value = row[column] ?? null
+  return value === null ? null : String(value)
+}

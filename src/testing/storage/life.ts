@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { chainHead } from '../../storage/events.ts'
+import { principalRecords } from '../../storage/identities.ts'
+import { row, type Work } from '../../storage/work.ts'
+import { allEvents, codes, type Given, type Register, type Setting, times } from './given.ts'
+import { chainFlaws, plainSeal, sampleDraft, samplePrincipal } from './sample.ts'
+
+export function lifeRules(test: Register, on: Setting): void {
+  test('closing waits for what is under way, and what was acknowledged is there afterwards [F-12]', on(closing))
+  test('a closed store refuses everything, and can be closed again [F-12]', on(closed))
+  test('a read sees one snapshot, however many commits come in between [F-12]', on(snapshot))
+  test('a read that fails leaves the store usable [F-12]', on(failedRead))
+}
+
+async function closing({ store, tenant, reopen }: Given): Promise<void> {
+  const commits = times(40, (index) => store.commit(tenant, { events: [sampleDraft(`e-${index}`)], seal: plainSeal }))
+  const writes = times(40, (index) => store.write(tenant, principalRecords.add(samplePrincipal(`p-${index}`))))
+  const reads = times(40, () => store.read(() => chainHead(tenant)))
+  const underWay = codes([...commits, ...writes, ...reads])
+  await store.close()
+  assert.deepEqual(
+    await underWay,
+    times(120, () => 'kept'),
+  )
+  if (reopen === undefined) return
+  const again = await reopen()
+  const events = await allEvents(again, tenant)
+  assert.equal(events.length, 40)
+  assert.deepEqual(chainFlaws(events), [])
+  assert.equal((await again.read(() => principalRecords.list(tenant))).items.length, 40)
+}
+
+async function closed({ store, tenant }: Given): Promise<void> {
+  await store.close()
+  await store.close()
+  const answers = await codes([
+    store.read(() => chainHead(tenant)),
+    store.write(tenant, principalRecords.add(samplePrincipal('p'))),
+    store.commit(tenant, { events: [sampleDraft('e')], seal: plainSeal }),
+  ])
+  assert.deepEqual(
+    answers,
+    times(3, () => 'store.unavailable'),
+  )
+}
+
+async function snapshot({ store, second, tenant }: Given): Promise<void> {
+  let committed = false
+  function* count(): Work<number> {
+    const found = yield* row('SELECT COUNT(*) AS n FROM events WHERE tenant_id = ?', tenant)
+    return Number(found?.['n'])
+  }
+  const [before, after] = await store.read(function* () {
+    const before = yield* count()
+    const commit = second.commit(tenant, { events: [sampleDraft('e')], seal: plainSeal })
+    void commit.then(() => {
+      committed = true
+    })
+    // A database that works beside us has committed long before this ends; one that does not cannot commit at all.
+    for (let turn = 0; turn < 1000 && !committed; turn++) yield* count()
+    return [before, yield* count()]
+  })
+  assert.deepEqual([before, after], [0, 0])
+  await second.commit(tenant, { events: [sampleDraft('f')], seal: plainSeal })
+  assert.equal(await store.read(count), 2)
+}
+
+async function failedRead({ store, tenant }: Given): Promise<void> {
+  const failures = await codes(times(40, () => store.read(() => row('SELECT nothing FROM nowhere'))))
+  assert.equal(failures.includes('kept'), false)
+  assert.deepEqual(await store.read(() => chainHead(tenant)), { sequence: 0, log: '' })
+  await store.commit(tenant, { events: [sampleDraft('e')], seal: plainSeal })
+}
