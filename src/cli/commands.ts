@@ -1,0 +1,21 @@
+import type { Register } from './command.ts'
+
+interface CommandEntry {
+  readonly summary: string
+  readonly load: () => Promise<{ default: Register }>
+}
+
+/** Every command of `ambit`, in the order `--help` lists them. */
+export const commands: Readonly<Record<string, CommandEntry>> = {
+  demo: { summary: 'see in one minute what Ambit is for', load: () => import('./demo.ts') },
+  init: { summary: 'write a commented configuration', load: () => import('./init.ts') },
+  doctor: { summary: 'check this installation and say what to do', load: () => import('./doctor.ts') },
+  tenant: { summary: 'tenants: each with its own keys, chain and namespace roots', load: () => import('./tenant.ts') },
+  principal: { summary: 'the people, services and agents of a tenant', load: () => import('./principal.ts') },
+  key: { summary: 'API keys: shown once, kept as hashes', load: () => import('./key.ts') },
+  secret: { summary: 'secrets, kept encrypted and used by name', load: () => import('./secret.ts') },
+  evidence: { summary: 'search, show and export sealed records', load: () => import('./evidence.ts') },
+  verify: { summary: 'prove an exported bundle, offline', load: () => import('./verify.ts') },
+  store: { summary: 'back up, restore and check the store', load: () => import('./store.ts') },
+  schema: { summary: 'the JSON Schema of every contract', load: () => import('./schema.ts') },
+}

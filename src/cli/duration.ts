@@ -1,0 +1,10 @@
+import { InvalidArgumentError } from 'commander'
+
+const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+
+/** `90d`, `12h`, `30m`, `45s` in milliseconds. */
+export function duration(text: string): number {
+  const [, count, unit] = /^([1-9][0-9]{0,5})([smhd])$/.exec(text) ?? []
+  if (count === undefined) throw new InvalidArgumentError('write a number and s, m, h or d, such as 90d.')
+  return Number(count) * unitMs[unit as keyof typeof unitMs]
+}

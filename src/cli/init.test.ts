@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'vitest'
+import { filesIn } from '../../test/cli/given.ts'
+import { givenShell, type Shell } from '../../test/cli/harness.ts'
+import { Failure } from '../base/failure.ts'
+import { jsonSchemaOf, listSchemas } from '../model/schemas.ts'
+import { loadSettings } from '../runtime/config.ts'
+
+const settingsIn = ({ cwd }: Shell) => loadSettings({ folder: cwd, env: {} })
+const defaults = async () => settingsIn(givenShell())
+
+describe('init writes a configuration that loads and says the defaults [F-20 F-18]', () => {
+  test.each(['ts', 'json'])('as %s', async (format) => {
+    const shell = givenShell()
+    const { out } = await shell.good('init', '--format', format)
+    assert.equal(out, `wrote ambit.config.${format}\nnext: \`ambit tenant create local\`, then \`ambit doctor\`\n`)
+    const { file, dataDir: _, keysDir: __, store, ...rest } = await settingsIn(shell)
+    const { file: ___, dataDir: ____, keysDir: _____, store: other, ...expected } = await defaults()
+    assert.equal(file, join(shell.cwd, `ambit.config.${format}`))
+    assert.deepEqual(rest, expected)
+    assert(store.driver === 'sqlite' && other.driver === 'sqlite' && store.durability === other.durability)
+    await shell.good('tenant', 'create', 'local')
+    assert.equal((await shell.run('doctor')).code, 0)
+  })
+
+  test('every setting there is stands in the commented one', async () => {
+    const shell = givenShell()
+    await shell.good('init')
+    const text = readFileSync(join(shell.cwd, 'ambit.config.ts'), 'utf8')
+    const { properties } = jsonSchemaOf('config') as { properties: Record<string, unknown> }
+    for (const name of Object.keys(properties)) assert.match(text, new RegExp(`^ {2}(// )?${name}: `, 'm'))
+  })
+
+  test.each([
+    ['"type": "module"', '{"type":"module"}', 'ambit.config.ts'],
+    ['CommonJS', '{"type":"commonjs"}', 'ambit.config.mts'],
+    ['without a type', '{"name":"x"}', 'ambit.config.mts'],
+    ['that cannot be read', '{', 'ambit.config.mts'],
+  ])('in a package %s', async (_, manifest, name) => {
+    const shell = givenShell()
+    writeFileSync(join(shell.cwd, 'package.json'), manifest)
+    const below = shell.with({ cwd: join(shell.cwd, 'deep') })
+    mkdirSync(below.cwd)
+    for (const each of [shell, below]) assert.deepEqual((await each.good('init', '--json')).json(), { file: name })
+    if (manifest !== '{') assert.equal((await settingsIn(below)).tenant, 'local')
+  })
+
+  test('it never replaces one unless told to, and then leaves one', async () => {
+    const shell = givenShell()
+    await shell.good('init')
+    writeFileSync(join(shell.cwd, 'ambit.config.ts'), "export default { tenant: 'mine' }\n")
+    for (const format of ['ts', 'json']) {
+      const { code, err } = await shell.run('init', '--format', format)
+      assert.equal(code, 2)
+      assert.equal(err, 'error: `ambit.config.ts` is here already (config_exists)\n  use --force to replace it\n')
+    }
+    assert.match(readFileSync(join(shell.cwd, 'ambit.config.ts'), 'utf8'), /mine/)
+    await shell.good('init', '--force', '--format', 'json')
+    assert.deepEqual([...filesIn(shell.cwd).keys()], ['ambit.config.json'])
+    assert.equal((await settingsIn(shell)).tenant, 'local')
+  })
+
+  test('where nothing can be written it says so', async () => {
+    const shell = givenShell()
+    const { code, err } = await shell.with({ cwd: join(shell.cwd, 'gone') }).run('init')
+    assert.equal(code, 2)
+    assert.match(err, /^error: `ambit\.config\.ts` cannot be written \(ENOENT\) \(file_unavailable\)\n/)
+  })
+})
+
+describe('schema [F-18 F-06]', () => {
+  test('list: every contract, for people and for programs', async () => {
+    const { out } = await givenShell().good('schema', 'list')
+    for (const { name } of listSchemas()) assert.match(out, new RegExp(`^${name} +\\S`, 'm'))
+    assert.deepEqual((await givenShell().good('schema', 'list', '--json')).json(), listSchemas())
+  })
+
+  test('show: the JSON Schema of each, in draft 2020-12', async () => {
+    const shell = givenShell()
+    for (const { name, title } of listSchemas()) {
+      const schema = (await shell.good('schema', 'show', name)).json()
+      assert.partialDeepStrictEqual(schema, {
+        $schema: 'https://json-schema.org/draft/2020-12/schema',
+        $id: `urn:ambit:schema:${name}`,
+        title,
+      })
+    }
+    assert.deepEqual((await shell.good('schema', 'show', 'config', '--json')).json(), jsonSchemaOf('config'))
+    assert(!existsSync(join(shell.cwd, '.ambit')))
+    assert.throws(() => jsonSchemaOf('__proto__'), Failure)
+    assert.equal((await shell.run('schema', 'show', '__proto__')).code, 1)
+  })
+})

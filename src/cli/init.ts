@@ -1,0 +1,80 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Option } from 'commander'
+import { Failure } from '../base/failure.ts'
+import { configNames } from '../runtime/config.ts'
+import type { Register } from './command.ts'
+import { writeOutput } from './files.ts'
+import { line, printJson } from './io.ts'
+
+const register: Register = (command, io) => {
+  command
+    .addOption(new Option('--format <format>', 'ts, with comments, or json').choices(['ts', 'json']).default('ts'))
+    .option('--force', 'replace a configuration that is there')
+    .option('--json', 'print JSON for programs')
+    .action((options: { format: 'ts' | 'json'; force?: boolean; json?: boolean }) => {
+      const name = options.format === 'json' ? 'ambit.config.json' : nameIn(io.cwd)
+      const there = configNames.find((known) => existsSync(join(io.cwd, known)))
+      if (there !== undefined && !options.force) {
+        throw new Failure('config.exists', `\`${there}\` is here already`, {}, 'use --force to replace it')
+      }
+      writeOutput(io, name, options.format === 'ts' ? commented : `${JSON.stringify(plain, null, 2)}\n`)
+      // Of two configurations side by side only one would count.
+      if (there !== undefined && there !== name) rmSync(join(io.cwd, there))
+      if (options.json) return printJson(io, { file: name })
+      line(io, `wrote ${name}`)
+      line(io, 'next: `ambit tenant create local`, then `ambit doctor`')
+    })
+}
+export default register
+
+/** `.ts` is read as a module only where the package says so, or where there is no package. */
+function nameIn(folder: string): (typeof configNames)[number] {
+  const path = join(folder, 'package.json')
+  if (existsSync(path)) return isModule(path) ? 'ambit.config.ts' : 'ambit.config.mts'
+  return dirname(folder) === folder ? 'ambit.config.ts' : nameIn(dirname(folder))
+}
+
+function isModule(path: string): boolean {
+  try {
+    return (JSON.parse(readFileSync(path, 'utf8')) as { type?: unknown } | null)?.type === 'module'
+  } catch {
+    return false
+  }
+}
+
+const plain = {
+  tenant: 'local',
+  store: { driver: 'sqlite', durability: 'full' },
+  checkpoint: { everyEvents: 1000, everyMs: 60000 },
+}
+
+const commented = `// Configuration of Ambit. Every member may be left out; what stands here are the defaults.
+// A member that is not known is refused, so a misspelt one cannot pass unseen.
+
+export default {
+  // The tenant that commands mean when none is named.
+  tenant: 'local',
+
+  // Where records, identities and everything else are kept.
+  //   sqlite    one file, nothing to install
+  //   postgres  for several machines: { driver: 'postgres', urlEnv: 'AMBIT_DATABASE_URL' }
+  store: {
+    driver: 'sqlite',
+    // path: '.ambit/ambit.db',
+    // 'full': a record is on the disk before it is acknowledged.
+    // 'normal': faster; a power cut may lose the newest records, never tear one.
+    durability: 'full',
+  },
+
+  // The store's file, the signed heads and, unless \`keys.dir\` says otherwise, the keys.
+  // dataDir: '.ambit',
+
+  // Signing keys and secrets. With a passphrase in this variable they are encrypted on the disk.
+  // keys: { dir: '.ambit/keys', passphraseEnv: 'AMBIT_PASSPHRASE' },
+
+  // How often the head of the log is signed and appended to a file outside the store.
+  // A store that was cut or rewritten since its last signed head is refused at start.
+  checkpoint: { everyEvents: 1000, everyMs: 60_000 },
+}
+`

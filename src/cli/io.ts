@@ -1,0 +1,35 @@
+import { styleText } from 'node:util'
+
+/** What a command may touch of the world around it: tests pass their own. */
+export interface Io {
+  readonly out: (text: string) => void
+  readonly err: (text: string) => void
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly cwd: string
+  /** Everything on standard input, or undefined at a terminal, where nobody has piped anything in. */
+  readonly stdin: () => Promise<string | undefined>
+  /** Asks for a value without showing it; only at a terminal. */
+  readonly askHidden: (question: string) => Promise<string | undefined>
+  readonly color: boolean
+  /** Whether somebody watches standard error, so that progress is worth showing there. */
+  readonly live?: boolean
+}
+
+type Style = Parameters<typeof styleText>[0]
+
+export const paint = (io: Io, style: Style, text: string): string =>
+  io.color ? styleText(style, text, { validateStream: false }) : text
+
+export const line = (io: Io, text = ''): void => io.out(`${text}\n`)
+
+/** JSON for programs: one value, indented, with a line break at the end. */
+export const printJson = (io: Io, value: unknown): void => io.out(`${JSON.stringify(value, null, 2)}\n`)
+
+/** Text of others, as it may stand on a terminal: nothing in it moves the cursor, changes colours or turns the line around. */
+export const plain = (text: string): string =>
+  text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`)
+
+/** Shows how far a long piece of work is, on one line that the next call writes over. Without a text, the line is gone. */
+export function progress(io: Io, text = ''): void {
+  if (io.live) io.err(`\r${text}\u001b[K`)
+}

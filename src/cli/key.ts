@@ -1,0 +1,76 @@
+import { Failure } from '../base/failure.ts'
+import { issueKey, keysIn, revokeKey, rotateKey } from '../runtime/api-keys.ts'
+import { wholeList } from '../runtime/pages.ts'
+import type { Register } from './command.ts'
+import { duration } from './duration.ts'
+import { line, printJson } from './io.ts'
+import { printIssued } from './issued.ts'
+import { type CommonOptions, inTenant, withTenant } from './session.ts'
+import { several } from './several.ts'
+import { printTable } from './table.ts'
+
+const register: Register = (key, io) => {
+  withTenant(key.command('create <principal>'))
+    .description('make an API key for a principal')
+    .option('--name <text>', "what it is for (default: the principal's id)")
+    .option(
+      '--scope <capability>',
+      'what it may call, a final `*` for all that begin so; may be given several times (default: all)',
+      several,
+    )
+    .option('--expires <time>', 'how long it is good, such as 12h or 90d (default: until revoked)', duration)
+    .action((principal: string, options: CommonOptions & { name?: string; scope?: string[]; expires?: number }) =>
+      inTenant(io, options, async (ambit, caller) => {
+        const issued = await issueKey(ambit, caller, {
+          principal,
+          ...(options.name !== undefined && { name: options.name }),
+          ...(options.scope !== undefined && { scopes: options.scope }),
+          ...(options.expires !== undefined && { expiresInMs: options.expires }),
+        })
+        printIssued(io, options, issued)
+      }),
+    )
+
+  withTenant(key.command('list'))
+    .description('the keys of a tenant; never their secrets')
+    .action((options: CommonOptions) =>
+      inTenant(io, options, async (ambit, caller) => {
+        const items = await wholeList((page) => keysIn(ambit, caller, page))
+        const shown = items.map(({ secret_hash: _, ...rest }) => rest)
+        if (options.json) return printJson(io, shown)
+        const rows = shown.map((item) => [
+          item.key_id,
+          item.principal_id,
+          item.name,
+          item.scopes.join(' ') || 'all',
+          item.revoked_at === null ? (item.expires_at ?? 'until revoked') : `revoked ${item.revoked_at}`,
+        ])
+        printTable(io, ['KEY', 'PRINCIPAL', 'NAME', 'SCOPES', 'GOOD'], rows, 'none yet: `ambit key create` makes one')
+      }),
+    )
+
+  withTenant(key.command('rotate <key-id>'))
+    .description('replace a key by a new one')
+    .option('--grace <time>', 'how long the old one still works, such as 1h (default: not at all)', duration)
+    .action((id: string, options: CommonOptions & { grace?: number }) =>
+      inTenant(io, options, async (ambit, caller) =>
+        printIssued(io, options, await rotateKey(ambit, caller, keyId(id), options.grace)),
+      ),
+    )
+
+  withTenant(key.command('revoke <key-id>'))
+    .description('end a key at once')
+    .action((id: string, options: CommonOptions) =>
+      inTenant(io, options, async (ambit, caller) => {
+        await revokeKey(ambit, caller, keyId(id))
+        options.json ? printJson(io, { key_id: id, revoked: true }) : line(io, `key ${id} is revoked`)
+      }),
+    )
+}
+export default register
+
+/** Somebody who gives the whole key in place of its id must not find it repeated in the answer. */
+function keyId(text: string): string {
+  if (/^key_[0-9a-z]{1,64}$/.test(text)) return text
+  throw new Failure('key.not_found', 'this is not the id of a key', {}, 'it begins with `key_`: see `ambit key list`')
+}

@@ -1,0 +1,68 @@
+import { Option } from 'commander'
+import { principalKind } from '../model/principal.ts'
+import { renewKeys } from '../runtime/api-keys.ts'
+import { wholeList } from '../runtime/pages.ts'
+import { createPrincipal, type NewPrincipal, principalsOf, revokePrincipal } from '../runtime/principals.ts'
+import type { Register } from './command.ts'
+import { line, printJson } from './io.ts'
+import { printIssued } from './issued.ts'
+import { type CommonOptions, inTenant, withTenant } from './session.ts'
+import { several } from './several.ts'
+import { printTable } from './table.ts'
+
+const register: Register = (principal, io) => {
+  withTenant(principal.command('create <id>'))
+    .description('add a person, service, agent or automation')
+    .addOption(new Option('--kind <kind>', 'what it is').choices(principalKind.options).default('user'))
+    .option('--display <text>', 'a name for people')
+    .option('--role <name>', 'a role, as policies and approvals name it; may be given several times', several)
+    .action((id: string, options: CommonOptions & { kind: NewPrincipal['kind']; display?: string; role?: string[] }) =>
+      inTenant(io, options, async (ambit, caller) => {
+        const made = await createPrincipal(ambit, caller, {
+          id,
+          kind: options.kind,
+          ...(options.display !== undefined && { display: options.display }),
+          ...(options.role !== undefined && { roles: options.role }),
+        })
+        options.json ? printJson(io, made) : line(io, `${made.kind} \`${id}\` added to tenant \`${caller.tenant}\``)
+      }),
+    )
+
+  withTenant(principal.command('list'))
+    .description('the principals of a tenant')
+    .action((options: CommonOptions) =>
+      inTenant(io, options, async (ambit, caller) => {
+        const items = await wholeList((page) => principalsOf(ambit, caller, page))
+        if (options.json) return printJson(io, items)
+        const rows = items.map((item) => [
+          item.principal_id,
+          item.kind,
+          item.status,
+          item.roles.join(' ') || '–',
+          item.created_at,
+        ])
+        printTable(
+          io,
+          ['PRINCIPAL', 'KIND', 'STATUS', 'ROLES', 'CREATED'],
+          rows,
+          'none yet: `ambit principal create` adds one',
+        )
+      }),
+    )
+
+  withTenant(principal.command('rotate <id>'))
+    .description('give the principal one new API key and end all its others')
+    .action((id: string, options: CommonOptions) =>
+      inTenant(io, options, async (ambit, caller) => printIssued(io, options, await renewKeys(ambit, caller, id))),
+    )
+
+  withTenant(principal.command('revoke <id>'))
+    .description('end a principal: none of its keys is accepted any more')
+    .action((id: string, options: CommonOptions) =>
+      inTenant(io, options, async (ambit, caller) => {
+        const changed = await revokePrincipal(ambit, caller, id)
+        options.json ? printJson(io, changed) : line(io, `\`${id}\` is revoked`)
+      }),
+    )
+}
+export default register

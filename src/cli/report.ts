@@ -1,0 +1,60 @@
+import type { BundleReport } from '../evidence/verify.ts'
+import { type Io, line, paint, plain } from './io.ts'
+
+const marks = { pass: ['green', '✓'], fail: ['red', '✗'], absent: ['dim', '·'] } as const
+
+/** What a bundle proves, check by check, or the first thing that is wrong and where. */
+export function printReport(io: Io, report: BundleReport): void {
+  if (report.valid)
+    line(
+      io,
+      `${paint(io, ['bold', 'green'], 'GOOD')}  ${report.events} records of \`${plain(report.correlation_id ?? '')}\`, host \`${plain(report.host_id ?? '')}\``,
+    )
+  else
+    line(
+      io,
+      `${paint(io, ['bold', 'red'], 'NOT GOOD')}  ${report.first?.message} ${paint(io, 'dim', `(${report.first?.check}, at ${report.first?.at || 'the top'})`)}`,
+    )
+  line(io)
+  for (const { name, verdict, message, at } of report.checks) {
+    const [style, mark] = marks[verdict]
+    line(
+      io,
+      `  ${paint(io, style, mark)} ${name.padEnd(13)} ${paint(io, verdict === 'pass' ? 'reset' : style, message)}${verdict === 'fail' && at ? paint(io, 'dim', `  ${at}`) : ''}`,
+    )
+  }
+  line(io)
+  line(io, `  ${coverage[report.covered]}`)
+  if (report.valid) line(io, `  ${trust(report)}`)
+  if (report.story.length > 0) printStory(io, report)
+}
+
+const coverage = {
+  yes: 'Who did what, and in which order, is covered by the hashes.',
+  no: 'Who did what, and in which order, is NOT covered: read the story with care.',
+  withheld: 'Some payloads are withheld: who did what is covered for the others.',
+} as const
+
+function trust({ checks, key_id }: BundleReport): string {
+  if (key_id === null) return 'Not signed: it fits together, and that is all it proves.'
+  const pinned = checks.some(({ name, verdict }) => name === 'pin' && verdict === 'pass')
+  return pinned
+    ? `Signed with ${key_id}, a key you trust.`
+    : `Signed with ${key_id}. Give the key you expect with --pin to know that it is theirs.`
+}
+
+function printStory(io: Io, { story, first_broken_sequence }: BundleReport): void {
+  line(io)
+  for (const step of story) {
+    const number = paint(io, 'dim', String(step.sequence ?? '–').padStart(4))
+    const mark = step.sequence !== null && step.sequence === first_broken_sequence ? paint(io, 'red', '  ← here') : ''
+    line(io, `  ${number}  ${plain(told(step))}${mark}`)
+  }
+}
+
+function told(step: BundleReport['story'][number]): string {
+  const subject = step.subject ?? 'nobody'
+  const who = step.actor === null || step.actor === step.subject ? subject : `${subject} through ${step.actor}`
+  const how = [step.outcome, step.reason].filter((word) => word !== null).join(': ')
+  return `${step.timestamp}  ${step.event_type.padEnd(24)} ${who}  ${step.capability_id}${how === '' ? '' : `  ${how}`}`
+}

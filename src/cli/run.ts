@@ -1,0 +1,66 @@
+import { Command, CommanderError } from 'commander'
+import type { FailureCode } from '../base/codes.ts'
+import { Failure, problem } from '../base/failure.ts'
+import { hasFindings } from './command.ts'
+import { commands } from './commands.ts'
+import { type Io, line, paint, printJson } from './io.ts'
+
+const version = '0.1.0'
+
+const good = 0
+const finding = 1
+const usage = 2
+
+/** Runs one command line and answers the exit code: 0 good, 1 a finding or refusal, 2 usage or environment. */
+export async function runCli(given: readonly string[], outside: Io): Promise<number> {
+  const io = { ...outside }
+  const argv = withHelpLast(given)
+  try {
+    const program = rootCommand(io)
+    const name = argv.find((word) => !word.startsWith('-'))
+    for (const [command, { summary, load }] of Object.entries(commands)) {
+      const added = program.command(command).description(summary)
+      // Only the command that was called is loaded: the others cost nothing.
+      if (command === name) (await load()).default(added, io)
+    }
+    await program.parseAsync([...argv], { from: 'user' })
+    return hasFindings(io) ? finding : good
+  } catch (error) {
+    return report(error, io, argv.includes('--json'))
+  }
+}
+
+/** `ambit help key create` as `ambit key create --help`: only then is the command loaded that it is about. */
+const withHelpLast = (argv: readonly string[]): readonly string[] =>
+  argv[0] === 'help' && argv.length > 1 ? [...argv.slice(1), '--help'] : argv
+
+function rootCommand(io: Io): Command {
+  return new Command('ambit')
+    .description('Governed context for AI agents: what may a run see, what may it do, and can you prove it afterwards.')
+    .version(version)
+    .configureOutput({ writeOut: io.out, writeErr: io.err })
+    .exitOverride()
+    .showHelpAfterError('(run with --help to see what is possible)')
+    .addHelpText('after', start)
+}
+
+const start = `
+Start with \`ambit demo\`. Then, in a folder of your own: \`ambit init\`, \`ambit tenant create local\`, \`ambit doctor\`.
+Commands act as the operator of this machine, or as the principal whose key is in AMBIT_KEY.
+Exit 0: good. 1: a finding or a refusal. 2: usage or environment.`
+
+function report(error: unknown, io: Io, json: boolean): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? good : usage
+  const body = problem(error)
+  if (json) printJson(io, body)
+  else {
+    io.err(`${paint(io, 'red', 'error')}: ${body.detail} (${body.code})\n`)
+    if (body.remediation !== undefined) line({ ...io, out: io.err }, `  ${body.remediation}`)
+  }
+  return error instanceof Failure && !isUsage(error.code) ? finding : usage
+}
+
+// What the caller typed, or what surrounds us, is wrong; all else is an answer to the question asked.
+const isUsage = (code: FailureCode): boolean =>
+  /^(field|id|json|number|config|store|cursor|file)\b/.test(code) ||
+  ['key.permissions', 'key.locked', 'key.invalid', 'secret.invalid', 'internal'].includes(code)

@@ -1,0 +1,39 @@
+import Table from 'cli-table3'
+import type { Io } from './io.ts'
+import { line, paint, plain } from './io.ts'
+
+/** Rows under plain headings, no frame: easy to read and easy to cut. Without rows, what to do about it. */
+export function printTable(
+  io: Io,
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  empty = 'none',
+): void {
+  const table = new Table({
+    head: headings.map((heading) => paint(io, 'dim', heading)),
+    chars: bare,
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 2 },
+  })
+  table.push(...rows.map((row) => row.map(plain)))
+  line(io, rows.length === 0 ? paint(io, 'dim', empty) : table.toString().replace(/ +$/gm, ''))
+}
+
+const bare = Object.fromEntries(
+  [
+    'top',
+    'top-mid',
+    'top-left',
+    'top-right',
+    'bottom',
+    'bottom-mid',
+    'bottom-left',
+    'bottom-right',
+    'left',
+    'left-mid',
+    'mid',
+    'mid-mid',
+    'right',
+    'right-mid',
+    'middle',
+  ].map((name) => [name, '']),
+)

@@ -1,0 +1,90 @@
+import { wholeList } from '../runtime/pages.ts'
+import { allTenants, createTenant, identityOf, rotateTenantKey, setTenantStatus } from '../runtime/tenants.ts'
+import type { Register } from './command.ts'
+import { line, printJson } from './io.ts'
+import { type CommonOptions, inStore, inTenant, withStore } from './session.ts'
+import { several } from './several.ts'
+import { printTable } from './table.ts'
+
+const register: Register = (tenant, io) => {
+  withStore(tenant.command('create <id>'))
+    .description('make a tenant with a signing key of its own')
+    .option('--name <text>', 'a name for people')
+    .option('--root <path>', 'a namespace path its grants must lie under; may be given several times', several)
+    .option('--host <id>', 'the host id it signs under (default: the tenant id)')
+    .action((id: string, options: CommonOptions & { name?: string; root?: string[]; host?: string }) =>
+      inStore(io, { ...options, create: true }, async (ambit) => {
+        const made = await createTenant(ambit, {
+          id,
+          ...(options.name !== undefined && { name: options.name }),
+          ...(options.root !== undefined && { roots: options.root }),
+          ...(options.host !== undefined && { hostId: options.host }),
+        })
+        const { keyId, publicKey } = await ambit.keyring.publicKeys(made.host_id)
+        if (options.json) return printJson(io, { ...made, key_id: keyId, public_key: publicKey })
+        line(io, `tenant \`${id}\` made; it signs as \`${made.host_id}\` with key ${keyId}`)
+        line(io, `hand this public key to whoever verifies: ${publicKey}`)
+        const named = id === ambit.settings.tenant ? '' : ` --tenant ${id}`
+        line(io, `next: \`ambit principal create <id>${named}\`, then \`ambit key create <id>${named}\``)
+      }),
+    )
+
+  withStore(tenant.command('list'))
+    .description('all tenants of this store')
+    .action((options: CommonOptions) =>
+      inStore(io, options, async (ambit) => {
+        const items = await wholeList((page) => allTenants(ambit, page))
+        if (options.json) return printJson(io, items)
+        const rows = items.map((item) => [
+          item.tenant_id,
+          item.status,
+          item.host_id,
+          item.roots.join(' ') || '–',
+          item.created_at,
+        ])
+        printTable(
+          io,
+          ['TENANT', 'STATUS', 'HOST', 'ROOTS', 'CREATED'],
+          rows,
+          'none yet: `ambit tenant create local` makes one',
+        )
+      }),
+    )
+
+  withStore(tenant.command('identity <id>'))
+    .description('the public identity document: key, attestation and past rotations, for those who verify')
+    .action((id: string, options: CommonOptions) =>
+      inTenant(io, { ...options, tenant: id }, async (ambit, caller) => {
+        printJson(io, await identityOf(ambit, caller))
+      }),
+    )
+
+  withStore(tenant.command('rotate <id>'))
+    .description('give the tenant a new signing key; the old one vouches for it')
+    .action((id: string, options: CommonOptions) =>
+      inTenant(io, { ...options, tenant: id }, async (ambit, caller) => {
+        const rotation = await rotateTenantKey(ambit, caller)
+        if (options.json) return printJson(io, rotation)
+        line(
+          io,
+          `tenant \`${id}\` now signs with ${rotation.new_key_id}; ${rotation.old_key_id} vouched for it and is gone`,
+        )
+        line(io, `new public key: ${rotation.new_public_key}`)
+      }),
+    )
+
+  for (const [verb, status, text] of [
+    ['revoke', 'suspended', 'suspend the tenant: none of its keys opens anything'],
+    ['resume', 'active', 'let a suspended tenant work again'],
+  ] as const) {
+    withStore(tenant.command(`${verb} <id>`))
+      .description(text)
+      .action((id: string, options: CommonOptions) =>
+        inTenant(io, { ...options, tenant: id }, async (ambit, caller) => {
+          const changed = await setTenantStatus(ambit, caller, status)
+          options.json ? printJson(io, changed) : line(io, `tenant \`${id}\` is ${status}`)
+        }),
+      )
+  }
+}
+export default register

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'vitest'
+import { givenDesk, type Shell } from '../../test/cli/harness.ts'
+import type { BundleReport } from '../evidence/verify.ts'
+import type { EvidenceBundle } from '../model/evidence.ts'
+
+interface Exported {
+  readonly shell: Shell
+  readonly bundle: EvidenceBundle
+  /** Writes a file into the shell's folder. */
+  readonly put: (name: string, content: unknown) => void
+}
+
+async function givenExport(): Promise<Exported> {
+  const shell = await givenDesk()
+  await shell.good('evidence', 'export', 'ambit-admin-local', '--out', 'b.json')
+  const put = (name: string, content: unknown) =>
+    writeFileSync(join(shell.cwd, name), typeof content === 'string' ? content : JSON.stringify(content))
+  return { shell, put, bundle: JSON.parse(readFileSync(join(shell.cwd, 'b.json'), 'utf8')) }
+}
+
+const report = async (shell: Shell, ...words: readonly string[]): Promise<BundleReport> =>
+  (await shell.run('verify', ...words, '--json')).json<BundleReport>()
+
+describe('verify proves a good bundle [F-18 H-85]', () => {
+  test('for people: verdict, checks, what it covers, whose key, and the story', async () => {
+    const { shell } = await givenExport()
+    const { out } = await shell.good('verify', 'b.json')
+    assert.match(out, /^GOOD {2}2 records of `ambit-admin-local`, host `local`\n/)
+    assert.match(out, /✓ signature .*\n/)
+    assert.match(out, /· pin +nothing to check\n/)
+    assert.match(out, /covered by the hashes\.\n/)
+    assert.match(out, /Give the key you expect with --pin/)
+    assert.match(out, / 2 {2}\S+Z {2}ambit\.tenant\.created +operator {2}ambit\.runtime {2}success\n/)
+  })
+
+  test('for programs: the whole report', async () => {
+    const { shell } = await givenExport()
+    const { code } = await shell.run('verify', 'b.json', '--json')
+    const { valid, first, events, tier, story } = await report(shell, 'b.json')
+    assert.deepEqual(
+      { code, valid, first, events, tier, lines: story.length },
+      {
+        code: 0,
+        valid: true,
+        first: null,
+        events: 2,
+        tier: 'signed',
+        lines: 2,
+      },
+    )
+  })
+
+  test('from the pin, wherever the pin stands on the line', async () => {
+    const { shell, bundle } = await givenExport()
+    const pin = bundle.public_key ?? ''
+    assert.match((await shell.good('verify', 'b.json', '--pin', pin)).out, /a key you trust\.\n/)
+    assert.match((await shell.good('verify', '--pin', pin, 'b.json')).out, /a key you trust\.\n/)
+    await shell.good('verify', '--pin', `${'A'.repeat(43)}=`, '--pin', pin, 'b.json')
+    const other = await shell.run('verify', 'b.json', '--pin', `${'A'.repeat(43)}=`)
+    assert.equal(other.code, 1)
+    assert.match(other.out, /^NOT GOOD {2}no pin leads to the key of the bundle \(pin, at \/public_key\)\n/)
+  })
+
+  test('over a rotation, with the identity document', async () => {
+    const { shell, bundle } = await givenExport()
+    const pin = bundle.public_key ?? ''
+    await shell.good('tenant', 'rotate', 'local')
+    await shell.good('evidence', 'export', 'ambit-admin-local', '--out', 'later.json')
+    const { out } = await shell.good('tenant', 'identity', 'local')
+    writeFileSync(join(shell.cwd, 'identity.json'), out)
+    assert.equal((await shell.run('verify', 'later.json', '--pin', pin)).code, 1)
+    for (const file of ['b.json', 'later.json'])
+      await shell.good('verify', file, '--pin', pin, '--identity', 'identity.json')
+    // A document without a history leads nowhere, and says so.
+    writeFileSync(join(shell.cwd, 'none.json'), '[]')
+    assert.equal((await shell.run('verify', 'later.json', '--pin', pin, '--identity', 'none.json')).code, 1)
+  })
+
+  test('against a head: the file of them, one alone, or one behind a torn line', async () => {
+    const { shell, put } = await givenExport()
+    const heads = readFileSync(join(shell.cwd, '.ambit/heads/local.jsonl'), 'utf8')
+    put('torn.jsonl', `${heads}{"kind":"amb`)
+    put('one.json', JSON.stringify(JSON.parse(heads.trimEnd().split('\n').at(-1) ?? ''), null, 2))
+    for (const file of ['.ambit/heads/local.jsonl', 'torn.jsonl', 'one.json'])
+      assert.match((await shell.good('verify', 'b.json', '--head', file)).out, /✓ checkpoint /)
+    put('head.json', { ...JSON.parse(heads.split('\n')[0] ?? ''), log_size: 1 })
+    const bad = await report(shell, 'b.json', '--head', 'head.json')
+    assert.deepEqual([bad.valid, bad.first?.check], [false, 'checkpoint'])
+  })
+
+  test('a head signed later than an export from a store that was cut', async () => {
+    const { shell } = await givenExport()
+    await shell.good('store', 'backup', 'early')
+    await shell.good('principal', 'create', 'kim')
+    const config = { dataDir: 'cut', keys: { dir: '.ambit/keys' } }
+    writeFileSync(join(shell.cwd, 'cut.json'), JSON.stringify(config))
+    await shell.good('store', 'restore', 'early', '--config', 'cut.json')
+    await shell.good('evidence', 'export', 'ambit-admin-local', '--config', 'cut.json', '--out', 'cut-export.json')
+    await shell.good('verify', 'cut-export.json')
+    const { code, out } = await shell.run('verify', 'cut-export.json', '--head', '.ambit/heads/local.jsonl')
+    assert.equal(code, 1)
+    assert.match(out, /^NOT GOOD {2}the host had counted 4 events before this export/)
+  })
+
+  test('a bundle without a signature only where that is asked for', async () => {
+    const { shell, bundle, put } = await givenExport()
+    const { signature: _, public_key: __, host_identity: ___, ...rest } = bundle
+    put('plain.json', { ...rest, assurance: 'hash-chain' })
+    assert.match((await shell.run('verify', 'plain.json')).out, /^NOT GOOD {2}the bundle is not signed/)
+    assert.match((await shell.good('verify', 'plain.json', '--tier', 'hash-chain')).out, /\n {2}Not signed: /)
+  })
+})
+
+describe('verify finds what was done to a bundle [F-09 F-18 H-85]', () => {
+  const edit = (bundle: EvidenceBundle, index: number, change: object): unknown => ({
+    ...bundle,
+    events: bundle.events.map((event, at) => (at === index ? { ...event, ...change } : event)),
+  })
+
+  test.each<[string, (bundle: EvidenceBundle) => unknown, string, string]>([
+    ['another subject', (bundle) => edit(bundle, 1, { subject: { id: 'eve' } }), 'coverage', '/events/1/subject'],
+    ['another time', (bundle) => edit(bundle, 0, { timestamp: '2020-01-01T00:00:00.000Z' }), 'hashes', '/events/0'],
+    ['another payload', (bundle) => edit(bundle, 1, { payload: {} }), 'commitments', '/events/1'],
+    ['another outcome', (bundle) => edit(bundle, 0, { outcome: 'failure' }), 'hashes', '/events/0'],
+    ['a record left out', (bundle) => ({ ...bundle, events: bundle.events.slice(1) }), 'chain', '/events/0'],
+    ['the order', (bundle) => ({ ...bundle, events: bundle.events.toReversed() }), 'chain', '/events/0'],
+    ['another host', (bundle) => ({ ...bundle, host_id: 'other' }), 'chain', '/events/0'],
+    ['another root', (bundle) => ({ ...bundle, root_hash: '0'.repeat(64) }), 'root', '/root_hash'],
+    ['a later export', (bundle) => ({ ...bundle, created_at: '2099-01-01T00:00:00.000Z' }), 'signature', '/signature'],
+    ['a member more', (bundle) => ({ ...bundle, approved: true }), 'shape', ''],
+    ['no bundle', () => ({}), 'shape', ''],
+    ['nothing', () => null, 'shape', ''],
+  ])('%s', async (_, forge, check, at) => {
+    const { shell, bundle, put } = await givenExport()
+    put('forged.json', forge(bundle))
+    const { code, out } = await shell.run('verify', 'forged.json')
+    assert.equal(code, 1)
+    assert.match(out, /^NOT GOOD {2}/)
+    const { valid, covered, checks } = await report(shell, 'forged.json')
+    assert.deepEqual([valid, covered], [false, 'no'])
+    const failed = checks.filter(({ verdict }) => verdict === 'fail')
+    assert(
+      failed.some((found) => found.name === check && found.at?.startsWith(at)),
+      JSON.stringify(failed),
+    )
+  })
+
+  test('not even JSON, or JSON that two readers would read differently', async () => {
+    const { shell, bundle, put } = await givenExport()
+    const text = JSON.stringify(bundle)
+    for (const [content, message] of [
+      ['hello', /line 1, column 1/],
+      ['', /./],
+      [text.slice(0, -1), /./],
+      [text.replace('{"host_id"', '{"host_id":"other","host_id"'), /occurs twice at line 1/],
+      [`\ufeff${text}`, /./],
+      [text.replace('"sequence":2', '"sequence":99999999999999999999'), /./],
+    ] as const) {
+      put('bad.json', content)
+      const { first } = await report(shell, 'bad.json')
+      assert.equal(first?.check, 'shape')
+      assert.match(first?.message ?? '', message)
+      assert.equal((await shell.run('verify', 'bad.json')).code, 1)
+    }
+  })
+
+  test('what a bundle says cannot paint over the verdict', async () => {
+    const { shell, bundle, put } = await givenExport()
+    const nasty = '\u001b[2J\u001b[HGOOD\u202e\r'
+    put('nasty.json', edit(bundle, 1, { subject: { id: nasty }, denial: { code: nasty } }))
+    const { out, code } = await shell.run('verify', 'nasty.json')
+    assert.equal(code, 1)
+    for (const char of ['\u001b', '\u202e', '\r']) assert(!out.includes(char))
+    assert.match(out, /\\u\{1b\}\[2J/)
+  })
+
+  test('the place in the story is marked', async () => {
+    const { shell, bundle, put } = await givenExport()
+    put('forged.json', edit(bundle, 1, { outcome: 'failure' }))
+    assert.match((await shell.run('verify', 'forged.json')).out, /\n {5}3 .* ← here\n/)
+  })
+})

@@ -1,0 +1,103 @@
+import { InvalidArgumentError, Option } from 'commander'
+import type { Json } from '../base/canonical.ts'
+import { Failure, quote } from '../base/failure.ts'
+import { readJson } from '../base/json.ts'
+import { limits } from '../base/limits.ts'
+import { type BundleReport, type VerifyOptions, verifyBundle } from '../evidence/verify.ts'
+import { publicKey, type Tier } from '../model/evidence.ts'
+import { found, type Register } from './command.ts'
+import { readInput } from './files.ts'
+import { type Io, printJson, progress } from './io.ts'
+import { printReport } from './report.ts'
+import { several } from './several.ts'
+
+interface Options {
+  readonly pin?: readonly string[]
+  readonly identity?: string
+  readonly head?: string
+  readonly tier: Tier
+  readonly json?: boolean
+}
+
+const register: Register = (command, io) => {
+  command
+    .argument('<bundle>', 'a file written by `ambit evidence export`, or by any host compatible with CHP')
+    .option(
+      '--pin <key>',
+      'a public key you trust, whole; may be given several times; without one the bundle is held against its own key',
+      wholeKey,
+    )
+    .option('--identity <file>', "the host's identity document, to follow key rotations from a pin")
+    .option('--head <file>', 'a signed head, or a file of them: finds an export from a store that was cut')
+    .addOption(
+      new Option('--tier <tier>', 'the lowest tier to accept').choices(['signed', 'hash-chain']).default('signed'),
+    )
+    .option('--json', 'print JSON for programs')
+    .addHelpText(
+      'after',
+      '\nNeeds no store, no key and no network. Exit 0: good. 1: not good, and why. 2: could not look.',
+    )
+    .action((path: string, options: Options) => {
+      const report = verifyFile(io, path, options)
+      options.json ? printJson(io, report) : printReport(io, report)
+      if (!report.valid) found(io)
+    })
+}
+export default register
+
+function verifyFile(io: Io, path: string, options: Options): BundleReport {
+  const trust: VerifyOptions = {
+    tier: options.tier,
+    ...(options.pin !== undefined && { pins: options.pin }),
+    ...(options.identity !== undefined && { rotations: rotationsIn(io, options.identity) }),
+    ...(options.head !== undefined && { checkpoint: { head: headIn(io, options.head) } }),
+  }
+  const bytes = readInput(io, path)
+  progress(io, `checking ${(bytes.length / 1e6).toFixed(1)} MB`)
+  const report = verifyBytes(bytes, trust)
+  progress(io)
+  return report
+}
+
+/** A text that the strict reader refuses is no bundle: the report says so, with the place. */
+function verifyBytes(bytes: Buffer, trust: VerifyOptions): BundleReport {
+  try {
+    return verifyBundle(readJson(bytes, { bytesMax: limits.bundleBytesMax }), trust)
+  } catch (error) {
+    if (error instanceof Failure) return unreadable(error.message)
+    throw error
+  }
+}
+
+function unreadable(message: string): BundleReport {
+  const report = verifyBundle(undefined)
+  const checks = report.checks.map((check) => (check.name === 'shape' ? { ...check, message } : check))
+  return { ...report, checks, first: { check: 'shape', at: '', message } }
+}
+
+function rotationsIn(io: Io, path: string): readonly unknown[] {
+  const document = jsonIn(path, readInput(io, path)) as { key_history?: unknown } | null
+  return Array.isArray(document?.key_history) ? document.key_history : []
+}
+
+/** One head, or the last whole line of a file of them: a crash may have torn the line behind it. */
+function headIn(io: Io, path: string): unknown {
+  const bytes = readInput(io, path)
+  const lines = bytes.toString('utf8').split('\n')
+  const last = lines.findLast((text) => text.startsWith('{') && text.trimEnd().endsWith('}'))
+  return jsonIn(path, last ?? bytes)
+}
+
+function jsonIn(path: string, text: string | Buffer): Json {
+  try {
+    return readJson(text)
+  } catch (error) {
+    throw error instanceof Failure ? new Failure(error.code, `${quote(path)}: ${error.message}`, error.data) : error
+  }
+}
+
+/** A key id says too little: another key can be made to have it. */
+function wholeKey(text: string, before: readonly string[] | undefined): readonly string[] {
+  if (publicKey.safeParse(text).success) return several(text, before)
+  throw new InvalidArgumentError('write the whole public key, 44 characters that end with =.')
+}

@@ -1,0 +1,44 @@
+// What `import 'ambit'` gives. Everything else is reached through a subpath or is our own.
+
+export { canonical, type Json } from './base/canonical.ts'
+export type { FailureCode } from './base/codes.ts'
+export { Failure, type Problem, problem } from './base/failure.ts'
+export { objectHash } from './base/hash.ts'
+export { type BundleReport, type VerifyOptions, verifyBundle } from './evidence/verify.ts'
+export type { ApprovalGrant, ApprovalRequest, Approver, Vote } from './model/approval.ts'
+export type { CapabilityDescriptor } from './model/capability.ts'
+export type { Config } from './model/config.ts'
+export type { ContextContract } from './model/context.ts'
+export type { EvidenceBundle, EvidenceEvent } from './model/evidence.ts'
+export type { Grant } from './model/grant.ts'
+export type { HostDescriptor, IdentityDocument } from './model/host.ts'
+export type { InvocationEnvelope, ReceivedEnvelope } from './model/invocation.ts'
+export type { ApiKey, IssuedKey } from './model/key.ts'
+export type { Mandate, MandateRevocation } from './model/mandate.ts'
+export type { Policy } from './model/policy.ts'
+export type { Principal } from './model/principal.ts'
+export type { InvocationResult, ReplayQuery, ReplayResult } from './model/result.ts'
+export { jsonSchemaOf, listSchemas } from './model/schemas.ts'
+export type { Tenant } from './model/tenant.ts'
+export { type TenantId, tenantId } from './model/tenant-id.ts'
+export { type Ambit, openAmbit } from './runtime/ambit.ts'
+export { authenticate, issueKey, keysIn, type NewKey, renewKeys, revokeKey, rotateKey } from './runtime/api-keys.ts'
+export { backUp, restore } from './runtime/backup.ts'
+export { type Caller, operator, type Right } from './runtime/caller.ts'
+export { loadSettings, type Settings } from './runtime/config.ts'
+export { exportBundle, searchEvidence, showEvent } from './runtime/evidence.ts'
+export { createPrincipal, type NewPrincipal, principalsOf, revokePrincipal } from './runtime/principals.ts'
+export { type EventInput, type Recorded, record } from './runtime/record.ts'
+export { removeSecret, secretsOf, setSecret } from './runtime/secrets.ts'
+export {
+  allTenants,
+  createTenant,
+  identityOf,
+  type NewTenant,
+  rotateTenantKey,
+  setTenantStatus,
+} from './runtime/tenants.ts'
+// To run on a database of one's own: the driver port, and the contract that `ambit/testing` checks it against.
+export { type Database, Duplicate } from './storage/database.ts'
+export { type Commit, type Committed, openStore, type Store } from './storage/store.ts'
+export type { Change, Row, Statement, Value, Work } from './storage/work.ts'

@@ -1,0 +1,40 @@
+import type { Json } from '../base/canonical.ts'
+import { getTenant } from '../storage/tenants.ts'
+import type { Change } from '../storage/work.ts'
+import type { Ambit } from './ambit.ts'
+import { type Caller, demand } from './caller.ts'
+import { type EventInput, recordAs } from './record.ts'
+
+/** The correlation that holds every change of a tenant's people, services, agents and keys: its history in one export. */
+export const adminCorrelation = (hostId: string): string => `ambit-admin-${hostId}`
+
+/** The correlation the protocol keeps for a host's own signing keys. */
+export const identityCorrelation = (hostId: string): string => `host-identity-${hostId}`
+
+type Payload = { readonly [key: string]: Json }
+
+export const adminEvent = (hostId: string, event_type: string, payload: Payload): EventInput => ({
+  event_type,
+  payload,
+  outcome: 'success',
+  correlation: { correlation_id: adminCorrelation(hostId) },
+  redacted: false,
+})
+
+export const identityEvent = (hostId: string, event_type: string, payload: Payload): EventInput => ({
+  ...adminEvent(hostId, event_type, payload),
+  correlation: { correlation_id: identityCorrelation(hostId) },
+})
+
+/** Changes the state of the caller's tenant and records who did it, as one. Needs the right to administer. */
+export async function administer<T>(
+  ambit: Ambit,
+  caller: Caller,
+  type: string,
+  payload: Payload,
+  change: Change<T>,
+): Promise<T> {
+  demand(caller, 'administer')
+  const { host_id } = await ambit.store.read(() => getTenant(caller.tenant))
+  return (await recordAs(ambit, caller, host_id, [adminEvent(host_id, type, payload)], change)).value
+}

@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { Failure } from '../base/failure.ts'
+import type { Ids } from '../base/ids.ts'
+import type { Clock } from '../base/time.ts'
+import { type FileRoot, openRoot } from '../files/root.ts'
+import { type Keyring, openKeyring } from '../keys/keyring.ts'
+import { openSecrets, type Secrets } from '../keys/secrets.ts'
+import type { Database } from '../storage/database.ts'
+import { openSqlite } from '../storage/drivers/sqlite.ts'
+import { openStore, type Store } from '../storage/store.ts'
+import { type ConfigSource, loadSettings, type Settings } from './config.ts'
+import { type Heads, headsName, openHeads } from './heads.ts'
+import { randomIds, systemClock } from './system.ts'
+
+/** Everything a running Ambit has: passed to the functions of this folder, which use what they need of it. */
+export interface Ambit {
+  readonly settings: Settings
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly database: Database
+  readonly store: Store
+  readonly keyring: Keyring
+  readonly secrets: Secrets
+  readonly heads: Heads
+  /** Signs the last heads, then waits for work under way and lets go of everything. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens the store, the keys and the secrets that the configuration names. Refuses to start on a store that was cut or
+ * rewritten since its last signed head (`head.mismatch`), and on keys that others can read (`key.permissions`).
+ */
+export async function openAmbit(source: Partial<ConfigSource> = {}, clock: Clock = systemClock): Promise<Ambit> {
+  const settings = await loadSettings({ folder: process.cwd(), env: process.env, ...source })
+  return openWith(settings, clock)
+}
+
+export interface OpenOptions {
+  /** False opens what is there and makes no folder. */
+  readonly create?: boolean
+}
+
+export async function openWith(
+  settings: Settings,
+  clock: Clock = systemClock,
+  { create = true }: OpenOptions = {},
+): Promise<Ambit> {
+  const ids = randomIds(clock)
+  const random = (bytes: number): Uint8Array => randomBytes(bytes)
+  const files = await privateFolder('keys', settings.keysDir, create)
+  const protection = settings.passphrase === undefined ? {} : { passphrase: settings.passphrase }
+  const keyring = await openKeyring({ files, clock, random, ...protection })
+  const secrets = await openSecrets({ files, clock, random, ...protection })
+  const database = await openDatabase(settings, create)
+  try {
+    const store = await openStore(database)
+    const headFiles = await headFolder(settings, create)
+    const heads = await openHeads({ store, keyring, clock, files: headFiles, ...settings.checkpoint })
+    let closing: Promise<void> | undefined
+    const close = (): Promise<void> => {
+      closing ??= heads.close().finally(() => store.close())
+      return closing
+    }
+    return { settings, clock, ids, database, store, keyring, secrets, heads, close }
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+/** None for a store in memory: there would be nothing to hold heads against at the next start. */
+async function headFolder({ store, dataDir }: Settings, create: boolean): Promise<FileRoot | undefined> {
+  if (store.driver === 'sqlite' && store.path === ':memory:') return undefined
+  const path = join(dataDir, headsName)
+  return create || existsSync(path) ? privateFolder('heads', path, create) : undefined
+}
+
+/** A folder that is its owner's alone. A refusal says which one, never where it lies. */
+function privateFolder(name: 'keys' | 'heads', path: string, create: boolean): Promise<FileRoot> {
+  return openRoot(path, { create, mode: 0o700 }).catch((error: unknown) => {
+    if (!(error instanceof Failure)) throw error
+    if (error.code === 'file.permissions')
+      throw new Failure(
+        error.code,
+        `the folder of ${name} is open to others than its owner`,
+        {},
+        'run `chmod 700` on it',
+      )
+    const help = 'check `dataDir` and `keys.dir`, and who may write there'
+    throw create
+      ? new Failure('file.unavailable', `the folder of ${name} cannot be made or used`, {}, help)
+      : new Failure('file.not_found', `the folder of ${name} is not there`, {}, help)
+  })
+}
+
+export async function openDatabase({ store, dataDir }: Settings, create = true): Promise<Database> {
+  if (store.driver === 'sqlite') {
+    if (create && store.path !== ':memory:') makeDataFolder(dataDir)
+    return openSqlite(store)
+  }
+  // Loaded only when configured: most installations never need it.
+  const { openPostgres } = await import('../storage/drivers/postgres.ts')
+  return openPostgres(store)
+}
+
+function makeDataFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    const { code } = error as { code?: string }
+    const help = 'check `dataDir`, and who may write there'
+    throw new Failure('file.unavailable', `the data folder cannot be made (${code})`, {}, help)
+  }
+}

@@ -1,0 +1,74 @@
+import { makeAuditor } from '../evidence/audit.ts'
+import { verifyCheckpoints } from '../evidence/checkpoint.ts'
+import { logRoot } from '../evidence/log.ts'
+import type { Checkpoint } from '../model/evidence.ts'
+import { type TenantId, tenantId } from '../model/tenant-id.ts'
+import { allCheckpoints } from '../storage/checkpoints.ts'
+import { chainHead, eventsFrom } from '../storage/events.ts'
+import { getTenant } from '../storage/tenants.ts'
+import type { Ambit } from './ambit.ts'
+
+export interface AuditReport {
+  readonly ok: boolean
+  readonly events: number
+  /** What was found, as the end of a sentence that begins with the tenant. */
+  readonly message: string
+}
+
+const eventsPerRead = 1_000
+
+/** Reads every record of a tenant, recomputes every hash, and holds the log against every head that was signed. */
+export async function auditTenant(
+  ambit: Ambit,
+  id: string,
+  onProgress: (events: number) => void,
+): Promise<AuditReport> {
+  const tenant = tenantId(id)
+  const { host_id } = await ambit.store.read(() => getTenant(tenant))
+  const heads = await signedHeads(ambit, tenant, host_id)
+  if (typeof heads === 'string') return { ok: false, events: 0, message: heads }
+  const auditor = makeAuditor(host_id)
+  let taken = 0
+  for (;;) {
+    const found = await ambit.store.read(() => eventsFrom(tenant, taken, eventsPerRead))
+    for (const stored of found) {
+      const problem = auditor.take(stored) ?? headProblem(heads.get(stored.sequence), auditor.log())
+      if (problem !== undefined) return { ok: false, events: taken, message: `event ${stored.sequence}: ${problem}` }
+      taken++
+    }
+    onProgress(taken)
+    if (found.length < eventsPerRead) break
+  }
+  return ending(ambit, tenant, taken, auditor.log(), heads.size)
+}
+
+const headProblem = (head: Checkpoint | undefined, log: string): string | undefined =>
+  head !== undefined && head.log_root !== logRoot(log) ? 'the log is not the one a head was signed over' : undefined
+
+async function ending(
+  ambit: Ambit,
+  tenant: TenantId,
+  events: number,
+  log: string,
+  heads: number,
+): Promise<AuditReport> {
+  const head = await ambit.store.read(() => chainHead(tenant))
+  if (head.sequence > events)
+    return { ok: false, events, message: `${head.sequence} events were counted, ${events} are there` }
+  if (head.sequence === events && head.log !== log)
+    return { ok: false, events, message: 'the log of the store is not that of its events' }
+  return { ok: true, events, message: `${events} records and ${heads} signed heads agree` }
+}
+
+/** The heads in the store by size, each signed by a key of the host and tied to the one before; or what is wrong. */
+async function signedHeads(
+  ambit: Ambit,
+  tenant: TenantId,
+  hostId: string,
+): Promise<ReadonlyMap<number, Checkpoint> | string> {
+  const { publicKey, history } = await ambit.keyring.publicKeys(hostId)
+  const kept = await ambit.store.read(() => allCheckpoints(tenant))
+  const inputs = kept.map(({ body }): unknown => JSON.parse(body))
+  const verified = verifyCheckpoints(inputs, [publicKey, ...history.map((step) => step.old_public_key)])
+  return verified.ok ? new Map(verified.value.map((head) => [head.log_size, head])) : verified.message
+}

@@ -1,0 +1,123 @@
+import { closeSync, fsyncSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs'
+import { StringDecoder } from 'node:string_decoder'
+import { Failure } from '../base/failure.ts'
+import { formatTime } from '../base/time.ts'
+import { tenantId } from '../model/tenant-id.ts'
+import { type BackupSummary, dump, inspect, load } from '../storage/backup.ts'
+import { migrate } from '../storage/schema.ts'
+import type { Ambit } from './ambit.ts'
+import { openDatabase } from './ambit.ts'
+import type { Settings } from './config.ts'
+import { wholeList } from './pages.ts'
+import { allTenants } from './tenants.ts'
+
+/** To be told now and then how many rows have been dealt with. */
+export type OnRows = (rows: number) => void
+
+/** Writes the whole store to a new file, from one snapshot, then reads the file back and checks it. */
+export async function backUp(ambit: Ambit, path: string, onRows?: OnRows): Promise<BackupSummary> {
+  const file = openNew(path)
+  try {
+    await signHeads(ambit)
+    await dumpInto(file, ambit, counter(onRows))
+    return inspect(linesOf(path))
+  } catch (error) {
+    // Half a backup is worse than none: it would be in the way of the next one, or be trusted.
+    unlinkSync(path)
+    throw error
+  }
+}
+
+/** So that a backup brings the proof of what it holds. A head that cannot be signed is no reason to have no backup. */
+async function signHeads(ambit: Ambit): Promise<void> {
+  for (const { tenant_id } of await wholeList((page) => allTenants(ambit, page)))
+    await ambit.heads.checkpoint(tenantId(tenant_id)).catch(() => undefined)
+}
+
+async function dumpInto(file: number, ambit: Ambit, count: () => void): Promise<void> {
+  try {
+    await dump(ambit.database, formatTime(ambit.clock.now()), (line) => {
+      writeSync(file, `${line}\n`)
+      count()
+    })
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Fills the empty store that the settings name from a backup, of whatever database it was taken. */
+export async function restore(settings: Settings, path: string, onRows?: OnRows): Promise<BackupSummary> {
+  inspect(linesOf(path))
+  const database = await openDatabase(settings)
+  try {
+    await migrate(database)
+    return await load(database, () => counted(linesOf(path), counter(onRows)))
+  } finally {
+    await database.close()
+  }
+}
+
+const rowsPerTelling = 1_000
+
+function counter(onRows: OnRows = () => undefined): () => void {
+  let rows = 0
+  return () => {
+    if (++rows % rowsPerTelling === 0) onRows(rows)
+  }
+}
+
+function* counted(lines: Iterable<string>, count: () => void): Generator<string> {
+  for (const line of lines) {
+    count()
+    yield line
+  }
+}
+
+function openNew(path: string): number {
+  try {
+    return openSync(path, 'wx', 0o600)
+  } catch (error) {
+    const code = (error as { code?: string }).code
+    if (code === 'EEXIST') throw new Failure('file.exists', 'the backup file exists already', {}, 'name another file')
+    throw new Failure(
+      'file.not_found',
+      `the backup file cannot be written (${code})`,
+      {},
+      'name a folder that exists and is yours',
+    )
+  }
+}
+
+const chunkBytes = 1024 * 1024
+
+/** The lines of a file, read piece by piece: a backup may be larger than memory. */
+export function* linesOf(path: string): Generator<string> {
+  const file = openExisting(path)
+  try {
+    const decoder = new StringDecoder('utf8')
+    const chunk = Buffer.alloc(chunkBytes)
+    let rest = ''
+    for (let read = readInto(chunk, file); read > 0; read = readInto(chunk, file)) {
+      const pieces = (rest + decoder.write(chunk.subarray(0, read))).split('\n')
+      rest = pieces.pop() ?? ''
+      yield* pieces
+    }
+    if (rest !== '') yield rest
+  } finally {
+    closeSync(file)
+  }
+}
+
+const openExisting = (path: string): number => reading(() => openSync(path, 'r'))
+
+// A folder opens like a file and fails here.
+const readInto = (chunk: Buffer, file: number): number => reading(() => readSync(file, chunk))
+
+function reading<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw new Failure('file.not_found', `the backup file cannot be read (${(error as { code?: string }).code})`)
+  }
+}

@@ -1,0 +1,131 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { Failure, quote } from '../base/failure.ts'
+import { readJson } from '../base/json.ts'
+import { type Config, config } from '../model/config.ts'
+import { parseAs } from '../model/parse.ts'
+import { type TenantId, tenantId } from '../model/tenant-id.ts'
+
+/** In the order they are looked for. `.mts` and `.mjs` are for packages that are not `"type": "module"`. */
+export const configNames = [
+  'ambit.config.ts',
+  'ambit.config.mts',
+  'ambit.config.js',
+  'ambit.config.mjs',
+  'ambit.config.json',
+] as const
+
+/** A configuration with every default filled in and every path absolute. */
+export interface Settings {
+  /** The file the settings came from, or undefined when there was none. */
+  readonly file: string | undefined
+  readonly dataDir: string
+  readonly keysDir: string
+  readonly store:
+    | { readonly driver: 'sqlite'; readonly path: string; readonly durability: 'full' | 'normal' }
+    | { readonly driver: 'postgres'; readonly url: string }
+  readonly tenant: TenantId
+  readonly passphrase: string | undefined
+  readonly checkpoint: { readonly everyEvents: number; readonly everyMs: number }
+}
+
+export interface ConfigSource {
+  readonly folder: string
+  /** Instead of looking in `folder`. */
+  readonly file?: string
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** The settings in force: those of the configuration file, or the defaults when there is none. */
+export async function loadSettings(source: ConfigSource): Promise<Settings> {
+  const file = findConfig(source)
+  const given = file === undefined ? {} : await readConfig(file)
+  return settle(given, file, source)
+}
+
+function findConfig({ folder, file }: ConfigSource): string | undefined {
+  const wanted = file === undefined ? configNames.map((name) => join(folder, name)) : [resolve(folder, file)]
+  const found = wanted.find(existsSync)
+  if (found === undefined && file !== undefined) {
+    throw new Failure('config.not_found', `configuration ${quote(file)} not found`, {}, 'run `ambit init` to write one')
+  }
+  return found
+}
+
+async function readConfig(file: string): Promise<Config> {
+  const value = await loading(() => (file.endsWith('.json') ? readJson(readFileSync(file)) : importDefault(file)))
+  return parseAs(config, value, 'configuration')
+}
+
+async function importDefault(file: string): Promise<unknown> {
+  const module = (await import(pathToFileURL(file).href)) as { default?: unknown }
+  if (module.default !== undefined) return module.default
+  throw new Failure('config.invalid', 'the configuration exports nothing', {}, 'write `export default { … }`')
+}
+
+/** Whatever goes wrong while a file of the user is read becomes one line without the host's paths. */
+async function loading(work: () => unknown): Promise<unknown> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'config.invalid') throw error
+    const message = error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : 'it threw'
+    const [help] = hints.filter(([pattern]) => pattern.test(message)).map(([, text]) => text)
+    throw new Failure('config.invalid', `the configuration does not load: ${withoutPaths(message)}`, {}, help)
+  }
+}
+
+const hints: readonly [RegExp, string][] = [
+  [/'export'|import statement/, 'this package is not `"type": "module"`: rename the file to `ambit.config.mts`'],
+  [/strip-only mode/, 'only TypeScript that Node can strip works here: no enums, namespaces or parameter properties'],
+]
+
+const withoutPaths = (message: string): string => message.replace(/(?:file:\/\/)?(?:\/[^\s'"/]+)+\/([^\s'"/]+)/g, '$1')
+
+function settle(given: Config, file: string | undefined, { folder, env }: ConfigSource): Settings {
+  const base = file === undefined ? folder : dirname(file)
+  const dataDir = resolve(base, given.dataDir ?? '.ambit')
+  return {
+    file,
+    dataDir,
+    keysDir: resolve(base, given.keys?.dir ?? join(dataDir, 'keys')),
+    store: settleStore(given.store, base, dataDir, env),
+    tenant: tenantId(given.tenant ?? 'local'),
+    passphrase: passphraseFrom(given.keys?.passphraseEnv, env),
+    checkpoint: { everyEvents: given.checkpoint?.everyEvents ?? 1_000, everyMs: given.checkpoint?.everyMs ?? 60_000 },
+  }
+}
+
+/** A variable that the configuration names must be set: otherwise keys would silently lie there unencrypted. */
+function passphraseFrom(name: string | undefined, env: ConfigSource['env']): string | undefined {
+  const passphrase = env[name ?? 'AMBIT_PASSPHRASE'] || undefined
+  if (passphrase !== undefined || name === undefined) return passphrase
+  throw new Failure(
+    'config.invalid',
+    `keys: the variable ${quote(name)} is not set`,
+    {},
+    `set ${name} to the passphrase, or take \`passphraseEnv\` out`,
+  )
+}
+
+function settleStore(
+  given: Config['store'],
+  base: string,
+  dataDir: string,
+  env: ConfigSource['env'],
+): Settings['store'] {
+  if (given?.driver !== 'postgres') {
+    const path = given?.path === ':memory:' ? given.path : resolve(base, given?.path ?? join(dataDir, 'ambit.db'))
+    return { driver: 'sqlite', path, durability: given?.durability ?? 'full' }
+  }
+  const name = given.urlEnv ?? 'AMBIT_DATABASE_URL'
+  const url = given.url ?? env[name]
+  if (url) return { driver: 'postgres', url }
+  throw new Failure(
+    'config.invalid',
+    `store: neither \`url\` nor the variable ${quote(name)} is set`,
+    {},
+    `set ${name} to a postgres:// address`,
+  )
+}

@@ -1,0 +1,177 @@
+import { existsSync, statSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Failure } from '../base/failure.ts'
+import { tenantId } from '../model/tenant-id.ts'
+import { schemaVersion, versionOf } from '../storage/schema.ts'
+import { type Ambit, openDatabase, openWith } from './ambit.ts'
+import { auditTenant } from './audit.ts'
+import { type ConfigSource, loadSettings, type Settings } from './config.ts'
+import { headsName } from './heads.ts'
+import { wholeList } from './pages.ts'
+import { systemClock } from './system.ts'
+import { allTenants } from './tenants.ts'
+
+export interface Finding {
+  readonly check: string
+  readonly verdict: 'ok' | 'warn' | 'fail'
+  readonly message: string
+  /** What to do about it; present unless all is well. */
+  readonly help?: string
+}
+
+export interface DoctorOptions {
+  /** Reads every record and recomputes every hash as well. */
+  readonly deep?: boolean
+  readonly nodeVersion?: string
+  readonly onProgress?: (tenant: string, events: number) => void
+}
+
+/**
+ * Checks an installation from the ground up and changes nothing: what is not there yet is not made. A check that cannot
+ * be made because an earlier one failed is left out.
+ */
+export async function* examine(source: ConfigSource, options: DoctorOptions = {}): AsyncGenerator<Finding> {
+  yield checkNode(options.nodeVersion ?? process.versions.node)
+  const settings = await attempt('configuration', () => loadSettings(source))
+  if ('verdict' in settings) return yield settings
+  yield ok(
+    'configuration',
+    settings.file === undefined ? 'no file here: the defaults are in force' : 'read and understood',
+  )
+  yield* checkFolder(settings)
+  if (settings.store.driver === 'sqlite' && settings.store.path === ':memory:') return yield checkDurability(settings)
+  const ambit = await attempt('store', () => openExisting(settings))
+  if ('verdict' in ambit) return yield ambit
+  try {
+    yield ok('store', `${settings.store.driver}, schema ${schemaVersion}, every signed head agrees`)
+    yield* checkHeads(settings)
+    yield checkDurability(settings)
+    yield* checkKeys(ambit)
+    if (options.deep) yield* checkRecords(ambit, options)
+  } finally {
+    await ambit.close()
+  }
+}
+
+const ok = (check: string, message: string): Finding => ({ check, verdict: 'ok', message })
+const warn = (check: string, message: string, help: string): Finding => ({ check, verdict: 'warn', message, help })
+const fail = (check: string, message: string, help: string): Finding => ({ check, verdict: 'fail', message, help })
+
+async function attempt<T extends object>(check: string, work: () => Promise<T>): Promise<T | Finding> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    const [noun = ''] = error.code.split('.')
+    return fail(
+      checkOf[noun] ?? check,
+      error.message,
+      error.help ?? remedies[error.code] ?? remedies[noun] ?? 'put right what the message names',
+    )
+  }
+}
+
+/** What goes wrong while the store is opened is not always the store. */
+const checkOf: Readonly<Record<string, string>> = { key: 'keys', head: 'heads', secret: 'secrets' }
+
+/** For failures that do not bring a remedy, by code or by noun. */
+const remedies: Readonly<Record<string, string>> = {
+  'key.permissions': 'let nobody but the owner read it, then ask who could have',
+  'key.locked': 'set the passphrase that it was made with',
+  'key.not_found': 'restore the folder of keys: without it nothing can be signed',
+  key: 'restore the folder of keys from where you keep a copy',
+  secret: 'restore the folder of keys from where you keep a copy',
+  field: 'correct the configuration; `ambit schema show config` says what it may hold',
+}
+
+/** The store as it is, or the finding that says why there is none to look at. */
+async function openExisting(settings: Settings): Promise<Ambit | Finding> {
+  const { store, tenant } = settings
+  const notYet = warn('store', 'not there yet', `run \`ambit tenant create ${tenant}\`: it makes the store as well`)
+  if (store.driver === 'sqlite' && !existsSync(store.path)) return notYet
+  const version = await storedVersion(settings)
+  if (version === 0) return notYet
+  if (version < schemaVersion) {
+    const message = `schema ${version}; the next command brings it to ${schemaVersion}`
+    return warn('store', message, 'take a backup first, with the release that wrote it')
+  }
+  return openWith(settings, systemClock, { create: false })
+}
+
+async function storedVersion(settings: Settings): Promise<number> {
+  const database = await openDatabase(settings, false)
+  return versionOf(database).finally(() => database.close())
+}
+
+const nodeMajorMin = 24
+
+function checkNode(version: string): Finding {
+  const major = Number.parseInt(version, 10)
+  if (major >= nodeMajorMin) return ok('node', `version ${version}`)
+  return fail('node', `version ${version} is too old`, `install Node ${nodeMajorMin} or newer`)
+}
+
+const freeBytesMin = 512 * 1024 * 1024
+
+async function* checkFolder({ dataDir }: Settings): AsyncGenerator<Finding> {
+  const found = statSync(dataDir, { throwIfNoEntry: false })
+  if (found === undefined) return yield ok('folder', 'not there yet: it is made at first use')
+  const mode = (found.mode & 0o777).toString(8)
+  if (!found.isDirectory()) return yield fail('folder', 'the data folder is not a folder', 'check `dataDir`')
+  yield (found.mode & 0o077) === 0
+    ? ok('folder', `the owner's alone (mode ${mode})`)
+    : fail('folder', `others on this machine can read the data folder (mode ${mode})`, 'run `chmod 700` on it')
+  const { bavail, bsize } = await statfs(dataDir)
+  const free = bavail * bsize
+  const shown = `${(free / 1e9).toFixed(1)} GB free`
+  yield free >= freeBytesMin
+    ? ok('disk', shown)
+    : fail('disk', shown, 'free some space: without it nothing can be recorded, and so nothing runs')
+}
+
+function* checkHeads({ dataDir }: Settings): Generator<Finding> {
+  if (existsSync(join(dataDir, headsName))) return
+  const help = 'put the folder of heads back if you have it; otherwise the next record begins a new one'
+  yield warn('heads', 'no signed heads lie here: a store that was cut would not be found out', help)
+}
+
+function checkDurability({ store }: Settings): Finding {
+  if (store.driver === 'postgres') return ok('durability', "the server's: keep `synchronous_commit` on")
+  if (store.path === ':memory:')
+    return warn('durability', 'the store ends with the process', 'set `store.path` to a file')
+  if (store.durability === 'full') return ok('durability', 'full: a record is on the disk before it is acknowledged')
+  return warn('durability', 'normal: a power cut may lose the newest records', "set `store.durability` to 'full'")
+}
+
+async function* checkKeys(ambit: Ambit): AsyncGenerator<Finding> {
+  const tenants = await wholeList((options) => allTenants(ambit, options))
+  if (tenants.length === 0)
+    return yield warn('tenants', 'there is none yet', `run \`ambit tenant create ${ambit.settings.tenant}\``)
+  yield ok('tenants', tenants.map((tenant) => tenant.tenant_id).join(', '))
+  let good = true
+  for (const { tenant_id, host_id } of tenants) {
+    const signer = await attempt('keys', () => ambit.keyring.signer(host_id))
+    const secrets = await attempt('secrets', () => ambit.secrets.list(tenantId(tenant_id)))
+    if ('verdict' in signer) yield signer
+    else yield ok('keys', `\`${host_id}\` signs with ${signer.keyId}`)
+    if ('verdict' in secrets) yield secrets
+    good &&= !('verdict' in signer || 'verdict' in secrets)
+  }
+  if (good) yield checkPassphrase(ambit.settings)
+}
+
+function checkPassphrase({ passphrase }: Settings): Finding {
+  if (passphrase !== undefined) return ok('passphrase', 'keys and secrets are encrypted on the disk')
+  const message = 'keys and secrets lie unencrypted, readable by the owner alone'
+  return warn('passphrase', message, 'set AMBIT_PASSPHRASE before the first tenant is made to encrypt them')
+}
+
+async function* checkRecords(ambit: Ambit, { onProgress }: DoctorOptions): AsyncGenerator<Finding> {
+  for (const { tenant_id } of await wholeList((options) => allTenants(ambit, options))) {
+    const report = await auditTenant(ambit, tenant_id, (events) => onProgress?.(tenant_id, events))
+    yield report.ok
+      ? ok('records', `\`${tenant_id}\`: ${report.message}`)
+      : fail('records', `\`${tenant_id}\`: ${report.message}`, 'restore the newest backup that verifies')
+  }
+}

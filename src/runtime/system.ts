@@ -1,0 +1,32 @@
+import { randomBytes } from 'node:crypto'
+import { formatId, type Ids } from '../base/ids.ts'
+import type { Clock } from '../base/time.ts'
+
+export const systemClock: Clock = { now: () => Date.now() }
+
+/** Ids from the clock and the system's randomness. Within a millisecond, or when the clock steps back, they count up. */
+export function randomIds(clock: Clock): Ids {
+  let last = 0
+  let entropy = randomBytes(10)
+  return {
+    next: (prefix) => {
+      const now = clock.now()
+      if (now > last) {
+        last = now
+        entropy = randomBytes(10)
+      } else {
+        entropy = countedUp(entropy)
+      }
+      return formatId(prefix, last, entropy)
+    },
+  }
+}
+
+function countedUp(bytes: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
+  const next = Buffer.from(bytes)
+  for (let index = next.length - 1; index >= 0; index--) {
+    next[index] = ((next[index] ?? 0) + 1) & 0xff
+    if (next[index] !== 0) break
+  }
+  return next
+}

@@ -1,0 +1,91 @@
+import { Failure } from '../base/failure.ts'
+import { formatTime } from '../base/time.ts'
+import type { KeyRotation } from '../model/evidence.ts'
+import type { IdentityDocument } from '../model/host.ts'
+import { parseAs } from '../model/parse.ts'
+import { type Tenant, tenant as tenantShape } from '../model/tenant.ts'
+import { tenantId } from '../model/tenant-id.ts'
+import type { Page, PageOptions } from '../storage/page.ts'
+import { addTenant, amendTenant, getTenant, listTenants } from '../storage/tenants.ts'
+import { adminEvent, administer, identityEvent } from './admin.ts'
+import type { Ambit } from './ambit.ts'
+import { type Caller, demand, operator } from './caller.ts'
+import { record, recordAs } from './record.ts'
+
+export interface NewTenant {
+  readonly id: string
+  readonly name?: string
+  readonly roots?: readonly string[]
+  /** The id under which this tenant signs; its own id unless said. */
+  readonly hostId?: string
+}
+
+/** Makes a tenant: its own logical host with a signing key, a digest key and an empty chain. */
+export async function createTenant(ambit: Ambit, wish: NewTenant): Promise<Tenant> {
+  const tenant = parseAs(tenantShape, filledIn(ambit, wish), 'tenant')
+  const id = tenantId(tenant.tenant_id)
+  const { keyId, publicKey } = await hostKey(ambit, tenant.host_id)
+  const events = [
+    identityEvent(tenant.host_id, 'key_generated', { key_id: keyId, public_key: publicKey }),
+    adminEvent(tenant.host_id, 'ambit.tenant.created', { name: tenant.name, roots: tenant.roots }),
+  ]
+  await recordAs(ambit, operator(id), tenant.host_id, events, addTenant(tenant))
+  return tenant
+}
+
+const filledIn = (ambit: Ambit, wish: NewTenant): Tenant => ({
+  tenant_id: wish.id,
+  host_id: wish.hostId ?? wish.id,
+  name: wish.name ?? wish.id,
+  roots: [...(wish.roots ?? [])],
+  status: 'active',
+  created_at: formatTime(ambit.clock.now()),
+})
+
+/** A key that is there already was made for a tenant whose creation then failed: it has signed nothing yet. */
+const hostKey = (ambit: Ambit, hostId: string) =>
+  ambit.keyring.create(hostId).catch((error: unknown) => {
+    if (error instanceof Failure && error.code === 'key.exists') return ambit.keyring.publicKeys(hostId)
+    throw error
+  })
+
+/** The caller's tenant, or `tenant.not_found`. */
+export const tenantOf = (ambit: Ambit, caller: Caller): Promise<Tenant> =>
+  ambit.store.read(() => getTenant(caller.tenant))
+
+export const allTenants = (ambit: Ambit, options?: PageOptions): Promise<Page<Tenant>> =>
+  ambit.store.read(() => listTenants(options))
+
+/** What may be published of the tenant's keys. Members that would be empty are left out. */
+export async function identityOf(ambit: Ambit, caller: Caller): Promise<IdentityDocument> {
+  const { host_id, created_at } = await tenantOf(ambit, caller)
+  const { keyId, publicKey, history, revoked } = await ambit.keyring.publicKeys(host_id)
+  return {
+    assurance: 'signed',
+    key_id: keyId,
+    public_key: publicKey,
+    host_identity: await ambit.keyring.identity(host_id, created_at),
+    ...(history.length > 0 && { key_history: [...history] }),
+    ...(revoked.length > 0 && { revoked_keys: [...revoked] }),
+  }
+}
+
+/** Gives the tenant a new signing key. The old one signs for the new, so who trusts the old can follow. */
+export async function rotateTenantKey(ambit: Ambit, caller: Caller): Promise<KeyRotation> {
+  demand(caller, 'administer')
+  const { host_id } = await tenantOf(ambit, caller)
+  await ambit.heads.checkpoint(caller.tenant)
+  const rotation = await ambit.keyring.rotate(host_id)
+  await record(ambit, caller, [identityEvent(host_id, 'key_rotated', { ...rotation })])
+  return rotation
+}
+
+/** Suspends a tenant: none of its keys opens anything until it is active again. Nothing is deleted. */
+export const setTenantStatus = (ambit: Ambit, caller: Caller, status: Tenant['status']): Promise<Tenant> =>
+  administer(
+    ambit,
+    caller,
+    status === 'active' ? 'ambit.tenant.resumed' : 'ambit.tenant.suspended',
+    {},
+    amendTenant((tenant) => ({ ...tenant, status })),
+  )

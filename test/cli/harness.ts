@@ -1,0 +1,79 @@
+// A command line in a folder of its own, run in this process: what it printed, and how it ended.
+
+import assert from 'node:assert/strict'
+import { commands } from '../../src/cli/commands.ts'
+import type { Io } from '../../src/cli/io.ts'
+import { runCli } from '../../src/cli/run.ts'
+import { tempFolder } from './given.ts'
+
+export interface Ran {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+  /** What was printed, as the one JSON value it must be. */
+  json<T = Readonly<Record<string, unknown>>>(): T
+}
+
+export interface Shell {
+  readonly cwd: string
+  /** Runs `ambit` with these words. */
+  run(...argv: readonly string[]): Promise<Ran>
+  /** As `run`, for what must go well. */
+  good(...argv: readonly string[]): Promise<Ran>
+  /** The same folder with other surroundings. */
+  with(change: Partial<Io>): Shell
+}
+
+/** A shell in a new folder, with nothing set and nothing piped in. */
+export function givenShell(change: Partial<Io> = {}): Shell {
+  const quiet = { env: {}, color: false, stdin: async () => '', askHidden: async () => undefined }
+  return shellIn({ ...quiet, cwd: tempFolder(), ...change })
+}
+
+/** As `givenShell`, with a tenant and a principal in it. */
+export async function givenDesk(): Promise<Shell> {
+  const shell = givenShell()
+  await shell.good('tenant', 'create', 'local')
+  await shell.good('principal', 'create', 'ida', '--role', 'approver')
+  return shell
+}
+
+/** A new key of a principal. */
+export async function givenKey(shell: Shell, ...words: readonly string[]): Promise<{ key_id: string; secret: string }> {
+  return (await shell.good('key', 'create', ...words, '--json')).json()
+}
+
+function shellIn(around: Omit<Io, 'out' | 'err'>): Shell {
+  const run = async (...argv: readonly string[]): Promise<Ran> => {
+    const printed = { out: [] as string[], err: [] as string[] }
+    const code = await runCli(argv, {
+      ...around,
+      out: (text) => void printed.out.push(text),
+      err: (text) => void printed.err.push(text),
+    })
+    const out = printed.out.join('')
+    return { code, out, err: printed.err.join(''), json: <T>() => JSON.parse(out) as T }
+  }
+  return {
+    cwd: around.cwd,
+    run,
+    good: async (...argv) => {
+      const ran = await run(...argv)
+      assert.equal(ran.code, 0, `ambit ${argv.join(' ')}: ${ran.err}${ran.out}`)
+      assert.equal(ran.err, '')
+      return ran
+    },
+    with: (change) => shellIn({ ...around, ...change }),
+  }
+}
+
+/** Every command line there is, without its arguments: `demo`, `tenant create`, … */
+export async function everyCommand(): Promise<readonly string[][]> {
+  const found: string[][] = []
+  for (const name of Object.keys(commands)) {
+    const { out } = await givenShell().run(name, '--help')
+    const inner = [...out.matchAll(/^ {2}([a-z][a-z-]*) (?:\[options\]|<)/gm)].map(([, word = '']) => [name, word])
+    found.push(...(inner.length === 0 ? [[name]] : inner))
+  }
+  return found
+}
