@@ -1,0 +1,112 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { makeSeal } from '../src/evidence/seal.ts'
+import type { EventDraft } from '../src/model/evidence.ts'
+import { tenantId } from '../src/model/tenant-id.ts'
+import { eventRow } from '../src/storage/chain.ts'
+import { openSqlite } from '../src/storage/drivers/sqlite.ts'
+import { events as table } from '../src/storage/schema.ts'
+import { openStore, type Store } from '../src/storage/store.ts'
+import { addTenant } from '../src/storage/tenants.ts'
+import { atLeast, type Bench, byTurns, rate } from './measure.ts'
+import { draftOf } from './records.ts'
+
+const tenant = tenantId('northlight')
+const seal = makeSeal({ hostId: 'northlight', tenant })
+
+/** The same rows into the same table with the same indexes and durability, sealed beforehand: the physical limit. */
+const bench: Bench = async () => {
+  const rows = []
+  for (const bytes of [300, 1600]) {
+    rows.push(
+      atLeast(
+        `sealed append, ${bytes} B, 1 per commit, full`,
+        'events/s',
+        'raw insert',
+        0.8,
+        await compare(bytes, 1, 400),
+      ),
+    )
+    rows.push(
+      atLeast(
+        `sealed append, ${bytes} B, 100 per commit, full`,
+        'events/s',
+        'raw insert',
+        0.4,
+        await compare(bytes, 100, 40),
+      ),
+    )
+  }
+  return rows
+}
+export default bench
+
+async function compare(bytes: number, perCommit: number, commits: number) {
+  const folder = mkdtempSync(join(tmpdir(), 'ambit-bench-'))
+  const store = await openBenchStore(join(folder, 'ours.db'))
+  const raw = await openRaw(join(folder, 'raw.db'))
+  const batches = () =>
+    Array.from({ length: commits }, () => Array.from({ length: perCommit }, () => draftOf(bytes, 1000)))
+  try {
+    const ours = async () => {
+      const drafts = batches()
+      return rate(commits * perCommit, () => appendAll(store, drafts))
+    }
+    const peer = async () => {
+      const sealed = raw.prepare(batches())
+      return rate(commits * perCommit, () => raw.insert(sealed))
+    }
+    await ours()
+    await peer()
+    return await byTurns(9, ours, peer)
+  } finally {
+    raw.close()
+    await store.close()
+    rmSync(folder, { recursive: true })
+  }
+}
+
+export async function openBenchStore(path: string): Promise<Store> {
+  const store = await openStore(openSqlite({ path }))
+  const created_at = '2026-06-16T15:00:00.000Z'
+  await store.write(
+    tenant,
+    addTenant({ tenant_id: tenant, host_id: tenant, name: tenant, roots: [], status: 'active', created_at }),
+  )
+  return store
+}
+
+export async function appendAll(store: Store, batches: readonly (readonly EventDraft[])[]): Promise<void> {
+  for (const events of batches) await store.commit(tenant, { events, seal })
+}
+
+async function openRaw(path: string) {
+  await (await openStore(openSqlite({ path }))).close()
+  const database = new DatabaseSync(path)
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+  const columns = Object.keys(table.columns)
+  const insert = database.prepare(
+    `INSERT INTO events (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+  )
+  const begin = database.prepare('BEGIN IMMEDIATE')
+  const commit = database.prepare('COMMIT')
+  let sequence = 0
+  return {
+    prepare: (batches: readonly (readonly EventDraft[])[]) =>
+      batches.map((drafts) => {
+        const { events } = seal(drafts, { sequence, log: '', tails: new Map() })
+        sequence += events.length
+        return events.map((event) => eventRow(tenant, event) as (string | number | null)[])
+      }),
+    insert: (batches: readonly (readonly (string | number | null)[])[][]) => {
+      for (const rows of batches) {
+        begin.run()
+        for (const row of rows) insert.run(...row)
+        commit.run()
+      }
+    },
+    close: () => database.close(),
+  }
+}

@@ -1,0 +1,302 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { Command } from 'commander'
+import { afterAll, describe, test } from 'vitest'
+import { commands } from '../src/cli/commands.ts'
+import type { Io } from '../src/cli/io.ts'
+import { realIo } from '../src/cli/real-io.ts'
+import { listSchemas } from '../src/model/schemas.ts'
+import { architecture } from './support/architecture.ts'
+import { startPostgres } from './support/postgres.ts'
+import { projectRoot, readProject } from './support/source.ts'
+import { folderOf, productFiles } from './support/tidy.ts'
+
+const project = readProject()
+const documents = project.filter(({ path }) => path.endsWith('.md'))
+const textOf = (path: string): string => readFileSync(join(projectRoot, path), 'utf8')
+
+interface Block {
+  /** All that stands behind the opening fence: the language, then our marks. */
+  readonly info: string
+  readonly text: string
+  /** The line before the block. */
+  readonly above: string
+}
+
+const blocksOf = (text: string): Block[] =>
+  [...text.matchAll(/(?:^(.*)\n)?^```(.*)\n([\s\S]*?)^```$/gm)].map(([, above = '', info = '', body = '']) => ({
+    above,
+    info,
+    text: body,
+  }))
+
+/** Every command line there is, such as `key create`, with its options. */
+const commandLines = new Map<string, readonly string[]>()
+const io = realIo()
+for (const name of Object.keys(commands)) {
+  const command = await loaded(name, io)
+  if (command.commands.length === 0) commandLines.set(name, longOptions(command))
+  for (const inner of command.commands) commandLines.set(`${name} ${inner.name()}`, longOptions(inner))
+}
+
+const server = await startPostgres({ fsync: false })
+afterAll(() => server?.stop())
+
+describe('what a document shows is what happens [F-18]', () => {
+  test.each(documents.filter(({ text }) => text.includes('```sh run\n')))('every command of $path', ({ text }) => {
+    runBlocks(blocksOf(text).filter(({ info }) => info === 'sh run'))
+  })
+
+  test.skipIf(server === undefined)('every command for PostgreSQL', () => {
+    const blocks = documents.flatMap(({ text }) => blocksOf(text)).filter(({ info }) => info === 'sh run postgres')
+    assert(blocks.length > 0)
+    runBlocks(blocks, { AMBIT_DATABASE_URL: server?.url ?? '' })
+  })
+
+  test('the example runs to its end', () => {
+    const { stdout, status } = spawnSync(process.execPath, ['examples/record-and-verify.ts'], { cwd: projectRoot })
+    assert.equal(status, 0)
+    assert.match(String(stdout), /valid: true, covered: yes\nafter a change, valid: false/)
+  })
+
+  test('every piece of TypeScript is cut from a program that runs', () => {
+    for (const { path, text } of documents)
+      for (const { info, above, text: shown } of blocksOf(text).filter(({ info }) => info.startsWith('ts'))) {
+        const [, file = '', name = ''] = /^<!-- from (\S+): (\S+) -->$/.exec(above) ?? assert.fail(`${path}: ${info}`)
+        assert.equal(shown, cut(file, name), `${path}: ${name}`)
+      }
+  })
+})
+
+describe('the demo prints what the README shows [F-22]', () => {
+  const blocks = blocksOf(textOf('README.md')).filter(({ info }) => info.startsWith('text ambit '))
+
+  test.each(blocks)('$info', ({ info, text }) => {
+    runBlocks([{ info, above: '', text: `$ ${info.slice('text '.length)}\n${text}` }])
+  })
+})
+
+/** A line with `$ ` and what it prints. */
+interface Step {
+  readonly command: string
+  readonly shown: string
+}
+
+const stepsOf = ({ text }: Block): Step[] =>
+  text
+    .split(/^\$ /m)
+    .slice(1)
+    .map((step) => ({ command: step.slice(0, step.indexOf('\n')), shown: step.slice(step.indexOf('\n') + 1) }))
+
+/** Runs the commands one after the other in one new folder. What `<name>` stood for in an answer, it stands for later. */
+function runBlocks(blocks: readonly Block[], variables: Readonly<Record<string, string>> = {}): void {
+  const folder = mkdtempSync(join(tmpdir(), 'ambit-docs-'))
+  try {
+    const env = { ...environment(join(folder, 'bin')), ...variables }
+    const cwd = join(folder, 'here')
+    mkdirSync(cwd)
+    const known = new Map<string, string>()
+    for (const { command, shown } of blocks.flatMap(stepsOf)) {
+      const line = command.replace(placeholder, (mark, name: string) => known.get(name) ?? mark)
+      const { stdout, status } = spawnSync('sh', ['-c', `exec 2>&1; ${line}`], { cwd, env, encoding: 'utf8' })
+      const printed = stdout.replace(/[ \t]+$/gm, '')
+      const match = patternOf(shown, known).exec(printed)
+      assert(match !== null, `\`${line}\` printed\n${printed}\nand the document shows\n${shown}`)
+      assert.equal(status, 0, `\`${line}\` ended with ${status}`)
+      for (const [name, value] of Object.entries(match.groups ?? {})) known.set(name.replaceAll('_', '-'), value)
+    }
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/** As on a machine of its own: nothing of ours is set, and `ambit` is the command. */
+function environment(bin: string): NodeJS.ProcessEnv {
+  mkdirSync(bin)
+  const main = join(projectRoot, 'src/cli/main.ts')
+  writeFileSync(join(bin, 'ambit'), `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`, { mode: 0o755 })
+  const others = Object.entries(process.env).filter(([name]) => !name.startsWith('AMBIT_'))
+  return { ...Object.fromEntries(others), PATH: `${bin}${delimiter}${process.env['PATH']}` }
+}
+
+const placeholder = /<([a-z]+(?:-[a-z]+)*)>/g
+
+/** `…` alone is any number of lines, within a line any text; `<name>` is one word, the same each time. */
+function patternOf(shown: string, known: ReadonlyMap<string, string>): RegExp {
+  const named = new Set<string>()
+  const pieces = shown.split(/((?<=^|\n)…\n|…|<[a-z]+(?:-[a-z]+)*>)/).map((piece, index) => {
+    if (index % 2 === 0) return literal(piece)
+    if (piece === '…\n') return '(?:.*\n)*?'
+    if (piece === '…') return '.*'
+    const value = known.get(piece.slice(1, -1))
+    if (value !== undefined) return literal(value)
+    const group = piece.replaceAll('-', '_')
+    if (named.has(group)) return `\\k${group}`
+    named.add(group)
+    return `(?${group}\\S+)`
+  })
+  return new RegExp(`^${pieces.join('')}$`)
+}
+
+const literal = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+
+/** The lines of a file between `// cut: name` and `// end`, moved to the left, as somebody who installed us writes them. */
+function cut(path: string, name: string): string {
+  const [, after = ''] = textOf(path).split(`// cut: ${name}\n`)
+  const lines = after
+    .slice(0, after.search(/^ *\/\/ end$/m))
+    .trimEnd()
+    .split('\n')
+  const indent = Math.min(...lines.filter((line) => line !== '').map((line) => line.search(/\S/)))
+  return `${lines.map((line) => line.slice(indent)).join('\n')}\n`.replace("'../src/index.ts'", "'ambit'")
+}
+
+describe('a document names only what exists [F-18]', () => {
+  test('commands, and their options', () => {
+    const named = documents.flatMap(({ path, text }) => codeOf(text).flatMap((code) => namedIn(code, path)))
+    assert(named.length > 50)
+    const strange = named.filter(({ words, options }) => {
+      const known =
+        commandLines.get(words.join(' ')) ?? (words.length === 1 && commands[words[0] ?? ''] ? [] : undefined)
+      return known === undefined || options.some((option) => !known.includes(option))
+    })
+    assert.deepEqual(strange, [])
+  })
+
+  test('and the README names every command there is', () => {
+    const named = codeOf(textOf('README.md')).flatMap((code) => namedIn(code, '').map(({ words }) => words.join(' ')))
+    assert.deepEqual(
+      [...commandLines.keys()].filter((line) => !named.includes(line)),
+      [],
+    )
+  })
+
+  test('environment variables, all of them and no others', () => {
+    const used = project.filter(({ path }) => /^(src|test|bench)\/.*(?<!\.test)\.ts$/.test(path))
+    const namesIn = (texts: readonly string[]): string[] =>
+      [...new Set(texts.flatMap((text) => text.match(/\bAMBIT_[A-Z_]*[A-Z]/g) ?? []))].sort()
+    assert.deepEqual(namesIn([textOf('README.md')]), namesIn(used.map(({ text }) => text)))
+    assert.deepEqual(namesIn(documents.map(({ text }) => text)), namesIn([textOf('README.md')]))
+  })
+
+  test('files and headings behind relative links', () => {
+    const links = documents.flatMap(({ path, text }) =>
+      [...withoutBlocks(text).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => ({ path, target })),
+    )
+    const relative = links.filter(({ target }) => !/^[a-z]+:/.test(target))
+    assert(relative.length > 30)
+    assert.deepEqual(
+      relative.filter(({ path, target }) => !resolves(path, target)),
+      [],
+    )
+  })
+})
+
+const withoutBlocks = (text: string): string => text.replace(/^```[\s\S]*?^```$/gm, '')
+
+/** Inline code, and the lines that are typed. */
+const codeOf = (text: string): string[] => [
+  ...[...withoutBlocks(text).matchAll(/`([^`]+)`/g)].map(([, code = '']) => code),
+  ...blocksOf(text)
+    .filter(({ info }) => info.startsWith('sh'))
+    .flatMap((block) => block.text.split('\n').filter((line) => block.info === 'sh' || line.startsWith('$ '))),
+]
+
+interface Named {
+  readonly path: string
+  readonly words: readonly string[]
+  readonly options: readonly string[]
+}
+
+/** `ambit key create --scope x` as its words and options; of a command without commands of its own only the first word. */
+const namedIn = (code: string, path: string): Named[] =>
+  [...code.matchAll(/\bambit (?:-- )?([a-z][a-z-]*)(?: ([a-z][a-z-]*))?([^;&|]*)/g)].map(
+    ([, command = '', word = '', rest = '']) => ({
+      path,
+      words: commandLines.has(command) || word === '' ? [command] : [command, word],
+      options: rest.match(/--[a-z][a-z-]*/g) ?? [],
+    }),
+  )
+
+/** The command as `ambit` knows it, with commands of its own or without. */
+async function loaded(name: string, io: Io): Promise<Command> {
+  const command = new Command(name)
+  const register = await commands[name]?.load()
+  register?.default(command, io)
+  return command
+}
+
+function longOptions(command: Command): string[] {
+  return ['--help', ...command.options.map(({ long }) => long ?? '')]
+}
+
+function resolves(from: string, target: string): boolean {
+  const [path = '', heading] = target.split('#')
+  const file = path === '' ? from : join(dirname(from), path)
+  if (!existsSync(join(projectRoot, file))) return false
+  return heading === undefined || headingsOf(textOf(file)).includes(heading)
+}
+
+/** As they are named in a link: lower case, hyphens for blanks, no other signs. */
+const headingsOf = (text: string): string[] =>
+  [...withoutBlocks(text).matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} -]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+
+describe('the lists in the documents are whole [F-01]', () => {
+  test('the import table is that of the checks, for every folder that holds code', () => {
+    const there = new Set(productFiles(project).map(({ path }) => folderOf(path)))
+    const list = (names: readonly string[]): string => names.join(' ') || '–'
+    const expected = Object.entries(architecture)
+      .filter(([folder]) => there.has(folder))
+      .map(([folder, { imports, pure, packages }]) => [
+        folder,
+        list(imports.filter((name) => there.has(name))),
+        pure ? 'yes' : '',
+        list(packages),
+      ])
+    const rows = rowsOf(textOf('docs/architecture.md'))
+    assert.deepEqual(
+      rows.map(([folder, , ...rest]) => [folder, ...rest]),
+      expected,
+    )
+  })
+
+  test('every dependency has its reason, and none is explained that is not there', () => {
+    const { dependencies, devDependencies, overrides } = JSON.parse(textOf('package.json'))
+    const { optionalDependencies } = JSON.parse(textOf('tools/node/package.json'))
+    const needed = Object.keys({ ...dependencies, ...devDependencies, ...overrides, ...optionalDependencies })
+    const explained = termsOf('docs/dependencies.md').map((name) => name.replaceAll('`', ''))
+    assert.deepEqual(explained.sort(), needed.sort())
+  })
+
+  test('every contract is a noun of the language', () => {
+    const nouns = termsOf('docs/language.md')
+    const titles = listSchemas().map(({ title }) => title.replace(/, received$/, ''))
+    const spelled = titles.map((title) => (/^[A-Z]{2}/.test(title) ? title : title[0]?.toLowerCase() + title.slice(1)))
+    assert.deepEqual(
+      [...new Set(spelled)].filter((noun) => !nouns.includes(noun)),
+      [],
+    )
+    assert.deepEqual(
+      nouns.filter((noun, index) => nouns.indexOf(noun) !== index),
+      [],
+    )
+  })
+})
+
+/** The names in the first column of all tables. */
+const termsOf = (path: string): string[] => rowsOf(textOf(path)).flatMap(([terms = '']) => terms.split(', '))
+
+/** The cells of all tables in the text, without their heads. */
+const rowsOf = (text: string): string[][] =>
+  [...text.matchAll(/^\|.*\n\| ---.*\n((?:\|.*\n)+)/gm)]
+    .flatMap(([, rows = '']) => rows.trimEnd().split('\n'))
+    .map((row) => row.split('|').slice(1, -1))
+    .map((cells) => cells.map((cell) => cell.trim()))
