@@ -61,9 +61,10 @@ const register: Register = (tenant, io) => {
 
   withStore(tenant.command('rotate <id>'))
     .description('give the tenant a new signing key; the old one vouches for it')
-    .action((id: string, options: CommonOptions) =>
+    .option('--revoke-old', 'list the old key as no longer to be believed: others may have it')
+    .action((id: string, options: CommonOptions & { revokeOld?: boolean }) =>
       inTenant(io, { ...options, tenant: id }, async (ambit, caller) => {
-        const rotation = await rotateTenantKey(ambit, caller)
+        const rotation = await rotateTenantKey(ambit, caller, { revokeOld: options.revokeOld === true })
         if (options.json) return printJson(io, rotation)
         line(
           io,

@@ -74,9 +74,27 @@ describe('verify proves a good bundle [F-18 H-85]', () => {
     assert.equal((await shell.run('verify', 'later.json', '--pin', pin)).code, 1)
     for (const file of ['b.json', 'later.json'])
       await shell.good('verify', file, '--pin', pin, '--identity', 'identity.json')
-    // A document without a history leads nowhere, and says so.
-    writeFileSync(join(shell.cwd, 'none.json'), '[]')
+    // A document without a history leads nowhere; what is no such document could not be looked at.
+    writeFileSync(join(shell.cwd, 'none.json'), '{"assurance": "signed"}')
     assert.equal((await shell.run('verify', 'later.json', '--pin', pin, '--identity', 'none.json')).code, 1)
+    writeFileSync(join(shell.cwd, 'none.json'), '[]')
+    assert.equal((await shell.run('verify', 'later.json', '--pin', pin, '--identity', 'none.json')).code, 2)
+  })
+
+  test('not by a key that was revoked, pinned or not [H-84]', async () => {
+    const { shell, bundle } = await givenExport()
+    const pin = bundle.public_key ?? ''
+    await shell.good('tenant', 'rotate', 'local', '--revoke-old')
+    await shell.good('evidence', 'export', 'host-identity-local', '--out', 'later.json')
+    writeFileSync(join(shell.cwd, 'identity.json'), (await shell.good('tenant', 'identity', 'local')).out)
+    for (const trust of [[], ['--pin', pin]]) {
+      const { out, code } = await shell.run('verify', 'b.json', '--identity', 'identity.json', ...trust)
+      assert.equal(code, 1)
+      assert.match(out, /^NOT GOOD {2}the key of the bundle was revoked/)
+      await shell.good('verify', 'later.json', '--identity', 'identity.json', ...trust)
+    }
+    const { out } = await shell.good('evidence', 'list', '--type', 'key_revoked')
+    assert.match(out, /operator/)
   })
 
   test('against a head: the file of them, one alone, or one behind a torn line', async () => {

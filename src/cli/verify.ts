@@ -5,6 +5,8 @@ import { readJson } from '../base/json.ts'
 import { limits } from '../base/limits.ts'
 import { type BundleReport, type VerifyOptions, verifyBundle } from '../evidence/verify.ts'
 import { publicKey, type Tier } from '../model/evidence.ts'
+import { identityDocument } from '../model/host.ts'
+import { parseAs } from '../model/parse.ts'
 import { found, type Register } from './command.ts'
 import { readInput } from './files.ts'
 import { type Io, printJson, progress } from './io.ts'
@@ -27,7 +29,10 @@ const register: Register = (command, io) => {
       'a public key you trust, whole; may be given several times; without one the bundle is held against its own key',
       wholeKey,
     )
-    .option('--identity <file>', "the host's identity document, to follow key rotations from a pin")
+    .option(
+      '--identity <file>',
+      "the host's identity document: key rotations to follow from a pin, and keys that were revoked",
+    )
     .option('--head <file>', 'a signed head, or a file of them: finds an export from a store that was cut')
     .addOption(
       new Option('--tier <tier>', 'the lowest tier to accept').choices(['signed', 'hash-chain']).default('signed'),
@@ -49,7 +54,7 @@ function verifyFile(io: Io, path: string, options: Options): BundleReport {
   const trust: VerifyOptions = {
     tier: options.tier,
     ...(options.pin !== undefined && { pins: options.pin }),
-    ...(options.identity !== undefined && { rotations: rotationsIn(io, options.identity) }),
+    ...(options.identity !== undefined && identityIn(io, options.identity)),
     ...(options.head !== undefined && { checkpoint: { head: headIn(io, options.head) } }),
   }
   const bytes = readInput(io, path)
@@ -75,9 +80,14 @@ function unreadable(message: string): BundleReport {
   return { ...report, checks, first: { check: 'shape', at: '', message } }
 }
 
-function rotationsIn(io: Io, path: string): readonly unknown[] {
-  const document = jsonIn(path, readInput(io, path)) as { key_history?: unknown } | null
-  return Array.isArray(document?.key_history) ? document.key_history : []
+/** The rotations and revoked keys of an identity document. What it says of its own key proves nothing. */
+function identityIn(io: Io, path: string): Pick<VerifyOptions, 'rotations' | 'revoked'> {
+  const { key_history = [], revoked_keys = [] } = parseAs(
+    identityDocument,
+    jsonIn(path, readInput(io, path)),
+    'identity',
+  )
+  return { rotations: key_history, revoked: revoked_keys }
 }
 
 /** One head, or the last whole line of a file of them: a crash may have torn the line behind it. */

@@ -48,7 +48,7 @@ export function checkHead(bundle: ForeignBundle, proof: LogProof | undefined, tr
 
 /** A head signed before the export has counted no further than the export did. */
 function checkCount({ created_at, completeness }: ForeignBundle, head: Checkpoint, findings: Findings): void {
-  const earlier = (parseTime(head.at) ?? Number.NaN) <= (parseTime(created_at) ?? Number.NaN)
+  const earlier = (parseTime(head.at) ?? Number.NaN) < (parseTime(created_at) ?? Number.NaN)
   if (completeness === undefined) {
     findings.fail('checkpoint', '/completeness', 'the bundle does not say where it ends')
   } else if (earlier && completeness.as_of_sequence < head.sequence) {

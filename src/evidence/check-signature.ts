@@ -13,6 +13,8 @@ export interface Trust {
   readonly pins?: readonly string[]
   /** Rotation records that may lead from a pin to the key of the bundle. */
   readonly rotations?: readonly unknown[]
+  /** Ids of keys that are no longer to be believed. */
+  readonly revoked?: readonly string[]
 }
 
 /** Checks who vouches for the bundle. */
@@ -45,7 +47,10 @@ function checkTier(bundle: ForeignBundle, demanded: Tier, findings: Findings): v
   if (!signed && demanded === 'signed') findings.fail('tier', '/assurance', 'the bundle is not signed')
 }
 
-function checkPin({ public_key }: ForeignBundle, { pins, rotations }: Trust, findings: Findings): void {
+function checkPin({ public_key }: ForeignBundle, { pins, rotations, revoked }: Trust, findings: Findings): void {
+  if (revoked?.includes(keyIdOf(public_key ?? '') ?? '')) {
+    findings.fail('pin', '/public_key', 'the key of the bundle was revoked')
+  }
   if (pins === undefined) return
   findings.pass('pin')
   if (public_key === undefined || !trustedKeys(pins, rotations).has(public_key)) {

@@ -48,7 +48,7 @@ function writeTag(element: string, attributes: readonly string[], values: Values
 }
 
 /** One line without anything invisible, cut to its limit, with every character that could be markup escaped. */
-export function escapeValue(value: string): string {
+function escapeValue(value: string): string {
   const line = value.replace(/\r\n|[\n\v\f\r\x85\u2028\u2029]/g, ' ').replace(invisible, '')
   const cut = [...line].slice(0, limits.fenceAttributeCharsMax).join('')
   return cut.replace(/[&<>"'\ufe60\ufe64\ufe65\uff02\uff06\uff07\uff1c\uff1e]/g, escapeChar)

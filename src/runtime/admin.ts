@@ -18,7 +18,6 @@ export const adminEvent = (hostId: string, event_type: string, payload: Payload)
   payload,
   outcome: 'success',
   correlation: { correlation_id: adminCorrelation(hostId) },
-  redacted: false,
 })
 
 export const identityEvent = (hostId: string, event_type: string, payload: Payload): EventInput => ({

@@ -14,6 +14,17 @@ import { type EventInput, record } from './record.ts'
 const event: EventInput = { event_type: 'noted', payload: { n: 1 }, correlation: { correlation_id: 'c' } }
 
 describe('an event is in the name of whoever asked for it [H-86 F-13]', () => {
+  test('and nothing named like a secret is in it', async () => {
+    const ambit = await givenAmbit()
+    const me = await givenTenant(ambit)
+    const payload = { user: 'kim', password: 'hunter2', nested: [{ api_key: 'hunter2', completion_tokens: 3 }] }
+    const { events } = await record(ambit, me, [{ ...event, payload }])
+    const kept = await showEvent(ambit, me, events[0]?.eventId ?? '')
+    assert.equal(kept.redacted, true)
+    assert.partialDeepStrictEqual(kept.payload, { user: 'kim', nested: [{ completion_tokens: 3 }] })
+    assert(!JSON.stringify(kept).includes('hunter2'))
+  })
+
   test('whatever the input says of subject, time and id', async () => {
     const ambit = await givenAmbit()
     const me = await givenTenant(ambit)
@@ -44,7 +55,7 @@ describe('an event is in the name of whoever asked for it [H-86 F-13]', () => {
       const kept = await showEvent(ambit, me, eventId)
       assert.match(kept.invocation_id, /^inv_/)
       assert.equal(kept.capability_id, 'ambit.runtime')
-      assert.deepEqual([kept.outcome, kept.denial, kept.error, kept.redacted], [null, null, null, true])
+      assert.deepEqual([kept.outcome, kept.denial, kept.error, kept.redacted], [null, null, null, false])
     }
     assert(verifyBundle(await exportBundle(ambit, me, 'c')).valid)
   })

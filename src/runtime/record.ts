@@ -1,4 +1,5 @@
 import { formatTime } from '../base/time.ts'
+import { type Marks, redact } from '../evidence/redact.ts'
 import { makeSeal } from '../evidence/seal.ts'
 import { predicateOf } from '../evidence/shape.ts'
 import type { Correlation } from '../model/correlation.ts'
@@ -20,7 +21,10 @@ import type { Caller } from './caller.ts'
 type Given = Pick<EventDraft, 'event_type' | 'payload'> &
   Partial<Omit<EventDraft, 'event_id' | 'subject' | 'timestamp'>>
 
-/** One thing that happened. What is left out is minted or null; the subject is the caller, whatever the input says. */
+/**
+ * One thing that happened. What is left out is minted or null; the subject is the caller, whatever the input says.
+ * `redacted: true` says that something was held back already; whatever the redactor holds back is added to that.
+ */
 export type EventInput = Given & { readonly correlation: Correlation }
 
 export interface Recorded<T> {
@@ -54,25 +58,29 @@ export async function recordAs<T = void>(
   return { value: done.value as T, events: done.events }
 }
 
+/** The payload goes through the redactor first: members named like secrets never reach evidence. */
 function draft(ambit: Ambit, { subject }: Caller, input: EventInput): EventDraft {
+  const { value: payload, redacted } = redact(input.payload, nothingMarked)
   const made = {
     event_type: input.event_type,
     invocation_id: input.invocation_id ?? ambit.ids.next('inv'),
     capability_id: input.capability_id ?? 'ambit.runtime',
     capability_version: input.capability_version ?? null,
     correlation: input.correlation,
-    payload: input.payload,
+    payload: payload as EventInput['payload'],
     outcome: input.outcome ?? null,
     actor: input.actor ?? null,
     denial: input.denial ?? null,
     error: input.error ?? null,
-    redacted: input.redacted ?? true,
+    redacted: redacted || (input.redacted ?? false),
     ...(input.assurance !== undefined && { assurance: input.assurance }),
     ...(input.record !== undefined && { record: input.record }),
   }
   if (!isSealable(made)) parseAs(sealable, made, 'event')
   return { ...made, event_id: ambit.ids.next('evt'), timestamp: formatTime(ambit.clock.now()), subject }
 }
+
+const nothingMarked: Marks = { pointers: new Set(), all: false }
 
 /** What a verifier will ask for: an event that could never be proven is refused before it is part of a chain. */
 const sealable = evidenceEvent

@@ -70,13 +70,25 @@ export async function identityOf(ambit: Ambit, caller: Caller): Promise<Identity
   }
 }
 
-/** Gives the tenant a new signing key. The old one signs for the new, so who trusts the old can follow. */
-export async function rotateTenantKey(ambit: Ambit, caller: Caller): Promise<KeyRotation> {
+/**
+ * Gives the tenant a new signing key. The old one signs for the new, so who trusts the old can follow. With `revokeOld`
+ * it is listed as no longer to be believed from now on: for a key that others may have.
+ */
+export async function rotateTenantKey(
+  ambit: Ambit,
+  caller: Caller,
+  { revokeOld = false }: { readonly revokeOld?: boolean } = {},
+): Promise<KeyRotation> {
   demand(caller, 'administer')
   const { host_id } = await tenantOf(ambit, caller)
   await ambit.heads.checkpoint(caller.tenant)
   const rotation = await ambit.keyring.rotate(host_id)
-  await record(ambit, caller, [identityEvent(host_id, 'key_rotated', { ...rotation })])
+  const events = [identityEvent(host_id, 'key_rotated', { ...rotation })]
+  if (revokeOld) {
+    await ambit.keyring.revoke(host_id, rotation.old_key_id)
+    events.push(identityEvent(host_id, 'key_revoked', { key_id: rotation.old_key_id }))
+  }
+  await record(ambit, caller, events)
   return rotation
 }
 
