@@ -85,6 +85,10 @@ const within: readonly [string, string][] = [
   ['<&#0;ambit_x', '&lt;&#0;ambit_x'],
   ['<&#xd800;ambit_x', '&lt;&#xd800;ambit_x'],
   ['<&#99999999999999999999;ambit_x', '&lt;&#99999999999999999999;ambit_x'],
+  ['<a&#\u24699;bit_x', '&lt;a&#\u24699;bit_x'],
+  ['<a&#&#9321;9;bit_x', '&lt;a&#&#9321;9;bit_x'],
+  ['<& #x3c000&#97;mbit_x', '&lt;& #x3c000&#97;mbit_x'],
+  ['<&#x3c00&#48;;ambit_x', '&lt;&#x3c00&#48;;ambit_x'],
   ['&lt;&#97;mbit_x', '&amp;lt;&#97;mbit_x'],
   ['&lt&#8203;ambit_x', '&amp;lt&#8203;ambit_x'],
 ]
@@ -132,6 +136,7 @@ test('text without look-alikes stays byte for byte [F-07]', () => {
     '<div class="x">ambit_data</div> <knowledge> <ambitious_x> <ambit> <available_knowledge_pack>',
     'ambit_data knowledge_pack /ambit_data> &ambit_x; &amp;ambit_x &gt;ambit_x >ambit_x',
     '<!ambit_x <?ambit_x <.ambit_x <xambit_x <x:ambit_x',
+    '<am/bit_x <ambit/_x <a\\mbit_x <&/ambit_x <&#ambit_x <&#xambit_x &#32;ambit_x &nbsp;ambit_x',
     '<-ambit_x <;ambit_x <&amp;ambit_x <&quot;ambit_x <&zz;ambit_x &lt;;ambit_x',
     '&lambit_x &ltt;ambit_x &#;ambit_x &#x;ambit_x &#60a;ambit_x &#6000;ambit_x &l&t;ambit_x &x3c;ambit_x &#a60;ambit_x',
     '\ufeff<br>\r\n\ttabs\rand\nbreaks\u2028',

@@ -107,6 +107,7 @@ test('the notice of a pack follows its mode and its grounding; absent attributes
   assert.deepEqual([plain.length, plain[0], plain[1], plain[3]], [4, tag(''), data, ''])
   assert.deepEqual(head({ grounding: 'none' }).slice(1), plain.slice(1))
   assert.deepEqual(head({ mode: 'data', status: undefined })[0], tag(' mode="data"'))
+  assert.deepEqual(head({ mode: 'persona\u200b' }), head({ mode: 'persona' }))
   assert.deepEqual(head({ grounding: 'recommended' }), [
     tag(' grounding="recommended"'),
     ...plain.slice(1, 3),

@@ -133,8 +133,7 @@ function close(reader: Reader, reference: OpenReference): void {
   const { start, end } = reference
   const round = reference.round + 1
   const chars = meaning(reference)
-  if (chars.length < 2) reader.pending.push({ char: chars, start, end, round })
-  else for (const char of [...chars].reverse()) reader.pending.push({ char, start, end, round })
+  for (const char of chars === '' ? [''] : [...chars].reverse()) reader.pending.push({ char, start, end, round })
 }
 
 /** Gives the innermost reference up. Only its ampersand counts: nothing before it can go on with the letters behind it. */
@@ -147,7 +146,7 @@ function match(reader: Reader, { char, start, end }: Unit): void {
   if (char === '<') {
     reader.bracket = { start, end }
     reader.name = ''
-  } else if (reader.bracket !== undefined && char !== '' && !(reader.name === '' && slashes.includes(char))) {
+  } else if (reader.bracket !== undefined && !(reader.name === '' && slashes.includes(char))) {
     reader.name += char
     if (stems.includes(reader.name)) reader.found.push(reader.bracket)
     if (!stems.some((stem) => stem.startsWith(reader.name))) reader.bracket = undefined

@@ -85,6 +85,7 @@ test('anything malformed fails the whole text [F-07 K-96 G-45]', () => {
   const { boundary } = data
   const cases: Readonly<Record<string, readonly [text: string, problem: string, at?: number]>> = {
     'a tag outside of any fence': ['words <ambit_data> words', 'head', 6],
+    'the first of two tags': ['<&#x200b ambit_x <ambit_y', 'head'],
     'a closing tag outside of any fence': ['</ambit_data>', 'head'],
     'a tag of ours that is no fence': ['<ambit_other name="x">', 'head'],
     'an inner element outside of a pack': ['<knowledge_section path="a">\nx\n</knowledge_section>', 'head'],

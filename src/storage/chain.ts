@@ -42,16 +42,22 @@ function correlationsByTenant(wanted: readonly Wanted[]): Map<TenantId, string[]
 
 const headStatements = (tenant: TenantId, correlations: readonly string[]): readonly Statement[] => [
   sql('SELECT sequence, log FROM chain_heads WHERE tenant_id = ? FOR UPDATE', tenant),
-  sql(
-    `WITH wanted (id) AS (VALUES ${places(correlations.length)}) SELECT id, (SELECT content_hash FROM events WHERE tenant_id = ? AND correlation_id = id ORDER BY sequence DESC LIMIT 1) AS tail FROM wanted`,
-    ...padded(correlations),
-    tenant,
-  ),
+  sql(tailsOf(width(correlations.length)), ...padded(correlations), tenant),
 ]
+
+const tailTexts = new Map<number, string>()
+
+function tailsOf(count: number): string {
+  const known = tailTexts.get(count)
+  if (known !== undefined) return known
+  const places = Array.from({ length: count }, () => '(?)').join(', ')
+  const text = `WITH wanted (id) AS (VALUES ${places}) SELECT id, (SELECT content_hash FROM events WHERE tenant_id = ? AND correlation_id = id ORDER BY sequence DESC LIMIT 1) AS tail FROM wanted`
+  tailTexts.set(count, text)
+  return text
+}
 
 // Lists are padded to a power of two by repeating their last item, so that few statements are ever prepared.
 const width = (count: number): number => 2 ** Math.ceil(Math.log2(count))
-const places = (count: number): string => Array.from({ length: width(count) }, () => '(?)').join(', ')
 const padded = (items: readonly string[]): readonly string[] => [
   ...items,
   ...Array.from({ length: width(items.length) - items.length }, () => items.at(-1) ?? ''),

@@ -3,7 +3,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { Failure } from '../../base/failure.ts'
 import { limits } from '../../base/limits.ts'
 import { type Database, Duplicate, storable } from '../database.ts'
-import type { Row, Statement, Value, Work } from '../work.ts'
+import type { Row, Statement, Table, Value, Work } from '../work.ts'
 
 export interface SqliteOptions {
   /** A file, or `:memory:` for a store that ends with the process. */
@@ -109,11 +109,20 @@ function drive<T>(prepare: Prepare, work: Work<T>): T {
 
 function execute(prepare: Prepare, statement: Statement): readonly Row[] {
   if ('sql' in statement) return prepare(spell(statement.sql)).all(...bound(statement.params)) as Row[]
-  const columns = Object.keys(statement.into.columns)
-  const places = columns.map(() => '?').join(', ')
-  const insert = prepare(`INSERT INTO ${statement.into.name} (${columns.join(', ')}) VALUES (${places})`)
+  const insert = prepare(insertInto(statement.into))
   for (const row of statement.rows) insert.run(...bound(row))
   return []
+}
+
+const inserts = new WeakMap<Table, string>()
+
+function insertInto(table: Table): string {
+  const known = inserts.get(table)
+  if (known !== undefined) return known
+  const columns = Object.keys(table.columns)
+  const text = `INSERT INTO ${table.name} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`
+  inserts.set(table, text)
+  return text
 }
 
 // The whole database is locked while a transaction writes, so rows need no locks of their own.
