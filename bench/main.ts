@@ -14,6 +14,7 @@ const benches: Readonly<Record<string, () => Promise<{ default: Bench }>>> = {
   canonical: () => import('./canonical.ts'),
   verify: () => import('./verify.ts'),
   sqlite: () => import('./sqlite.ts'),
+  record: () => import('./record.ts'),
   growth: () => import('./growth.ts'),
   postgres: () => import('./postgres.ts'),
   package: () => import('./package.ts'),

@@ -20,8 +20,13 @@ export const limits = {
   storeWaitMs: 5_000,
   commitsPerBatchMax: 256,
   eventsPerCommitMax: 1_000,
+  eventBytesMax: 1024 * 1024,
+  /** Inside a bundle an event lies two levels down, and its record one more: all of it stays within `jsonDepthMax`. */
+  eventDepthMax: 60,
   blobBytesMax: 8 * 1024 * 1024,
+  backupLineBytesMax: 64 * 1024 * 1024,
   fileBytesMax: 64 * 1024 * 1024,
+  stdinBytesMax: 1024 * 1024,
   secretBytesMax: 64 * 1024,
   secretsFileBytesMax: 16 * 1024 * 1024,
 } as const

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'vitest'
 import { givenAmbit } from '../../test/cli/given.ts'
-import { givenShell, type Shell } from '../../test/cli/harness.ts'
+import { givenDesk, givenShell, type Shell } from '../../test/cli/harness.ts'
 import { verifyBundle } from '../evidence/verify.ts'
 import type { EvidenceBundle, EvidenceEvent } from '../model/evidence.ts'
 import { tenantId } from '../model/tenant-id.ts'
@@ -133,4 +133,21 @@ describe('evidence show and export [F-18 F-09 H-83]', () => {
     )
     assert.equal(readFileSync(join(shell.cwd, 'c.csv'), 'utf8'), out)
   })
+})
+
+test('an export is for its owner alone, and replaces nothing unasked [F-18 F-21]', async () => {
+  const shell = await givenDesk()
+  const file = join(shell.cwd, 'b.json')
+  const exported = ['evidence', 'export', 'ambit-admin-local', '--out', 'b.json']
+  await shell.good(...exported)
+  assert.equal(statSync(file).mode & 0o777, 0o600)
+  writeFileSync(file, 'mine')
+  const { code, err } = await shell.run(...exported)
+  assert.equal(code, 2)
+  assert.match(err, /`b\.json` is here already \(file_exists\)\n {2}use --force to replace it/)
+  assert.equal(readFileSync(file, 'utf8'), 'mine')
+  chmodSync(file, 0o644)
+  await shell.good(...exported, '--force')
+  assert.equal(statSync(file).mode & 0o777, 0o600)
+  assert.notEqual(readFileSync(file, 'utf8'), 'mine')
 })

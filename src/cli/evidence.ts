@@ -5,7 +5,7 @@ import { outcome, type SealedEvent } from '../model/evidence.ts'
 import { exportBundle, searchEvidence, showEvent } from '../runtime/evidence.ts'
 import type { Register } from './command.ts'
 import { duration } from './duration.ts'
-import { writeOutput } from './files.ts'
+import { writePrivate } from './files.ts'
 import { type Io, line, paint, printJson } from './io.ts'
 import { type CommonOptions, inTenant, withTenant } from './session.ts'
 import { printTable } from './table.ts'
@@ -20,6 +20,12 @@ interface ListOptions extends CommonOptions {
   readonly until?: string
   readonly limit: number
   readonly cursor?: string
+  readonly csv?: boolean
+}
+
+interface ExportOptions extends CommonOptions {
+  readonly out?: string
+  readonly force?: boolean
   readonly csv?: boolean
 }
 
@@ -52,14 +58,15 @@ const register: Register = (evidence, io) => {
 
   withTenant(evidence.command('export <correlation>'))
     .description('everything of one correlation as a signed bundle that verifies offline')
-    .option('--out <file>', 'write it to a file instead of standard output')
+    .option('--out <file>', 'write it to a file that only you can read, instead of standard output')
+    .option('--force', 'replace a file that is there')
     .option('--csv', 'a CSV table of the records instead of the bundle (proves nothing)')
-    .action((correlation: string, options: CommonOptions & { out?: string; csv?: boolean }) =>
+    .action((correlation: string, options: ExportOptions) =>
       inTenant(io, options, async (ambit, caller) => {
         const bundle = await exportBundle(ambit, caller, correlation)
         const text = options.csv ? csv(bundle.events.map(rowOf)) : `${JSON.stringify(bundle, null, 2)}\n`
         if (options.out === undefined) return io.out(text)
-        writeOutput(io, options.out, text)
+        writePrivate(io, options.out, text, { replace: options.force ?? false })
         if (options.json)
           return printJson(io, { file: options.out, events: bundle.events.length, root_hash: bundle.root_hash })
         const next = options.csv ? '' : `; check it anywhere: ambit verify ${options.out}`

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, fchmodSync, fstatSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Failure, quote } from '../base/failure.ts'
 import type { Io } from './io.ts'
@@ -12,11 +12,32 @@ export function readInput(io: Io, path: string): Buffer {
   }
 }
 
-/** Writes a file that was named on the command line. */
+/** Writes a file that was named on the command line, over one that is there. */
 export function writeOutput(io: Io, path: string, text: string): void {
+  writing(io, path, (full) => writeFileSync(full, text))
+}
+
+/** Writes a file that only its owner can read; one that is there is left alone, unless it is to be replaced. */
+export function writePrivate(io: Io, path: string, text: string, { replace }: { readonly replace: boolean }): void {
+  writing(io, path, (full) => {
+    const file = openSync(full, replace ? 'w' : 'wx', 0o600)
+    try {
+      // One that was there has the mode it had; a device keeps it.
+      if (fstatSync(file).isFile()) fchmodSync(file, 0o600)
+      writeFileSync(file, text)
+    } finally {
+      closeSync(file)
+    }
+  })
+}
+
+function writing(io: Io, path: string, write: (full: string) => void): void {
+  const full = resolve(io.cwd, path)
   try {
-    writeFileSync(resolve(io.cwd, path), text)
+    write(full)
   } catch (error) {
+    if (codeOf(error) === 'EEXIST' && statSync(full, { throwIfNoEntry: false })?.isFile())
+      throw new Failure('file.exists', `${quote(path)} is here already`, {}, 'use --force to replace it')
     const help = 'name a folder that exists and is yours'
     throw new Failure('file.unavailable', `${quote(path)} cannot be written (${codeOf(error)})`, {}, help)
   }

@@ -201,6 +201,18 @@ describe('secret [F-11 F-18]', () => {
       assert.match(`${out}${err}`, /a secret on the command line can be seen by others/)
       assert(!`${out}${err}`.includes('hunter2'))
     }
+    const others = [
+      ['mail', '--value', 'hunter2'],
+      ['mail', '--value=hunter2'],
+      ['--value=hunter2'],
+      ['-vhunter2', 'mail'],
+    ]
+    for (const words of others) {
+      const { code, out, err } = await shell.run('secret', 'set', ...words)
+      assert.equal(code, 2)
+      assert.match(err, /a secret on the command line can be seen by others/)
+      assert(!`${out}${err}`.includes('hunter2'), words.join(' '))
+    }
     assert.deepEqual((await shell.good('secret', 'list', '--json')).json(), [])
   })
 })

@@ -1,4 +1,5 @@
-import { text } from 'node:stream/consumers'
+import { Failure } from '../base/failure.ts'
+import { limits } from '../base/limits.ts'
 import type { Io } from './io.ts'
 
 /** The terminal, or whatever the process was connected to. */
@@ -7,11 +8,28 @@ export const realIo = (): Io => ({
   err: writerTo(process.stderr),
   env: process.env,
   cwd: process.cwd(),
-  stdin: async () => (process.stdin.isTTY ? undefined : text(process.stdin)),
+  stdin: async () => (process.stdin.isTTY ? undefined : textFrom(process.stdin)),
   askHidden,
   color: process.stdout.isTTY === true && !process.env['NO_COLOR'],
   live: process.stderr.isTTY === true,
 })
+
+/** All of a stream as text. What is not UTF-8 is refused: read with signs in its place, it would be another text. */
+export async function textFrom(stream: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of stream) {
+    bytes += chunk.length
+    if (bytes > limits.stdinBytesMax)
+      throw new Failure('file.too_large', `more than ${limits.stdinBytesMax} bytes on standard input`)
+    chunks.push(chunk)
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks))
+  } catch {
+    throw new Failure('file.invalid', 'what is on standard input is not UTF-8')
+  }
+}
 
 /** A reader that has seen enough, as `head` has, closes the pipe: the command still ends its work in order. */
 function writerTo(stream: NodeJS.WriteStream): (text: string) => void {

@@ -13,14 +13,14 @@ export function printReport(io: Io, report: BundleReport): void {
   else
     line(
       io,
-      `${paint(io, ['bold', 'red'], 'NOT GOOD')}  ${report.first?.message} ${paint(io, 'dim', `(${report.first?.check}, at ${report.first?.at || 'the top'})`)}`,
+      `${paint(io, ['bold', 'red'], 'NOT GOOD')}  ${plain(report.first?.message ?? '')} ${paint(io, 'dim', `(${report.first?.check}, at ${plain(report.first?.at || 'the top')})`)}`,
     )
   line(io)
   for (const { name, verdict, message, at } of report.checks) {
     const [style, mark] = marks[verdict]
     line(
       io,
-      `  ${paint(io, style, mark)} ${name.padEnd(13)} ${paint(io, verdict === 'pass' ? 'reset' : style, message)}${verdict === 'fail' && at ? paint(io, 'dim', `  ${at}`) : ''}`,
+      `  ${paint(io, style, mark)} ${name.padEnd(13)} ${paint(io, verdict === 'pass' ? 'reset' : style, plain(message))}${verdict === 'fail' && at ? paint(io, 'dim', `  ${plain(at)}`) : ''}`,
     )
   }
   line(io)
@@ -32,28 +32,29 @@ export function printReport(io: Io, report: BundleReport): void {
 const coverage = {
   yes: 'Who did what, and in which order, is covered by the hashes.',
   no: 'Who did what, and in which order, is NOT covered: read the story with care.',
-  withheld: 'Some payloads are withheld: who did what is covered for the others.',
+  withheld: 'Some payloads are withheld: who did what there is not covered.',
 } as const
 
-function trust({ checks, key_id }: BundleReport): string {
+function trust({ checks, key_id, host_id }: BundleReport): string {
   if (key_id === null) return 'Not signed: it fits together, and that is all it proves.'
   const pinned = checks.some(({ name, verdict }) => name === 'pin' && verdict === 'pass')
   return pinned
-    ? `Signed with ${key_id}, a key you trust.`
+    ? `Signed by host \`${plain(host_id ?? '')}\` with key ${key_id}, a key you trust.`
     : `Signed with ${key_id}. Give the key you expect with --pin to know that it is theirs.`
 }
 
-function printStory(io: Io, { story, first_broken_sequence }: BundleReport): void {
+function printStory(io: Io, { story, first_broken_sequence, covered }: BundleReport): void {
   line(io)
   for (const step of story) {
     const number = paint(io, 'dim', String(step.sequence ?? '–').padStart(4))
     const mark = step.sequence !== null && step.sequence === first_broken_sequence ? paint(io, 'red', '  ← here') : ''
-    line(io, `  ${number}  ${plain(told(step))}${mark}`)
+    const open = covered !== 'no' && !step.covered ? paint(io, 'dim', '  (not covered)') : ''
+    line(io, `  ${number}  ${plain(told(step))}${open}${mark}`)
   }
 }
 
 function told(step: BundleReport['story'][number]): string {
-  const subject = step.subject ?? 'nobody'
+  const subject = step.subject ?? (step.covered ? 'nobody' : '–')
   const who = step.actor === null || step.actor === step.subject ? subject : `${subject} through ${step.actor}`
   const how = [step.outcome, step.reason].filter((word) => word !== null).join(': ')
   return `${step.timestamp}  ${step.event_type.padEnd(24)} ${who}  ${step.capability_id}${how === '' ? '' : `  ${how}`}`

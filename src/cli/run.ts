@@ -3,7 +3,7 @@ import type { FailureCode } from '../base/codes.ts'
 import { Failure, problem } from '../base/failure.ts'
 import { hasFindings } from './command.ts'
 import { commands } from './commands.ts'
-import { type Io, line, paint, printJson } from './io.ts'
+import { type Io, line, paint, plain, printJson } from './io.ts'
 
 const version = '0.1.0'
 
@@ -51,14 +51,19 @@ Exit 0: good. 1: a finding or a refusal. 2: usage or environment.`
 
 function report(error: unknown, io: Io, json: boolean): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? good : usage
-  const body = problem(error)
+  const isOurs = error instanceof Failure
+  const body = isOurs ? problem(error) : { ...problem(error), remediation: 'set AMBIT_DEBUG=1 to see the cause' }
+  if (!isOurs && io.env['AMBIT_DEBUG'] === '1') io.err(`${stackOf(error)}\n`)
   if (json) printJson(io, body)
   else {
-    io.err(`${paint(io, 'red', 'error')}: ${body.detail} (${body.code})\n`)
-    if (body.remediation !== undefined) line({ ...io, out: io.err }, `  ${body.remediation}`)
+    io.err(`${paint(io, 'red', 'error')}: ${plain(body.detail)} (${body.code})\n`)
+    if (body.remediation !== undefined) line({ ...io, out: io.err }, `  ${plain(body.remediation)}`)
   }
-  return error instanceof Failure && !isUsage(error.code) ? finding : usage
+  return isOurs && !isUsage(error.code) ? finding : usage
 }
+
+const stackOf = (error: unknown): string =>
+  (error instanceof Error ? (error.stack ?? error.message) : String(error)).split('\n').map(plain).join('\n')
 
 // What the caller typed, or what surrounds us, is wrong; all else is an answer to the question asked.
 const isUsage = (code: FailureCode): boolean =>

@@ -11,9 +11,10 @@ const register: Register = (secret, io) => {
     .description('keep a secret; its value comes from standard input or a hidden prompt, never from the command line')
     // Refused here and not by the parser, whose refusal would repeat the value.
     .allowExcessArguments()
+    .allowUnknownOption()
     .action((name: string, options: CommonOptions, { args }: Command) =>
       inTenant(io, options, async (ambit, caller) => {
-        if (args.length > 1) throw notHere()
+        if (args.length > 1 || name.startsWith('-')) throw notHere()
         await setSecret(ambit, caller, name, await readValue(io, name))
         options.json
           ? printJson(io, { name, handle: `secret:${name}` })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, test } from 'vitest'
 import { givenDesk, type Shell } from '../../test/cli/harness.ts'
 import type { BundleReport } from '../evidence/verify.ts'
+import { withhold } from '../evidence/withhold.ts'
 import type { EvidenceBundle } from '../model/evidence.ts'
 
 interface Exported {
@@ -97,16 +98,50 @@ describe('verify proves a good bundle [F-18 H-85]', () => {
     assert.match(out, /operator/)
   })
 
+  test('from a pin for one host, which counts for no other', async () => {
+    const { shell, bundle } = await givenExport()
+    const pin = bundle.public_key ?? ''
+    const good = await shell.good('verify', 'b.json', '--pin', `local=${pin}`)
+    assert(good.out.includes(`Signed by host \`local\` with key ${bundle.signature?.key_id}, a key you trust.\n`))
+    const other = await shell.run('verify', 'b.json', '--pin', `bank=${pin}`)
+    assert.equal(other.code, 1)
+    assert.match(other.out, /^NOT GOOD {2}no pin leads to the key of the bundle/)
+    for (const text of [`=${pin}`, `bank:${pin}`, `bank=${pin.slice(1)}`, 'bank='])
+      assert.equal((await shell.run('verify', 'b.json', '--pin', text)).code, 2, text)
+  })
+
   test('against a head: the file of them, one alone, or one behind a torn line', async () => {
     const { shell, put } = await givenExport()
     const heads = readFileSync(join(shell.cwd, '.ambit/heads/local.jsonl'), 'utf8')
     put('torn.jsonl', `${heads}{"kind":"amb`)
-    put('one.json', JSON.stringify(JSON.parse(heads.trimEnd().split('\n').at(-1) ?? ''), null, 2))
+    put('one.json', JSON.stringify(JSON.parse(heads.split('\n')[0] ?? ''), null, 2))
     for (const file of ['.ambit/heads/local.jsonl', 'torn.jsonl', 'one.json'])
       assert.match((await shell.good('verify', 'b.json', '--head', file)).out, /✓ checkpoint /)
     put('head.json', { ...JSON.parse(heads.split('\n')[0] ?? ''), log_size: 1 })
     const bad = await report(shell, 'b.json', '--head', 'head.json')
     assert.deepEqual([bad.valid, bad.first?.check], [false, 'checkpoint'])
+  })
+
+  test('against a file of heads with a line that is none: only the last may be torn', async () => {
+    const { shell, put } = await givenExport()
+    const heads = readFileSync(join(shell.cwd, '.ambit/heads/local.jsonl'), 'utf8')
+    for (const content of [`{"kind":"amb\n${heads}`, `hello\n${heads}`, '{"kind":"amb', '']) {
+      put('bad.jsonl', content)
+      const { code, err } = await shell.run('verify', 'b.json', '--head', 'bad.jsonl')
+      assert.equal(code, 2, content)
+      assert.match(err, /`bad\.jsonl`/)
+    }
+    put('other.jsonl', `${heads}{"kind":"other"}\n${heads}`)
+    assert.equal((await report(shell, 'b.json', '--head', 'other.jsonl')).first?.check, 'checkpoint')
+  })
+
+  test('a head from after the export proves nothing, and is not said to', async () => {
+    const { shell, put } = await givenExport()
+    await shell.good('principal', 'create', 'kim')
+    const heads = readFileSync(join(shell.cwd, '.ambit/heads/local.jsonl'), 'utf8').trimEnd().split('\n')
+    put('late.jsonl', `${heads.at(-1)}\n`)
+    const { out } = await shell.good('verify', 'b.json', '--head', 'late.jsonl')
+    assert.match(out, /· checkpoint +no head from before this export was given\n/)
   })
 
   test('a head signed later than an export from a store that was cut', async () => {
@@ -118,9 +153,14 @@ describe('verify proves a good bundle [F-18 H-85]', () => {
     await shell.good('store', 'restore', 'early', '--config', 'cut.json')
     await shell.good('evidence', 'export', 'ambit-admin-local', '--config', 'cut.json', '--out', 'cut-export.json')
     await shell.good('verify', 'cut-export.json')
-    const { code, out } = await shell.run('verify', 'cut-export.json', '--head', '.ambit/heads/local.jsonl')
-    assert.equal(code, 1)
-    assert.match(out, /^NOT GOOD {2}the host had counted 4 events before this export/)
+    const heads = readFileSync(join(shell.cwd, '.ambit/heads/local.jsonl'), 'utf8')
+    // What the cut store signed itself, at the end of the file, does not hide what stands before.
+    writeFileSync(join(shell.cwd, 'both.jsonl'), heads + readFileSync(join(shell.cwd, 'cut/heads/local.jsonl'), 'utf8'))
+    for (const file of ['.ambit/heads/local.jsonl', 'both.jsonl']) {
+      const { code, out } = await shell.run('verify', 'cut-export.json', '--head', file)
+      assert.equal(code, 1)
+      assert.match(out, /^NOT GOOD {2}the host had counted 4 events before this export/)
+    }
   })
 
   test('a bundle without a signature only where that is asked for', async () => {
@@ -193,6 +233,23 @@ describe('verify finds what was done to a bundle [F-09 F-18 H-85]', () => {
     assert.equal(code, 1)
     for (const char of ['\u001b', '\u202e', '\r']) assert(!out.includes(char))
     assert.match(out, /\\u\{1b\}\[2J/)
+  })
+
+  test('a payload withheld does not let anyone be renamed, and its line is marked', async () => {
+    const { shell, bundle, put } = await givenExport()
+    const renamed = { payload: { chp_withheld: true }, subject: { id: 'eve' } }
+    put('renamed.json', edit(bundle, 1, renamed))
+    const bad = await shell.run('verify', 'renamed.json')
+    assert.equal(bad.code, 1)
+    assert.match(bad.out, /^NOT GOOD {2}`\w+` of a withheld event/)
+    assert(!bad.out.includes('eve '))
+    put(
+      'hidden.json',
+      withhold(bundle, ({ sequence }) => sequence === bundle.events[1]?.sequence),
+    )
+    const { out } = await shell.good('verify', 'hidden.json')
+    assert.match(out, /· coverage +checked for 1 of 2 events/)
+    assert.match(out, /\n {5}– {2}\S+Z {2}ambit\.\S+ +– {2}ambit\.runtime {2}success {2}\(not covered\)\n/)
   })
 
   test('the place in the story is marked', async () => {

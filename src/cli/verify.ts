@@ -3,6 +3,7 @@ import type { Json } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
 import { readJson } from '../base/json.ts'
 import { limits } from '../base/limits.ts'
+import type { Pin } from '../evidence/check-signature.ts'
 import { type BundleReport, type VerifyOptions, verifyBundle } from '../evidence/verify.ts'
 import { publicKey, type Tier } from '../model/evidence.ts'
 import { identityDocument } from '../model/host.ts'
@@ -11,10 +12,9 @@ import { found, type Register } from './command.ts'
 import { readInput } from './files.ts'
 import { type Io, printJson, progress } from './io.ts'
 import { printReport } from './report.ts'
-import { several } from './several.ts'
 
 interface Options {
-  readonly pin?: readonly string[]
+  readonly pin?: readonly Pin[]
   readonly identity?: string
   readonly head?: string
   readonly tier: Tier
@@ -26,8 +26,8 @@ const register: Register = (command, io) => {
     .argument('<bundle>', 'a file written by `ambit evidence export`, or by any host compatible with CHP')
     .option(
       '--pin <key>',
-      'a public key you trust, whole; may be given several times; without one the bundle is held against its own key',
-      wholeKey,
+      'a public key you trust, whole, or host=key to trust it for one host; may be given several times; without one the bundle is held against its own key',
+      pinIn,
     )
     .option(
       '--identity <file>',
@@ -55,7 +55,7 @@ function verifyFile(io: Io, path: string, options: Options): BundleReport {
     tier: options.tier,
     ...(options.pin !== undefined && { pins: options.pin }),
     ...(options.identity !== undefined && identityIn(io, options.identity)),
-    ...(options.head !== undefined && { checkpoint: { head: headIn(io, options.head) } }),
+    ...(options.head !== undefined && { checkpoint: { heads: headsIn(io, options.head) } }),
   }
   const bytes = readInput(io, path)
   progress(io, `checking ${(bytes.length / 1e6).toFixed(1)} MB`)
@@ -90,12 +90,23 @@ function identityIn(io: Io, path: string): Pick<VerifyOptions, 'rotations' | 're
   return { rotations: key_history, revoked: revoked_keys }
 }
 
-/** One head, or the last whole line of a file of them: a crash may have torn the line behind it. */
-function headIn(io: Io, path: string): unknown {
-  const bytes = readInput(io, path)
-  const lines = bytes.toString('utf8').split('\n')
-  const last = lines.findLast((text) => text.startsWith('{') && text.trimEnd().endsWith('}'))
-  return jsonIn(path, last ?? bytes)
+/** One head, or a file with one on each line. A crash may have torn the last line; any other must be one. */
+function headsIn(io: Io, path: string): readonly Json[] {
+  const text = readInput(io, path).toString('utf8')
+  if (isJson(text)) return [jsonIn(path, text)]
+  const lines = text.split('\n')
+  const last = lines.pop() ?? ''
+  const whole = lines.length === 0 || isJson(last) ? [...lines, last] : lines
+  return whole.filter((line, index) => index === 0 || line !== '').map((line) => jsonIn(path, line))
+}
+
+function isJson(text: string): boolean {
+  try {
+    readJson(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function jsonIn(path: string, text: string | Buffer): Json {
@@ -106,8 +117,15 @@ function jsonIn(path: string, text: string | Buffer): Json {
   }
 }
 
-/** A key id says too little: another key can be made to have it. */
-function wholeKey(text: string, before: readonly string[] | undefined): readonly string[] {
-  if (publicKey.safeParse(text).success) return several(text, before)
-  throw new InvalidArgumentError('write the whole public key, 44 characters that end with =.')
+/** A key id says too little: another key can be made to have it. The key has one length, so a host may hold any `=`. */
+function pinIn(text: string, before: readonly Pin[] = []): readonly Pin[] {
+  const key = text.slice(-keyChars)
+  const host = text.slice(0, -keyChars)
+  if (publicKey.safeParse(key).success) {
+    if (host === '') return [...before, key]
+    if (host.endsWith('=') && host.length > 1) return [...before, { host: host.slice(0, -1), key }]
+  }
+  throw new InvalidArgumentError('write the whole public key, 44 characters that end with =, or host=key.')
 }
+
+const keyChars = 44

@@ -1,5 +1,5 @@
 import { stable } from '../base/canonical.ts'
-import { keyIdOf, type Signer, verifySignature } from '../base/ed25519.ts'
+import { keyIdOf, verifySignature } from '../base/ed25519.ts'
 import { parseTime } from '../base/time.ts'
 import type { HostIdentity } from '../model/evidence.ts'
 import { asJson } from './json.ts'
@@ -7,26 +7,6 @@ import { verifySshSignature } from './sshsig.ts'
 import { type Refused, refused } from './verified.ts'
 
 const anchorNamespace = 'chp-host-anchor'
-
-export interface IdentityFields {
-  readonly hostId: string
-  readonly validFrom: string | null
-  readonly validUntil: string | null
-  readonly anchors?: NonNullable<HostIdentity['anchors']>
-}
-
-/** A host's claim to the signer's key. Anchors are part of the claim, and left out of it when there are none. */
-export function attest({ hostId, validFrom, validUntil, anchors = [] }: IdentityFields, signer: Signer): HostIdentity {
-  const claim = {
-    host_id: hostId,
-    public_key: signer.publicKey,
-    key_id: signer.keyId,
-    valid_from: validFrom,
-    valid_until: validUntil,
-    ...(anchors.length > 0 && { anchors }),
-  }
-  return { ...claim, signature: signer.sign(stable(asJson(claim))) }
-}
 
 /** Refused unless the identity claims exactly this key for this host, under its own signature. */
 export function identityProblem(

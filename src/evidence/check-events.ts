@@ -1,7 +1,7 @@
 import { stable } from '../base/canonical.ts'
 import { sha256 } from '../base/hash.ts'
-import { callRecord, type ForeignBundle, type ForeignEvent } from '../model/evidence.ts'
-import { recordOf, uncoveredMember } from './coverage.ts'
+import { type CallRecord, callRecord, type ForeignBundle, type ForeignEvent } from '../model/evidence.ts'
+import { recordOf, uncoveredMember, unprovenMember } from './coverage.ts'
 import { contentHash, contentHashV1, type HeaderTexts, rootHash, schemeOf, standsIn } from './event.ts'
 import type { Findings } from './findings.ts'
 import { asJson } from './json.ts'
@@ -9,8 +9,16 @@ import { predicateOf } from './shape.ts'
 
 export type Covered = 'yes' | 'no' | 'withheld'
 
+export interface Coverage {
+  readonly covered: Covered
+  /** Whether any event has a call record: the bundle is ours. */
+  readonly ours: boolean
+  /** For each event, whether its record says what the event says. */
+  readonly lines: readonly boolean[]
+}
+
 /** Checks all that can be seen in the events themselves, and says how much of them the hashes cover. */
-export function checkEvents(bundle: ForeignBundle, findings: Findings): Covered {
+export function checkEvents(bundle: ForeignBundle, findings: Findings): Coverage {
   const { events } = bundle
   for (let index = 0; index < events.length; index++) {
     const event = events[index] as ForeignEvent
@@ -96,46 +104,67 @@ function checkSequence(events: readonly ForeignEvent[], findings: Findings): voi
 }
 
 /** Without a single call record the bundle is another host's: valid, and not covered. */
-function checkCoverage(bundle: ForeignBundle, findings: Findings): Covered {
+function checkCoverage(bundle: ForeignBundle, findings: Findings): Coverage {
+  const { events } = bundle
+  const lines: boolean[] = []
   let records = 0
   let withheld = 0
   let tenant: string | undefined
-  for (let index = 0; index < bundle.events.length; index++) {
-    const event = bundle.events[index] as ForeignEvent
-    if (standsIn(event.payload)) {
-      withheld++
-      continue
+  for (let index = 0; index < events.length; index++) {
+    const event = events[index] as ForeignEvent
+    const hidden = standsIn(event.payload)
+    const record = hidden ? undefined : recordOf(event)
+    if (hidden) withheld++
+    if (record !== undefined) records++
+    const good = isCallRecord(record)
+    lines.push(good && checkRecord(event, record, tenant, index, findings))
+    if (good) tenant = record.tenant
+    else if (record !== undefined) {
+      findings.failEvent('decision', index, 'payload/decision', 'the call record is not well formed')
     }
-    const record = recordOf(event)
-    if (record === undefined) continue
-    records++
-    tenant = checkRecord(event, record, tenant, index, findings)
   }
-  const bare = bundle.events.length - records - withheld
-  if (records > 0) checkWhole(bundle, bare, findings)
-  if (bare > 0 || findings.failed('decision') || findings.failed('coverage')) return 'no'
-  return withheld > 0 ? 'withheld' : 'yes'
+  const ours = records > 0
+  const bare = events.length - records - withheld
+  if (ours) checkWhole(bundle, bare, findings)
+  if (withheld > 0) checkWithheld(events, { shown: events.length - withheld, ours }, findings)
+  if (bare > 0 || findings.failed('decision') || findings.failed('coverage')) return { covered: 'no', ours, lines }
+  return { covered: withheld > 0 ? 'withheld' : 'yes', ours, lines }
+}
+
+/** An event whose payload is withheld has no record: among events that have one it may say nothing unproven. */
+function checkWithheld(
+  events: readonly ForeignEvent[],
+  { shown, ours }: { readonly shown: number; readonly ours: boolean },
+  findings: Findings,
+): void {
+  const open = `checked for ${shown} of ${events.length} events, the payloads of the others are withheld`
+  findings.leaveOpen(open, 'commitments')
+  if (!ours) return
+  findings.leaveOpen(open, 'decision', 'coverage')
+  for (const [index, event] of events.entries()) {
+    const member = standsIn(event.payload) ? unprovenMember(event) : undefined
+    if (member === undefined) continue
+    const message = `\`${member}\` of a withheld event is covered by nothing and must be empty`
+    findings.failEvent('coverage', index, member, message)
+  }
 }
 
 const isCallRecord = predicateOf(callRecord)
 
+/** True if the record says what its event says. */
 function checkRecord(
   event: ForeignEvent,
-  record: unknown,
+  record: CallRecord,
   tenant: string | undefined,
   index: number,
   findings: Findings,
-): string | undefined {
-  if (!isCallRecord(record)) {
-    findings.failEvent('decision', index, 'payload/decision', 'the call record is not well formed')
-    return tenant
-  }
+): boolean {
   const member = uncoveredMember(event, record)
   if (member !== undefined) findings.failEvent('coverage', index, member, `\`${member}\` is not what the record says`)
   if (tenant !== undefined && tenant !== record.tenant) {
     findings.failEvent('coverage', index, 'payload/decision/tenant', 'the event is of another tenant')
   }
-  return record.tenant
+  return member === undefined
 }
 
 /** What must stand in a bundle of ours, so that stripping it is seen. */

@@ -1,15 +1,15 @@
 import { parseTime } from '../base/time.ts'
-import type { Checkpoint, ForeignBundle } from '../model/evidence.ts'
-import type { Trust } from './check-signature.ts'
-import { verifyCheckpoint } from './checkpoint.ts'
+import { type Checkpoint, checkpoint, type ForeignBundle } from '../model/evidence.ts'
+import { pinsFor, type Trust } from './check-signature.ts'
+import { verifyCheckpoint, verifyLog } from './checkpoint.ts'
 import type { Findings } from './findings.ts'
 import { type LogEntry, logLeaf } from './log.ts'
-import { merkleRoot } from './merkle.ts'
 import { trustedKeys } from './rotation.ts'
+import { readShape } from './statement.ts'
 
 export interface LogProof {
-  /** A signed log head (`ambit-head`), kept outside the store. */
-  readonly head: unknown
+  /** Signed log heads (`ambit-head`), kept outside the store, in any order. */
+  readonly heads: readonly unknown[]
   /** The log itself in sequence order; of purged events the leaf hash. With it a cut tail of any length is found. */
   readonly log?: readonly (LogEntry | string)[]
 }
@@ -30,48 +30,67 @@ export function checkCompleteness({ completeness, events }: ForeignBundle, findi
   }
 }
 
-/** Checks the bundle against a log head that was signed apart from it. */
+/** Checks the bundle against log heads that were signed apart from it. */
 export function checkHead(bundle: ForeignBundle, proof: LogProof | undefined, trust: Trust, findings: Findings): void {
   if (proof === undefined) return
-  findings.pass('checkpoint')
-  const own = bundle.public_key === undefined ? [] : [bundle.public_key]
-  const verified = verifyCheckpoint(proof.head, trustedKeys(trust.pins ?? own, trust.rotations))
-  if (!verified.ok) {
-    findings.fail('checkpoint', '', verified.message)
-  } else if (verified.value.host_id !== bundle.host_id) {
-    findings.fail('checkpoint', '/host_id', 'the log head is of another host')
-  } else {
-    checkCount(bundle, verified.value, findings)
-    if (proof.log !== undefined) checkLog(bundle, verified.value, proof.log, findings)
-  }
+  const heads = provenHeads(bundle, proof, trust, findings)
+  if (heads.length > 0) findings.pass('checkpoint')
+  else findings.leaveOpen('no head from before this export was given', 'checkpoint')
+  checkCount(bundle, heads, findings)
+  if (proof.log !== undefined && heads.length > 0) checkLog(bundle, heads, proof.log, findings)
 }
 
+/**
+ * The heads that say something about the bundle, each under a key the verifier trusts. Without the log one from after
+ * the export says nothing, and one under a revoked key never does.
+ */
+function provenHeads(bundle: ForeignBundle, { heads, log }: LogProof, trust: Trust, findings: Findings): Checkpoint[] {
+  const own = bundle.public_key === undefined ? [] : [bundle.public_key]
+  const keys = trustedKeys(trust.pins ? pinsFor(bundle.host_id, trust.pins) : own, trust.rotations)
+  const proven: Checkpoint[] = []
+  for (const input of heads) {
+    const read = readShape(checkpoint, input)
+    if (!read.ok) findings.fail('checkpoint', '', read.message)
+    else if (read.value.host_id !== bundle.host_id) {
+      findings.fail('checkpoint', '/host_id', 'the log head is of another host')
+    } else if (isEarlier(read.value, bundle) || log !== undefined) {
+      if (trust.revoked?.includes(read.value.signature.key_id)) continue
+      const verified = verifyCheckpoint(read.value, keys)
+      if (verified.ok) proven.push(verified.value)
+      else findings.fail('checkpoint', '', verified.message)
+    }
+  }
+  return proven
+}
+
+const isEarlier = ({ at }: Checkpoint, { created_at }: ForeignBundle): boolean =>
+  (parseTime(at) ?? Number.NaN) < (parseTime(created_at) ?? Number.NaN)
+
 /** A head signed before the export has counted no further than the export did. */
-function checkCount({ created_at, completeness }: ForeignBundle, head: Checkpoint, findings: Findings): void {
-  const earlier = (parseTime(head.at) ?? Number.NaN) < (parseTime(created_at) ?? Number.NaN)
-  if (completeness === undefined) {
+function checkCount(bundle: ForeignBundle, heads: readonly Checkpoint[], findings: Findings): void {
+  const counted = heads.reduce((most, head) => (isEarlier(head, bundle) ? Math.max(most, head.sequence) : most), 0)
+  if (bundle.completeness === undefined) {
     findings.fail('checkpoint', '/completeness', 'the bundle does not say where it ends')
-  } else if (earlier && completeness.as_of_sequence < head.sequence) {
-    const message = `the host had counted ${head.sequence} events before this export`
+  } else if (bundle.completeness.as_of_sequence < counted) {
+    const message = `the host had counted ${counted} events before this export`
     findings.fail('checkpoint', '/completeness/as_of_sequence', message)
   }
 }
 
 type Log = readonly (LogEntry | string)[]
 
-function checkLog(bundle: ForeignBundle, head: Checkpoint, log: Log, findings: Findings): void {
-  const leaves = log.slice(0, head.log_size).map((row) => (typeof row === 'string' ? row : logLeaf(row)))
-  if (leaves.length < head.log_size || merkleRoot(leaves) !== head.log_root) {
-    findings.fail('checkpoint', '', 'the log is not the one the head was signed over')
-  }
+function checkLog(bundle: ForeignBundle, heads: readonly Checkpoint[], log: Log, findings: Findings): void {
+  const size = heads.reduce((most, head) => Math.max(most, head.log_size), 0)
+  const leaves = log.slice(0, size).map((row) => (typeof row === 'string' ? row : logLeaf(row)))
+  if (!verifyLog(leaves, heads).ok) findings.fail('checkpoint', '', 'the log is not the one the head was signed over')
   for (const [index, { sequence = 0, correlation, content_hash }] of bundle.events.entries()) {
     const { correlation_id } = correlation
     const leaf = logLeaf({ sequence, correlation_id, content_hash: content_hash ?? '' })
-    if (sequence <= head.log_size && leaves[sequence - 1] !== leaf) {
+    if (sequence <= size && leaves[sequence - 1] !== leaf) {
       findings.failEvent('checkpoint', index, '', 'the event is not the one in the log')
     }
   }
-  const missing = missingEvent(bundle, log.slice(0, head.log_size))
+  const missing = missingEvent(bundle, log.slice(0, size))
   if (missing !== undefined) {
     findings.fail('checkpoint', '/events', `event ${missing} is in the log and not in the bundle`)
   }

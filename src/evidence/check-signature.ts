@@ -4,18 +4,25 @@ import type { ForeignBundle, Tier } from '../model/evidence.ts'
 import { anchorVerdict, identityProblem, withinWindow } from './attestation.ts'
 import { signedText } from './bundle.ts'
 import type { Findings } from './findings.ts'
-import { trustedKeys } from './rotation.ts'
+import { followRotations } from './rotation.ts'
+
+/** A whole public key; with a host it counts only for what is of that host. */
+export type Pin = string | { readonly host: string; readonly key: string }
 
 export interface Trust {
   /** The lowest tier to accept; `signed` unless said. */
   readonly tier?: Tier
-  /** The whole public keys the verifier trusts. Without them a bundle proves only that it fits its own key. */
-  readonly pins?: readonly string[]
+  /** The keys the verifier trusts. Without them a bundle proves only that it fits its own key. */
+  readonly pins?: readonly Pin[]
   /** Rotation records that may lead from a pin to the key of the bundle. */
   readonly rotations?: readonly unknown[]
   /** Ids of keys that are no longer to be believed. */
   readonly revoked?: readonly string[]
 }
+
+/** The pins that count for this host, as keys. */
+export const pinsFor = (hostId: string, pins: readonly Pin[]): string[] =>
+  pins.flatMap((pin) => (typeof pin === 'string' ? pin : pin.host === hostId ? pin.key : []))
 
 /** Checks who vouches for the bundle. */
 export function checkSignature(bundle: ForeignBundle, trust: Trust, findings: Findings): void {
@@ -47,15 +54,20 @@ function checkTier(bundle: ForeignBundle, demanded: Tier, findings: Findings): v
   if (!signed && demanded === 'signed') findings.fail('tier', '/assurance', 'the bundle is not signed')
 }
 
-function checkPin({ public_key }: ForeignBundle, { pins, rotations, revoked }: Trust, findings: Findings): void {
+function checkPin(
+  { host_id, public_key }: ForeignBundle,
+  { pins, rotations, revoked }: Trust,
+  findings: Findings,
+): void {
   if (revoked?.includes(keyIdOf(public_key ?? '') ?? '')) {
     findings.fail('pin', '/public_key', 'the key of the bundle was revoked')
   }
   if (pins === undefined) return
   findings.pass('pin')
-  if (public_key === undefined || !trustedKeys(pins, rotations).has(public_key)) {
-    findings.fail('pin', '/public_key', 'no pin leads to the key of the bundle')
-  }
+  const { trusted, forkedAt } = followRotations(pinsFor(host_id, pins), rotations)
+  if (public_key !== undefined && trusted.has(public_key)) return
+  const fork = `key ${forkedAt} handed over to two keys, so neither is trusted`
+  findings.fail('pin', '/public_key', forkedAt === null ? 'no pin leads to the key of the bundle' : fork)
 }
 
 function checkIdentity(bundle: ForeignBundle, findings: Findings): void {

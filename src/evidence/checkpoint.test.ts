@@ -8,6 +8,7 @@ import {
   hostId,
   hostIdentity,
   hostKey,
+  rotate,
   sealFromStart,
   signerOf,
 } from '../../test/support/evidence.ts'
@@ -19,7 +20,6 @@ import { makeBundle } from './bundle.ts'
 import { checkpointHash, signCheckpoint, verifyCheckpoint, verifyCheckpoints, verifyLog } from './checkpoint.ts'
 import { appendLeaf, type LogEntry, logLeaf, logRoot, logSize } from './log.ts'
 import { leafHash } from './merkle.ts'
-import { rotate } from './rotation.ts'
 import type { Verified } from './verified.ts'
 import { verifyBundle } from './verify.ts'
 
@@ -174,13 +174,13 @@ describe('a bundle compared with a checkpoint [H-88 F-09]', () => {
     )
 
   const firstOf = (bundle: unknown, checkpointOption: object, more: object = {}) => {
-    const report = verifyBundle(bundle, { checkpoint: { head, ...checkpointOption }, ...more })
+    const report = verifyBundle(bundle, { checkpoint: { heads: [head], ...checkpointOption }, ...more })
     return report.first && `${report.first.check} ${report.first.at}: ${report.first.message}`
   }
 
   test('agrees when it is whole, with the head alone and with the log', () => {
     assert.equal(logSize(log), 6)
-    const report = verifyBundle(bundleOf(6, 6), { checkpoint: { head, log: entries } })
+    const report = verifyBundle(bundleOf(6, 6), { checkpoint: { heads: [head], log: entries } })
     assert.deepEqual([report.first, report.covered], [null, 'yes'])
     assert.equal(firstOf(bundleOf(6, 6), {}), null)
     assert.equal(report.checks.find((check) => check.name === 'checkpoint')?.verdict, 'pass')
@@ -191,9 +191,9 @@ describe('a bundle compared with a checkpoint [H-88 F-09]', () => {
     assert.equal(firstOf(bundleOf(4, 5), {}), stale)
     assert.equal(firstOf(bundleOf(4, 4), {}), stale)
     const later = headAt(6, null, { log_root: logRoot(log), at: '2026-06-16T18:00:00.001Z' })
-    assert.equal(firstOf(bundleOf(4, 4), { head: later }), null)
+    assert.equal(firstOf(bundleOf(4, 4), { heads: [later] }), null)
     const sameTime = headAt(6, null, { log_root: logRoot(log), at: createdAt })
-    assert.equal(firstOf(bundleOf(4, 5), { head: sameTime }), null)
+    assert.equal(firstOf(bundleOf(4, 5), { heads: [sameTime] }), null)
   })
 
   test('an honest signature over a cut tail does not hide it from the log', () => {
@@ -206,13 +206,13 @@ describe('a bundle compared with a checkpoint [H-88 F-09]', () => {
 
   test('events from after the export are not missed, however long the log has grown', () => {
     const later = headAt(6, null, { log_root: logRoot(log), at: '2026-06-16T19:00:00.000Z' })
-    assert.equal(firstOf(bundleOf(4, 4), { head: later, log: entries }), null)
+    assert.equal(firstOf(bundleOf(4, 4), { heads: [later], log: entries }), null)
     assert.equal(
-      firstOf(bundleOf(2, 4), { head: later, log: entries }),
+      firstOf(bundleOf(2, 4), { heads: [later], log: entries }),
       'checkpoint /events: event 4 is in the log and not in the bundle',
     )
     const early = headAt(2, null, { log_root: logRoot(entries.slice(0, 2).map(logLeaf).reduce(appendLeaf, '')) })
-    assert.equal(firstOf(bundleOf(2, 6), { head: early, log: entries }), null)
+    assert.equal(firstOf(bundleOf(2, 6), { heads: [early], log: entries }), null)
   })
 
   test('purged events of others need only their leaf', () => {
@@ -232,35 +232,94 @@ describe('a bundle compared with a checkpoint [H-88 F-09]', () => {
     const changed = entries.map((entry, index) => (index === 0 ? { ...entry, content_hash: sha256('x') } : entry))
     const changedHead = headAt(6, null, { log_root: logRoot(changed.map(logLeaf).reduce(appendLeaf, '')) })
     assert.equal(
-      firstOf(bundleOf(6, 6), { head: changedHead, log: changed }),
+      firstOf(bundleOf(6, 6), { heads: [changedHead], log: changed }),
       'checkpoint /events/0: the event is not the one in the log',
     )
   })
 
   test('events from after the head are not looked for in it', () => {
     const early = headAt(2, null, { log_root: logRoot(entries.slice(0, 2).map(logLeaf).reduce(appendLeaf, '')) })
-    assert.equal(firstOf(bundleOf(6, 6), { head: early, log: entries }), null)
+    assert.equal(firstOf(bundleOf(6, 6), { heads: [early], log: entries }), null)
   })
 
   test('the head must be of this host, under a key the verifier trusts', () => {
     assert.equal(
-      firstOf(bundleOf(6, 6), { head: headAt(6, null, { host_id: 'elsewhere' }) }),
+      firstOf(bundleOf(6, 6), { heads: [headAt(6, null, { host_id: 'elsewhere' })] }),
       'checkpoint /host_id: the log head is of another host',
     )
-    assert.equal(firstOf(bundleOf(6, 6), { head: {} })?.startsWith('checkpoint : '), true)
+    assert.equal(firstOf(bundleOf(6, 6), { heads: [{}] })?.startsWith('checkpoint : '), true)
     const old = signerOf(2)
     const rotation = rotate(hostKey, '2026-05-01T00:00:00.000Z', old)
     const { signature: _, kind: __, prev: ___, ...fields } = head
     const oldHead = signCheckpoint(fields, null, old)
-    assert.equal(firstOf(bundleOf(6, 6), { head: oldHead }), 'checkpoint : the checkpoint is signed by an unknown key')
+    assert.equal(
+      firstOf(bundleOf(6, 6), { heads: [oldHead] }),
+      'checkpoint : the checkpoint is signed by an unknown key',
+    )
     const trust = { pins: [old.publicKey], rotations: [rotation] }
-    assert.equal(firstOf(bundleOf(6, 6), { head: oldHead }, trust), null)
+    assert.equal(firstOf(bundleOf(6, 6), { heads: [oldHead] }, trust), null)
     assert.equal(firstOf(bundleOf(6, 6), {}, trust), null)
+  })
+
+  const at = (size: number, when: string) =>
+    headAt(size, null, {
+      log_root: logRoot(entries.slice(0, size).map(logLeaf).reduce(appendLeaf, '')),
+      at: when,
+    })
+  const checkpointOf = (bundle: unknown, heads: readonly unknown[], more: object = {}) => {
+    const { verdict, message } =
+      verifyBundle(bundle, { checkpoint: { heads }, ...more }).checks.find(({ name }) => name === 'checkpoint') ??
+      assert.fail()
+    return `${verdict}: ${message}`
+  }
+  const [early, late] = ['2026-06-16T17:00:00.000Z', '2026-06-16T19:00:00.000Z']
+  const nothing = 'absent: no head from before this export was given'
+  const stale = 'fail: the host had counted 6 events before this export'
+
+  test('every head counts, in whatever order they come', () => {
+    const heads = [at(2, early), at(6, early), at(6, late), at(3, early)]
+    for (const given of [heads, heads.toReversed()]) {
+      assert.equal(checkpointOf(bundleOf(4, 5), given), stale)
+      assert.equal(checkpointOf(bundleOf(6, 6), given), 'pass: the bundle agrees with the signed log head')
+    }
+    assert.equal(
+      checkpointOf(bundleOf(6, 6), [...heads, headAt(1, null, { host_id: 'elsewhere' })]).startsWith('fail'),
+      true,
+    )
+    for (const bad of [{}, null, { ...at(2, early), log_size: 1 }]) {
+      assert.equal(checkpointOf(bundleOf(6, 6), [bad, ...heads]).startsWith('fail'), true)
+    }
+  })
+
+  test('a head from after the export says nothing, and so proves nothing', () => {
+    assert.equal(checkpointOf(bundleOf(4, 4), [at(6, late)]), nothing)
+    assert.equal(checkpointOf(bundleOf(4, 4), [at(6, createdAt)]), nothing)
+    assert.equal(checkpointOf(bundleOf(4, 4), []), nothing)
+    assert.equal(verifyBundle(bundleOf(4, 4), { checkpoint: { heads: [at(6, late)] } }).valid, true)
+  })
+
+  test('a head signed by a revoked key does not count', () => {
+    const old = signerOf(2)
+    const { signature: _, kind: __, prev: ___, ...fields } = head
+    const oldHead = signCheckpoint(fields, null, old)
+    const trust = { pins: [hostKey.publicKey, old.publicKey] }
+    assert.equal(checkpointOf(bundleOf(4, 5), [oldHead], trust), stale)
+    assert.equal(checkpointOf(bundleOf(4, 5), [oldHead], { ...trust, revoked: [old.keyId] }), nothing)
+    assert.equal(checkpointOf(bundleOf(4, 5), [oldHead, head], { ...trust, revoked: [old.keyId] }), stale)
+  })
+
+  test('a pin for another host vouches for no head', () => {
+    const trust = { pins: [{ host: 'elsewhere', key: hostKey.publicKey }] }
+    assert.equal(checkpointOf(bundleOf(6, 6), [head], trust), 'fail: the checkpoint is signed by an unknown key')
+    assert.equal(
+      checkpointOf(bundleOf(6, 6), [head], { pins: [{ host: hostId, key: hostKey.publicKey }] }).startsWith('pass'),
+      true,
+    )
   })
 
   test('a bundle that does not say where it ends cannot agree', () => {
     const { completeness: _, ...open } = bundleOf(6, 6)
-    const report = verifyBundle(open, { checkpoint: { head } })
+    const report = verifyBundle(open, { checkpoint: { heads: [head] } })
     const found = report.checks.find((check) => check.name === 'checkpoint')
     assert.deepEqual([found?.verdict, found?.at], ['fail', '/completeness'])
   })

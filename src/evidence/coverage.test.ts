@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { copyOf, hostKey, storyBundle } from '../../test/support/evidence.ts'
-import { edited, faultOf, resigned, rewritten, verdictsOf } from '../../test/support/evidence-lies.ts'
+import { edited, faultOf, foreignOf, resigned, rewritten, verdictsOf } from '../../test/support/evidence-lies.ts'
 import type { Path } from '../../test/support/evidence-tamper.ts'
 import { canonical } from '../base/canonical.ts'
 import { evidenceBundle } from '../model/evidence.ts'
@@ -98,6 +98,18 @@ describe('coverage [H-86]', () => {
     )
   })
 
+  test('a record without assurance stands for the lowest level', () => {
+    const older = (level: string | undefined) =>
+      rewritten(
+        edited(['events', 3, 'assurance'], level && { level }) as never,
+        3,
+        ({ assurance: _, ...decision }) => decision,
+      )
+    const fault = 'coverage /events/3/assurance: `assurance` is not what the record says'
+    assert.deepEqual([faultOf(older('S1')), faultOf(older(undefined)), faultOf(older('S2'))], [null, null, fault])
+    assert.equal(verifyBundle(older('S1')).covered, 'yes')
+  })
+
   test('all events are of one tenant', () => {
     const bundle = rewritten(storyBundle(), 2, (decision) => ({ ...decision, tenant: 'elsewhere' }))
     assert.equal(faultOf(bundle), 'coverage /events/2/payload/decision/tenant: the event is of another tenant')
@@ -140,6 +152,90 @@ describe('withholding and clearing [H-83 H-63]', () => {
     assert.equal(faultOf(edited(['events', 3, 'subject', 'id'], 'x', one))?.startsWith('coverage '), true)
   })
 
+  test('of a withheld event everything goes that no hash covers, but for its place', () => {
+    const bundle = storyBundle()
+    const [, denied] = bundle.events
+    const [, hidden] = withhold(bundle).events
+    assert.deepEqual(hidden, {
+      ...denied,
+      payload: { chp_withheld: true },
+      correlation: { correlation_id: 'run-5521' },
+      redacted: true,
+      assurance: { level: 'S1' },
+      subject: null,
+      denial: null,
+      error: null,
+      capability_version: null,
+    })
+  })
+
+  test('a withheld event among covered ones that still says who, why or what is a fault', () => {
+    for (const marker of [{ chp_withheld: true }, { chp_sealed: { ct: 'x' } }]) {
+      const hidden = edited(
+        ['events', 3, 'payload'],
+        marker,
+        withhold(storyBundle(), ({ sequence }) => sequence === 44),
+      )
+      assert.equal(faultOf(hidden), null)
+      for (const [member, value] of [
+        ['subject', { id: 'eve' }],
+        ['denial', { code: 'policy_blocked' }],
+        ['error', { type: 'Error' }],
+        ['capability_version', '2.1.0'],
+        ['correlation', { correlation_id: 'run-5521', causation_id: 'inv_0' }],
+        ['assurance', { level: 'S3' }],
+        ['redacted', false],
+        ['admission', { by: 'x' }],
+        ['execution_id', 'x'],
+      ] as const) {
+        assert.equal(
+          faultOf(edited(['events', 3, member], value, hidden)),
+          `coverage /events/3/${member}: \`${member}\` of a withheld event is covered by nothing and must be empty`,
+        )
+      }
+      for (const sequence of [43, 45, undefined]) {
+        assert.equal(faultOf(edited(['events', 3, 'sequence'], sequence, hidden))?.startsWith('sequence '), true)
+      }
+    }
+  })
+
+  test('what is withheld is neither passed over nor told', () => {
+    const one = verifyBundle(withhold(storyBundle(), ({ sequence }) => sequence === 42))
+    const checks = new Map(one.checks.map(({ name, verdict, message }) => [name, `${verdict}: ${message}`]))
+    assert.equal(
+      checks.get('commitments'),
+      'absent: checked for 5 of 6 events, the payloads of the others are withheld',
+    )
+    assert.equal(checks.get('decision'), 'absent: checked for 5 of 6 events, the payloads of the others are withheld')
+    assert.equal(checks.get('coverage'), 'absent: checked for 5 of 6 events, the payloads of the others are withheld')
+    assert.deepEqual(
+      one.story.map(({ covered }) => covered),
+      [true, false, true, true, true, true],
+    )
+    const { sequence, subject, actor, reason, outcome } = one.story[1] ?? assert.fail()
+    assert.deepEqual([sequence, subject, actor, reason, outcome], [null, null, null, null, 'denied'])
+    // Even in a bundle that is not good nobody is named on the word of such an event.
+    const renamed = edited(
+      ['events', 1, 'subject'],
+      { id: 'eve' },
+      withhold(storyBundle(), (event) => event.sequence === 42),
+    )
+    assert.equal(verifyBundle(renamed).story[1]?.subject, null)
+    assert.equal(verifyBundle(renamed).first_broken_sequence, 42)
+  })
+
+  test('without any record nothing is covered, and the story says so line by line', () => {
+    for (const bundle of [withhold(storyBundle()), foreignOf(storyBundle())]) {
+      const { story, checks } = verifyBundle(bundle)
+      assert.equal(
+        story.some(({ covered }) => covered),
+        false,
+      )
+      assert.equal(checks.find(({ name }) => name === 'coverage')?.verdict, 'absent')
+    }
+    assert.equal(verifyBundle(foreignOf(storyBundle())).story[0]?.subject, 'stock-planner')
+  })
+
   test('only the exact markers stand in for a payload', () => {
     for (const payload of [
       { chp_withheld: false },
@@ -154,7 +250,8 @@ describe('withholding and clearing [H-83 H-63]', () => {
         JSON.stringify(payload),
       )
     }
-    assert.equal(verifyBundle(edited(['events', 3, 'payload'], { chp_sealed: { ct: 'x' } })).covered, 'withheld')
+    const one = withhold(storyBundle(), ({ sequence }) => sequence === 44)
+    assert.equal(verifyBundle(edited(['events', 3, 'payload'], { chp_sealed: { ct: 'x' } }, one)).covered, 'withheld')
     const uncommitted = edited(['events', 3, 'payload_commitment'], null, withhold(storyBundle()))
     assert.equal(verdictsOf(uncommitted)['commitments'], 'fail')
   })

@@ -20,7 +20,7 @@ export function uncoveredMember(event: ForeignEvent, record: CallRecord): string
   if (record.seq !== event.sequence) return 'sequence'
   if (record.redacted !== event.redacted) return 'redacted'
   if (record.capability_version !== event.capability_version) return 'capability_version'
-  if (!sameJson(record.assurance, event.assurance)) return 'assurance'
+  if (!sameAssurance(record.assurance, event.assurance)) return 'assurance'
   if (!sameJson(record.subject, event.subject)) return 'subject'
   if (!sameCorrelation(record.correlation, event.correlation)) return 'correlation'
   if (!sameReason(record.denial, record.denial?.code, event.denial, 'code')) return 'denial'
@@ -33,7 +33,6 @@ const alwaysWritten = [
   'prev_hash',
   'sequence',
   'redacted',
-  'assurance',
   'subject',
   'denial',
   'error',
@@ -41,6 +40,25 @@ const alwaysWritten = [
 ] as const
 
 const neverWritten = ['admission', 'execution_id', 'action_digest', 'invocation_digest'] as const
+
+/**
+ * The first member of an event with a withheld payload that says something, although nothing covers it; undefined when
+ * all of them are empty. The place in the sequence stays: it lies between those of its neighbours.
+ */
+export function unprovenMember(event: ForeignEvent): string | undefined {
+  if (Object.keys(event.correlation).length > 1) return 'correlation'
+  if (event.redacted === false) return 'redacted'
+  if (!sameAssurance(undefined, event.assurance ?? undefined)) return 'assurance'
+  return provenByRecord.find((name) => (event[name] ?? null) !== null)
+}
+
+const provenByRecord = ['subject', 'denial', 'error', 'capability_version', ...neverWritten] as const
+
+/** A record without assurance is an older one, and stands for the lowest level. */
+function sameAssurance(inner: CallRecord['assurance'], outer: ForeignEvent['assurance']): boolean {
+  if (inner === undefined && outer === undefined) return true
+  return sameJson(inner ?? { level: 'S1' }, outer)
+}
 
 /** Equal but for the id, which the hash covers. */
 function sameCorrelation(inner: CallRecord['correlation'], outer: ForeignEvent['correlation']): boolean {

@@ -22,7 +22,7 @@ export type CheckName = (typeof checkNames)[number]
 
 export interface Check {
   readonly name: CheckName
-  /** `absent`: there was nothing to check. */
+  /** `absent`: there was nothing to check, or only a part of it could be, and the message says which. */
   readonly verdict: 'pass' | 'fail' | 'absent'
   /** A JSON Pointer into the bundle, where it failed. */
   readonly at?: string
@@ -38,10 +38,11 @@ interface Fault {
 
 const bundleWide = Number.POSITIVE_INFINITY
 
-/** Collects verdicts: of several faults of one check the first stands, and a fault outweighs a pass. */
+/** Collects verdicts: of several faults of one check the first stands; a fault outweighs what is open, that a pass. */
 export class Findings {
   readonly #faults = new Map<CheckName, Fault>()
   readonly #passed = new Set<CheckName>()
+  readonly #partial = new Map<CheckName, string>()
 
   fail(name: CheckName, at: string, message: string): void {
     if (!this.#faults.has(name)) this.#faults.set(name, { at, message, index: bundleWide })
@@ -56,6 +57,11 @@ export class Findings {
     for (const name of names) this.#passed.add(name)
   }
 
+  /** Not all of it could be looked at: no pass, whatever else is said. */
+  leaveOpen(message: string, ...names: readonly CheckName[]): void {
+    for (const name of names) this.#partial.set(name, message)
+  }
+
   get sound(): boolean {
     return this.#faults.size === 0
   }
@@ -68,8 +74,9 @@ export class Findings {
     return checkNames.map((name): Check => {
       const fault = this.#faults.get(name)
       if (fault !== undefined) return { name, verdict: 'fail', at: fault.at, message: fault.message }
-      const passed = this.#passed.has(name)
-      return { name, verdict: passed ? 'pass' : 'absent', message: passed ? meanings[name] : 'nothing to check' }
+      const open = this.#partial.get(name)
+      if (open === undefined && this.#passed.has(name)) return { name, verdict: 'pass', message: meanings[name] }
+      return { name, verdict: 'absent', message: open ?? 'nothing to check' }
     })
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { copyOf, signatory, signerOf } from '../../test/support/evidence.ts'
+import { copyOf, rotate, signatory, signerOf } from '../../test/support/evidence.ts'
 import { tamperings } from '../../test/support/evidence-tamper.ts'
 import { type Mandate, mandate as mandateShape } from '../model/mandate.ts'
 import {
@@ -13,7 +13,6 @@ import {
   verifyMandate,
   verifyRevocation,
 } from './mandate.ts'
-import { rotate } from './rotation.ts'
 import type { Verified } from './verified.ts'
 
 const principal = signatory('owner', 1)

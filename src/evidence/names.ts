@@ -1,6 +1,18 @@
 /** True if a member's name says that its value is nobody's business: whole words, so `completion_tokens` is not a token. */
 export function isSensitiveName(name: string): boolean {
-  if (ownNames.has(name)) return false
+  const kept = answers.get(name)
+  if (kept !== undefined) return kept
+  const answer = !ownNames.has(name) && hasSensitiveWord(name)
+  if (name.length <= nameCharsKeptMax && answers.size < namesKeptMax) answers.set(name, answer)
+  return answer
+}
+
+// Almost all names are seen again: their answers are kept, up to a bound that hostile input cannot push.
+const answers = new Map<string, boolean>()
+const namesKeptMax = 4096
+const nameCharsKeptMax = 64
+
+function hasSensitiveWord(name: string): boolean {
   const words = ` ${wordsOf(name).join(' ')} `
   return sensitiveWords.some((phrase) => words.includes(` ${phrase} `))
 }

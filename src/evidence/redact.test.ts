@@ -39,6 +39,8 @@ describe('sensitive names [H-69 H-71]', () => {
     ]
     for (const name of names) assert.equal(isSensitiveName(name), false, name)
     assert.equal(isSensitiveName('keyId'), true)
+    for (let n = 0; n < 5000; n++) assert.equal(isSensitiveName(`${n}${'x'.repeat(n % 80)}_token`), true)
+    assert.equal(isSensitiveName('later_token'), true)
   })
 })
 
@@ -46,6 +48,17 @@ describe('redaction [H-69 H-71 H-50]', () => {
   test('leaves alone what is nobody’s secret, and says so', () => {
     const value = { a: [1, 'x', null, true, { b: {} }], completion_tokens: 7 }
     assert.deepEqual(redact(value, none), { value, redacted: false })
+  })
+
+  test('copies only what leads to something hidden', () => {
+    const plain = { d: [null, 'e'], f: { g: 1 } }
+    const list = [plain, { token: 'x' }]
+    assert.equal(redact(plain, none, ['zzzz']).value, plain)
+    const { value: copy } = redact(list, none)
+    assert(Array.isArray(copy))
+    assert.equal(copy[0], plain)
+    assert.deepEqual(copy[1], { token: '[redacted]' })
+    assert.deepEqual(list[1], { token: 'x' })
   })
 
   test('hides values of sensitive names, whatever they are', () => {
@@ -108,6 +121,10 @@ describe('redaction [H-69 H-71 H-50]', () => {
   test('of several secrets the longest goes first, and their letters are no patterns', () => {
     assert.equal(scrubText('abcdefgh', ['abcd', 'abcdefgh']), '[redacted]')
     assert.equal(scrubText('1+1=2 (x) [y] a.c axc', ['(x) [y] a.c', '1+1=2']), '[redacted] [redacted] axc')
+    const ascii = String.fromCharCode(...Array.from({ length: 95 }, (_, index) => index + 32))
+    assert.equal(scrubText(`<${ascii}>`, [ascii]), '<[redacted]>')
+    for (const sign of ascii)
+      assert.equal(scrubText(`<a${sign}b${sign}c>`, [`a${sign}b${sign}c`]), '<[redacted]>', sign)
     assert.equal(scrubText('nothing', []), 'nothing')
     assert.equal(scrubText('nothing', ['']), 'nothing')
     assert.equal(scrubText('a \ud800 b', ['\ud800 b']), 'a [redacted]')

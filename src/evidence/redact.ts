@@ -15,7 +15,10 @@ export interface Redaction {
   readonly redacted: boolean
 }
 
-/** Replaces what is marked, what has a sensitive name, and every text of `secrets` wherever it turns up. */
+/**
+ * Replaces what is marked, what has a sensitive name, and every text of `secrets` wherever it turns up. Whatever holds
+ * nothing of that is not copied.
+ */
 export function redact(value: Json, marks: Marks, secrets: readonly string[] = []): Redaction {
   let redacted = false
   const hide = (): string => {
@@ -26,14 +29,11 @@ export function redact(value: Json, marks: Marks, secrets: readonly string[] = [
   const walk = (node: Json, pointer: string): Json => {
     if (isMarked(marks, pointer)) return hide()
     if (typeof node === 'string') return scrub(node)
-    if (typeof node === 'number') return scrub(`${node}`) === `${node}` ? node : redactedText
+    if (typeof node === 'number') return secrets.length === 0 || scrub(`${node}`) === `${node}` ? node : redactedText
     if (node === null || typeof node !== 'object') return node
-    if (isList(node)) return node.map((item) => walk(item, `${pointer}/*`))
-    return Object.fromEntries(
-      membersOf(node).map(([key, member]) => [
-        scrub(key),
-        isSensitiveName(key) ? hide() : walk(member, `${pointer}/${escaped(key)}`),
-      ]),
+    if (isList(node)) return mapItems(node, (item) => walk(item, below(marks, pointer)))
+    return mapMembers(node, scrub, (member, key) =>
+      isSensitiveName(key) ? hide() : walk(member, below(marks, pointer, key)),
     )
   }
   return { value: walk(value, ''), redacted }
@@ -46,10 +46,10 @@ export function secretsIn(value: Json, marks: Marks): string[] {
     const secret = inside || isMarked(marks, pointer)
     if (secret && ((typeof node === 'string' && node !== '') || typeof node === 'number')) texts.add(`${node}`)
     if (node === null || typeof node !== 'object') return
-    if (isList(node)) for (const item of node) walk(item, `${pointer}/*`, secret)
+    if (isList(node)) for (const item of node) walk(item, below(marks, pointer), secret)
     else
-      for (const [key, member] of membersOf(node))
-        walk(member, `${pointer}/${escaped(key)}`, secret || isSensitiveName(key))
+      for (const key of Object.keys(node))
+        walk(node[key] ?? null, below(marks, pointer, key), secret || isSensitiveName(key))
   }
   walk(value, '', false)
   return [...texts]
@@ -60,15 +60,47 @@ export const scrubText = (text: string, secrets: readonly string[]): string =>
   scrubber(secrets, () => redactedText)(text)
 
 function isMarked({ pointers, all }: Marks, pointer: string): boolean {
-  if (all || pointers.has(pointer)) return true
+  if (all || pointers.size === 0) return all
+  if (pointers.has(pointer)) return true
   const parent = pointer.slice(0, Math.max(0, pointer.lastIndexOf('/')))
   return pointer !== '' && pointers.has(`${parent}/*`)
 }
 
+/** The pointer of a member, or of any item. Where nothing is marked no place matters, and none is written. */
+const below = ({ pointers }: Marks, pointer: string, key?: string): string =>
+  pointers.size === 0 ? '' : `${pointer}/${key === undefined ? '*' : escaped(key)}`
+
 const isList = (node: Json): node is readonly Json[] => Array.isArray(node)
 
-const membersOf = (node: object): [string, Json][] =>
-  Object.entries(node).filter((entry): entry is [string, Json] => entry[1] !== undefined)
+function mapItems(items: readonly Json[], map: (item: Json) => Json): readonly Json[] {
+  let copy: Json[] | undefined
+  for (const [index, item] of items.entries()) {
+    const mapped = map(item)
+    if (mapped === item) continue
+    copy ??= [...items]
+    copy[index] = mapped
+  }
+  return copy ?? items
+}
+
+type Members = { readonly [key: string]: Json | undefined }
+
+function mapMembers(
+  object: Members,
+  rename: (key: string) => string,
+  map: (member: Json, key: string) => Json,
+): Members {
+  let changed = false
+  const entries: [string, Json][] = []
+  for (const key of Object.keys(object)) {
+    const member = object[key]
+    if (member === undefined) continue
+    const entry: [string, Json] = [rename(key), map(member, key)]
+    changed ||= entry[0] !== key || entry[1] !== member
+    entries.push(entry)
+  }
+  return changed ? Object.fromEntries(entries) : object
+}
 
 export const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')
 
@@ -76,6 +108,7 @@ export const escaped = (key: string): string => key.replaceAll('~', '~0').replac
 const shortCharsMax = 3
 
 function scrubber(secrets: readonly string[], hide: () => string): (text: string) => string {
+  if (secrets.length === 0) return (text) => text
   const forms = [...new Set(secrets.flatMap(formsOf))].filter((form) => form !== '')
   if (forms.length === 0) return (text) => text
   const longestFirst = forms.sort((a, b) => b.length - a.length)
@@ -90,6 +123,6 @@ function formsOf(secret: string): string[] {
 }
 
 function patternOf(text: string): string {
-  const literal = text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+  const literal = text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
   return text.length > shortCharsMax ? literal : `(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])`
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { signerOf } from '../../test/support/evidence.ts'
+import { rotate, signerOf } from '../../test/support/evidence.ts'
 import { tamperings } from '../../test/support/evidence-tamper.ts'
 import { stable } from '../base/canonical.ts'
 import { keyRotation } from '../model/evidence.ts'
-import { readRotation, rotate, trustedKeys } from './rotation.ts'
+import { readRotation, trustedKeys } from './rotation.ts'
 
 const [a, b, c, mallory] = [signerOf(1), signerOf(2), signerOf(3), signerOf(66)]
 const at = '2026-06-16T15:00:00.000Z'
@@ -50,5 +50,15 @@ describe('a key rotation [H-84 H-87 F-10]', () => {
     assert.deepEqual([...trustedKeys([a.publicKey], [stolen, rotate(mallory, at, mallory), null])], [a.publicKey])
     assert.deepEqual([...trustedKeys([], [toB])], [])
     assert.equal(trustedKeys([a.publicKey], [toB, rotate(a, at, b)]).size, 2)
+  })
+
+  test('a key that hands over to two leads to neither, nor to what follows them', () => {
+    const fork = rotate(mallory, at, a)
+    assert.deepEqual([...trustedKeys([a.publicKey], [toB, fork, toC])], [a.publicKey])
+    assert.deepEqual([...trustedKeys([a.publicKey], [fork, toC, toB])], [a.publicKey])
+    assert.deepEqual([...trustedKeys([b.publicKey], [toB, fork, toC])], [b.publicKey, c.publicKey])
+    assert.deepEqual([...trustedKeys([a.publicKey], [toB, rotate(b, '2026-06-17T15:00:00.000Z', a)])].length, 2)
+    const forged = { ...fork, rotated_at: '2026-06-17T15:00:00.000Z' }
+    assert.equal(trustedKeys([a.publicKey], [toB, forged]).has(b.publicKey), true)
   })
 })

@@ -1,18 +1,6 @@
 import { stable } from '../base/canonical.ts'
-import { keyIdOf, type Signer, verifySignature } from '../base/ed25519.ts'
+import { keyIdOf, verifySignature } from '../base/ed25519.ts'
 import { type KeyRotation, keyRotation } from '../model/evidence.ts'
-
-/** The old key hands over to a new one. */
-export function rotate(newKey: Pick<Signer, 'keyId' | 'publicKey'>, rotatedAt: string, oldKey: Signer): KeyRotation {
-  const header = {
-    old_key_id: oldKey.keyId,
-    old_public_key: oldKey.publicKey,
-    new_key_id: newKey.keyId,
-    new_public_key: newKey.publicKey,
-    rotated_at: rotatedAt,
-  }
-  return { ...header, signature: oldKey.sign(stable(header)) }
-}
 
 /** The rotation if it is one: well formed, both key ids computed from the keys, signed by the old key. */
 export function readRotation(input: unknown): KeyRotation | undefined {
@@ -25,12 +13,27 @@ export function readRotation(input: unknown): KeyRotation | undefined {
 }
 
 /** Every key the verifier may trust: its own pins, and what they have handed over to. Bad rotations lead nowhere. */
-export function trustedKeys(pins: readonly string[], rotations: readonly unknown[] = []): ReadonlySet<string> {
+export const trustedKeys = (pins: readonly string[], rotations?: readonly unknown[]): ReadonlySet<string> =>
+  followRotations(pins, rotations).trusted
+
+interface Followed {
+  readonly trusted: ReadonlySet<string>
+  /** The id of a trusted key that named two successors. Who holds it is not to be known, so neither is followed. */
+  readonly forkedAt: string | null
+}
+
+/** Walks from the pins along the rotations, in whatever order they come. */
+export function followRotations(pins: readonly string[], rotations: readonly unknown[] = []): Followed {
   const steps = rotations.map(readRotation).filter((step) => step !== undefined)
+  const successors = Map.groupBy(steps, (step) => step.old_public_key)
   const trusted = new Set(pins)
-  for (let known = -1; known < trusted.size; ) {
-    known = trusted.size
-    for (const step of steps) if (trusted.has(step.old_public_key)) trusted.add(step.new_public_key)
+  let forkedAt: string | null = null
+  // A set that grows while it is walked is walked to its new end.
+  for (const key of trusted) {
+    const [next, ...others] = successors.get(key) ?? []
+    if (next === undefined) continue
+    if (others.some((other) => other.new_public_key !== next.new_public_key)) forkedAt ??= next.old_key_id
+    else trusted.add(next.new_public_key)
   }
-  return trusted
+  return { trusted, forkedAt }
 }

@@ -1,12 +1,19 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import { createdAt, hostId, hostIdentity, hostKey, signerOf, storyBundle } from '../../test/support/evidence.ts'
+import {
+  attest,
+  createdAt,
+  hostId,
+  hostIdentity,
+  hostKey,
+  rotate,
+  signerOf,
+  storyBundle,
+} from '../../test/support/evidence.ts'
 import { edited, faultOf, resigned, verdictsOf } from '../../test/support/evidence-lies.ts'
 import { canonical, stable } from '../base/canonical.ts'
 import type { EvidenceBundle } from '../model/evidence.ts'
-import { attest } from './attestation.ts'
 import { signedText } from './bundle.ts'
-import { rotate } from './rotation.ts'
 
 describe('signature, key and identity [H-82 H-85 H-87 H-89]', () => {
   test('the header is signed as a whole', () => {
@@ -86,5 +93,29 @@ describe('signature, key and identity [H-82 H-85 H-87 H-89]', () => {
     assert.equal(pinned([rotation]), null)
     assert.equal(pinned([]), 'pin /public_key: no pin leads to the key of the bundle')
     assert.equal(pinned([{ ...rotation, rotated_at: '2026-05-02T00:00:00.000Z' }])?.startsWith('pin '), true)
+  })
+
+  test('a pin may be for one host, and then counts for no other', () => {
+    const pinned = (host: string) => faultOf(storyBundle(), { pins: [{ host, key: hostKey.publicKey }] })
+    assert.equal(pinned(hostId), null)
+    assert.equal(pinned('elsewhere'), 'pin /public_key: no pin leads to the key of the bundle')
+    const old = signerOf(2)
+    const rotations = [rotate(hostKey, '2026-05-01T00:00:00.000Z', old)]
+    assert.equal(faultOf(storyBundle(), { pins: [{ host: hostId, key: old.publicKey }], rotations }), null)
+    const others = [{ host: 'elsewhere', key: old.publicKey }, signerOf(3).publicKey]
+    assert.equal(faultOf(storyBundle(), { pins: others, rotations })?.startsWith('pin '), true)
+  })
+
+  test('of a key that handed over to two, neither is trusted', () => {
+    const [old, other] = [signerOf(2), signerOf(3)]
+    const to = (next: typeof old, at = '2026-05-01T00:00:00.000Z') => rotate(next, at, old)
+    const fault = (rotations: readonly unknown[]) => faultOf(storyBundle(), { pins: [old.publicKey], rotations })
+    const fork = `pin /public_key: key ${old.keyId} handed over to two keys, so neither is trusted`
+    assert.equal(fault([to(hostKey), to(other)]), fork)
+    assert.equal(fault([to(other), to(hostKey)]), fork)
+    assert.equal(fault([to(hostKey), to(hostKey, '2026-05-02T00:00:00.000Z')]), null)
+    assert.equal(fault([to(hostKey), rotate(other, createdAt, signerOf(4)), rotate(old, createdAt, signerOf(4))]), null)
+    const direct = { pins: [hostKey.publicKey, old.publicKey], rotations: [to(hostKey), to(other)] }
+    assert.equal(faultOf(storyBundle(), direct), null)
   })
 })

@@ -1,4 +1,6 @@
 import type { ForeignEvent } from '../model/evidence.ts'
+import type { Coverage } from './check-events.ts'
+import { standsIn } from './event.ts'
 
 /** One event as people ask about it. Only as true as the report it stands in says. */
 export interface StoryLine {
@@ -12,21 +14,31 @@ export interface StoryLine {
   readonly outcome: string | null
   /** The code of a denial or the type of an error. */
   readonly reason: string | null
+  /** Whether the hashes cover sequence, subject, actor and reason; never in a bundle that is not valid. */
+  readonly covered: boolean
 }
 
-/** Who did what, and how it ended, event by event. */
-export const storyOf = (events: readonly ForeignEvent[]): StoryLine[] =>
-  events.map((event) => ({
-    sequence: event.sequence ?? null,
+/** Who did what, and how it ended, event by event. Of a withheld event in a bundle of ours only what is hashed. */
+export function storyOf(events: readonly ForeignEvent[], { ours, lines }: Coverage, sound: boolean): StoryLine[] {
+  return events.map((event, index) => ({
+    ...(ours && standsIn(event.payload) ? nobody : attributed(event)),
     timestamp: event.timestamp,
     event_type: event.event_type,
     capability_id: event.capability_id,
     invocation_id: event.invocation_id,
-    subject: textIn(event.subject, 'id'),
-    actor: textIn(memberOf(event.payload['decision'], 'actor'), 'id'),
     outcome: event.outcome ?? null,
-    reason: textIn(event.denial, 'code') ?? textIn(event.error, 'type'),
+    covered: sound && lines[index] === true,
   }))
+}
+
+const nobody = { sequence: null, subject: null, actor: null, reason: null } as const
+
+const attributed = (event: ForeignEvent): Pick<StoryLine, keyof typeof nobody> => ({
+  sequence: event.sequence ?? null,
+  subject: textIn(event.subject, 'id'),
+  actor: textIn(memberOf(event.payload['decision'], 'actor'), 'id'),
+  reason: textIn(event.denial, 'code') ?? textIn(event.error, 'type'),
+})
 
 function textIn(value: unknown, name: string): string | null {
   const text = memberOf(value, name)

@@ -3,9 +3,13 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, test } from 'vitest'
 import { copyOf, hostKey, signerOf, storyBundle } from '../../test/support/evidence.ts'
+import { faultOf } from '../../test/support/evidence-lies.ts'
 import { exchanges, pathsOf, set, type Tampering, tamperings } from '../../test/support/evidence-tamper.ts'
 import { withheldMarker } from './event.ts'
 import { verifyBundle } from './verify.ts'
+import { withhold } from './withhold.ts'
+
+const markers = [withheldMarker, { chp_sealed: { ct: 'x' } }]
 
 describe('a covered bundle, touched in one place [H-85 H-86 H-87 F-09]', () => {
   const bundle = storyBundle()
@@ -31,12 +35,13 @@ describe('a covered bundle, touched in one place [H-85 H-86 H-87 F-09]', () => {
     assert.equal(counts.swap > nodes / 2, true)
   })
 
-  test('is reported as withheld, and no longer as covered, where a payload is replaced by the marker', () => {
-    for (const index of bundle.events.keys()) {
-      const touched = copyOf(bundle)
-      set(touched, ['events', index, 'payload'], withheldMarker)
-      const report = verifyBundle(touched)
-      assert.deepEqual([report.valid, report.covered, report.first], [true, 'withheld', null])
+  test('is rejected where a payload is replaced by a marker and nothing else is emptied', () => {
+    for (const marker of markers) {
+      for (const index of bundle.events.keys()) {
+        const touched = copyOf(bundle)
+        set(touched, ['events', index, 'payload'], marker)
+        assert.deepEqual(faultOf(touched)?.startsWith(`coverage /events/${index}/`), true)
+      }
     }
   })
 
@@ -47,6 +52,28 @@ describe('a covered bundle, touched in one place [H-85 H-86 H-87 F-09]', () => {
       for (const [index, name] of optional.entries()) if (gone & (1 << index)) delete stripped[name]
       for (const assurance of ['signed', 'hash-chain']) {
         assert.equal(verifyBundle({ ...stripped, assurance }).valid, false, Object.keys(stripped).join(' '))
+      }
+    }
+  })
+})
+
+describe('a bundle with one payload withheld, touched in a second place [H-85 H-86 F-09]', () => {
+  const bundle = storyBundle()
+
+  test.each(markers)('is rejected, or tells nothing of what was touched: %o', (marker) => {
+    for (const index of bundle.events.keys()) {
+      const hidden = withhold(bundle, ({ sequence }) => sequence === 41 + index)
+      set(hidden, ['events', index, 'payload'], marker)
+      const before = verifyBundle(hidden)
+      assert.deepEqual([before.valid, before.covered, before.story[index]?.covered], [true, 'withheld', false])
+      for (const { value, kind, path } of tamperings(hidden.events[index])) {
+        const touched = { ...hidden, events: hidden.events.with(index, value as never) }
+        const report = verifyBundle(touched)
+        assert.notEqual(report.covered, 'yes')
+        if (!report.valid) continue
+        // What is left can be emptied or moved within its gap, and the story is the same.
+        assert.deepEqual(report.story, before.story, `${kind} ${index} ${path.join('/')}`)
+        assert.deepEqual(report.checks, before.checks, `${kind} ${index} ${path.join('/')}`)
       }
     }
   })

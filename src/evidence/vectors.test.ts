@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { describe, test } from 'vitest'
-import { copyOf, signatory, signerOf } from '../../test/support/evidence.ts'
+import { attest, copyOf, signatory, signerOf } from '../../test/support/evidence.ts'
 import {
   actionDigestOf,
   bareMandate,
@@ -24,7 +24,6 @@ import { isAllowedActor, isVisible } from '../policy/actors.ts'
 import { decideByPatterns, denialCodeOf } from '../policy/decisions.ts'
 import { compileSchema } from '../policy/schema.ts'
 import { satisfies } from '../policy/versions.ts'
-import { attest } from './attestation.ts'
 import { chunkDigest } from './digests.ts'
 import { verifyAttestation } from './dsse.ts'
 import { contentHash, contentHashV1, payloadCommitment, rootHash } from './event.ts'

@@ -61,6 +61,7 @@ describe('the report on a good bundle [H-85 F-09]', () => {
       actor: 'agent://stock-planner',
       outcome: 'denied',
       reason: 'approval_required',
+      covered: true,
     })
     assert.deepEqual(
       story.map(({ subject, actor, outcome, reason }) => [subject, actor, outcome, reason]),

@@ -43,14 +43,14 @@ export function verifyBundle(input: unknown, options: VerifyOptions = {}): Bundl
 const isBundle = predicateOf(foreignBundle)
 
 function verifyShaped(bundle: ForeignBundle, options: VerifyOptions, findings: Findings): BundleReport {
-  const covered = checkEvents(bundle, findings)
+  const coverage = checkEvents(bundle, findings)
   checkCompleteness(bundle, findings)
   checkSignature(bundle, options, findings)
   checkHead(bundle, options.checkpoint, options, findings)
   const first = findings.first()
   return {
     valid: findings.sound,
-    covered: findings.sound ? covered : 'no',
+    covered: findings.sound ? coverage.covered : 'no',
     tier: bundle.assurance,
     host_id: bundle.host_id,
     correlation_id: bundle.events[0]?.correlation.correlation_id ?? null,
@@ -59,7 +59,7 @@ function verifyShaped(bundle: ForeignBundle, options: VerifyOptions, findings: F
     checks: findings.checks(),
     first: first && { check: first.check, at: first.at, message: first.message },
     first_broken_sequence: (first && bundle.events[first.index]?.sequence) ?? null,
-    story: storyOf(bundle.events),
+    story: storyOf(bundle.events, coverage, findings.sound),
   }
 }
 

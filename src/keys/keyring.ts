@@ -35,6 +35,13 @@ export interface PublicKeys {
   readonly revoked: readonly string[]
 }
 
+export interface Signing {
+  readonly signer: Signer
+  readonly keys: PublicKeys
+  /** Valid from the moment the key was made. */
+  readonly identity: HostIdentity
+}
+
 /**
  * One signing key and one digest key per logical host. Private keys and digest keys stay inside. Each call reads the
  * file anew; it fails with `key.not_found`, `key.locked`, `key.permissions` (open to others) or `key.invalid` (damaged).
@@ -45,8 +52,10 @@ export interface Keyring {
   /** Signs with the key that is current now; after a rotation, ask again. */
   signer(hostId: string): Promise<Signer>
   publicKeys(hostId: string): Promise<PublicKeys>
+  /** Signer, public keys and the host's signed claim to its key, all of one moment. */
+  signing(hostId: string): Promise<Signing>
   /** Puts a new key in place of the current one, whose private half is discarded. Rotations at the same time follow each other. */
-  rotate(hostId: string): Promise<KeyRotation>
+  rotate(hostId: string, options?: { readonly revokeOld?: boolean }): Promise<KeyRotation>
   /** Marks a key of the history, never the current one, as revoked. */
   revoke(hostId: string, keyId: string): Promise<PublicKeys>
   /** The keyed digest of the host's tenant. */
@@ -68,8 +77,17 @@ export function openKeyring(deps: KeyringDeps): Keyring {
       publicKeys(await save(newKeys(checkedHost(hostId), deps), await passphrase?.fresh(), deps, true)),
     signer: async (hostId) => signerOf((await current(hostId)).seed),
     publicKeys: async (hostId) => publicKeys(await current(hostId)),
-    rotate: async (hostId) => {
-      const statement = (await change(hostId, (keys) => rotated(keys, deps))).history.at(-1)
+    signing: async (hostId) => {
+      const keys = await current(hostId)
+      const signer = signerOf(keys.seed)
+      return { signer, keys: publicKeys(keys), identity: identityStatement(signer, hostId, keys.createdAt) }
+    },
+    rotate: async (hostId, { revokeOld = false } = {}) => {
+      const next = (keys: HostKeys): HostKeys => {
+        const made = rotated(keys, deps)
+        return revokeOld ? revoked(made, signerOf(keys.seed).keyId) : made
+      }
+      const statement = (await change(hostId, next)).history.at(-1)
       assert(statement !== undefined)
       return statement
     },

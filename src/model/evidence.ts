@@ -156,16 +156,18 @@ const attemptMembers = {
 export const attemptRecord = z.strictObject(attemptMembers)
 export type AttemptRecord = z.infer<typeof attemptRecord>
 
+const ownAssurance = z.strictObject({ level: assuranceLevel })
+
 /**
  * `payload.decision` of every event we write: repeats inside the hashed payload what the protocol's hash leaves out,
- * and says by which rule the call was decided.
+ * and says by which rule the call was decided. Older records have no `assurance`, and then stand for the lowest level.
  */
 export const callRecord = z.strictObject({
   v: z.literal(recordScheme),
   seq: z.int().min(1),
   tenant: z.string(),
   redacted: z.boolean(),
-  assurance: z.strictObject({ level: assuranceLevel }),
+  assurance: ownAssurance.optional(),
   capability_version: z.string().nullable(),
   subject: subject.nullable(),
   actor: actor.nullable(),
@@ -191,13 +193,13 @@ export const evidenceEvent = z.strictObject({
   timestamp: ownTime,
   outcome: outcome.nullable(),
   payload: z.union([
-    z.looseObject({ decision: callRecord }),
+    z.looseObject({ decision: callRecord.extend({ assurance: ownAssurance }) }),
     z.strictObject({ chp_withheld: z.literal(true) }),
     z.strictObject({}),
   ]),
   sequence: z.int().min(1),
   redacted: z.boolean(),
-  assurance: z.strictObject({ level: assuranceLevel }),
+  assurance: ownAssurance,
   content_hash: hash.nullable(),
   prev_hash: hash.nullable(),
   hash_scheme: z.literal(hashScheme),

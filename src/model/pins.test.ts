@@ -14,7 +14,7 @@ const pins: Readonly<Record<string, string>> = {
   approver: 'sha256:9b94f330ef04b739c3bc4908ff0ead59300733105d402c8b5dd01c4f13202e71',
   'auth-token': 'sha256:05b096c338fab06f48240fee4f637943a034c5d255c3a1c9f23c6af259d66136',
   'call-error': 'sha256:d2515ac1a90c2dddd009c9d453e90f29890e191d3095809e659de0d984eea6e0',
-  'call-record': 'sha256:6e18f987ffc6f44417c4530c4765407a0df4f9b674a750b8a05f392d53a7c0b8',
+  'call-record': 'sha256:f6a7f95a01b4e4239b05a95a2ca1ee8be50306c401850f7d5149c8643bc17e81',
   'capability-descriptor': 'sha256:51d1fdf6b1035b1467fdc9766b4db43e2736f8bc421c43ced11403324073d211',
   'capability-metadata': 'sha256:09169af1a8a5e1aa4c8a8b38ba27f91419d3cde45f32d90ec8a6fd68ef81b2dc',
   'chain-witness': 'sha256:6ee19f20e08d16fb7c193a94b30aa88c0cc847d27d5261001d78ecf2e00c6aeb',

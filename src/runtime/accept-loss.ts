@@ -1,25 +1,57 @@
 import { join } from 'node:path'
-import { Failure, quote } from '../base/failure.ts'
 import { formatTime } from '../base/time.ts'
-import { openRoot } from '../files/root.ts'
+import { type FileRoot, openRoot } from '../files/root.ts'
 import type { TenantId } from '../model/tenant-id.ts'
+import { lastCheckpoint } from '../storage/checkpoints.ts'
+import { openStore, type Store } from '../storage/store.ts'
+import { getTenant } from '../storage/tenants.ts'
+import { administer } from './admin.ts'
+import { openDatabase, openWith } from './ambit.ts'
+import { operator } from './caller.ts'
 import type { Settings } from './config.ts'
-import { headFile, headsName } from './heads.ts'
+import { headFile, headsName } from './head-file.ts'
 import { systemClock } from './system.ts'
 
 /**
- * Sets a tenant's head file aside under another name, so that a store restored from an older backup starts again.
- * The file stays: it is the proof that later records existed. Answers its new name.
+ * Takes the store as it is: after a deliberate restore of an older backup, or on a machine that has no heads of it yet.
+ * A head file that says otherwise is set aside under another name and stays, as proof that later records existed; the
+ * acceptance is recorded. Answers the new name, or undefined when there was no file.
  */
-export async function acceptLoss(settings: Settings, tenant: TenantId): Promise<string> {
-  const name = headFile(tenant)
-  const files = await openRoot(join(settings.dataDir, headsName)).catch(() => Promise.reject(noHeads(tenant)))
-  if (!(await files.list()).includes(name)) throw noHeads(tenant)
-  const aside = `${name}.${formatTime(systemClock.now()).replace(/[:.]/g, '-')}.set-aside`
-  await files.write(aside, await files.read(name), { exclusive: true })
-  await files.remove(name)
+export async function acceptLoss(settings: Settings, tenant: TenantId): Promise<string | undefined> {
+  const files = await openRoot(join(settings.dataDir, headsName), { create: true, mode: 0o700 })
+  const aside = await adopt(settings, async (store) => {
+    await store.read(() => getTenant(tenant))
+    const name = await setAside(files, tenant)
+    await adoptHead(store, files, tenant)
+    return name
+  })
+  const ambit = await openWith(settings)
+  try {
+    await administer(ambit, operator(tenant), 'ambit.loss.accepted', { set_aside: aside ?? null })
+  } finally {
+    await ambit.close()
+  }
   return aside
 }
 
-const noHeads = (tenant: TenantId): Failure =>
-  new Failure('file.not_found', `tenant ${quote(tenant)} has no signed heads here`, {}, 'there is nothing to set aside')
+/** Starts a head file from the newest head the store has, where there is no file yet. */
+export async function adoptHead(store: Store, files: FileRoot, tenant: TenantId): Promise<void> {
+  const last = await store.read(() => lastCheckpoint(tenant))
+  if (last !== undefined) await files.append(headFile(tenant), last.body)
+}
+
+async function adopt<T>(settings: Settings, work: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openStore(await openDatabase(settings))
+  return work(store).finally(() => store.close())
+}
+
+const headFileBytesMax = 1024 * 1024 * 1024
+
+async function setAside(files: FileRoot, tenant: TenantId): Promise<string | undefined> {
+  const name = headFile(tenant)
+  if (!(await files.list()).includes(name)) return undefined
+  const aside = `${name}.${formatTime(systemClock.now()).replace(/[:.]/g, '-')}.set-aside`
+  await files.write(aside, await files.read(name, { bytesMax: headFileBytesMax }), { exclusive: true })
+  await files.remove(name)
+  return aside
+}

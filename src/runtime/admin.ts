@@ -31,7 +31,7 @@ export async function administer<T>(
   caller: Caller,
   type: string,
   payload: Payload,
-  change: Change<T>,
+  change?: Change<T>,
 ): Promise<T> {
   demand(caller, 'administer')
   const { host_id } = await ambit.store.read(() => getTenant(caller.tenant))

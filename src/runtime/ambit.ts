@@ -11,7 +11,8 @@ import type { Database } from '../storage/database.ts'
 import { openSqlite } from '../storage/drivers/sqlite.ts'
 import { openStore, type Store } from '../storage/store.ts'
 import { type ConfigSource, loadSettings, type Settings } from './config.ts'
-import { type Heads, headsName, openHeads } from './heads.ts'
+import { headsName } from './head-file.ts'
+import { type Heads, openHeads } from './heads.ts'
 import { randomIds, systemClock } from './system.ts'
 
 /** Everything a running Ambit has: passed to the functions of this folder, which use what they need of it. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { filesIn, givenAmbit, givenTenant, tempFolder } from '../../test/cli/given.ts'
 import { sha256 } from '../base/hash.ts'
+import type { Work } from '../storage/work.ts'
 import { fakeClock } from '../testing/ports.ts'
 import { adminCorrelation } from './admin.ts'
 import type { Ambit } from './ambit.ts'
@@ -28,6 +29,23 @@ async function desk(): Promise<Desk> {
   const me = await givenTenant(ambit)
   await createPrincipal(ambit, me, { id: 'ida', kind: 'user', roles: ['approver'] })
   return { folder, clock, ambit, me }
+}
+
+/** What is asked of the store when this text is held against it, without the values. */
+async function questions(ambit: Ambit, text: string): Promise<readonly string[]> {
+  const asked: string[] = []
+  const read: Ambit['store']['read'] = (work) => ambit.store.read(() => noting(work(), asked))
+  await authenticate({ ...ambit, store: { ...ambit.store, read } }, text).catch(() => undefined)
+  return asked
+}
+
+function* noting<T>(work: Work<T>, asked: string[]): Work<T> {
+  let step = work.next()
+  while (!step.done) {
+    for (const statement of step.value) asked.push('sql' in statement ? statement.sql : 'insert')
+    step = work.next(yield step.value)
+  }
+  return step.value
 }
 
 const rejected = { code: 'unauthenticated', message: 'the key is not accepted', data: {} }
@@ -95,6 +113,17 @@ describe('an API key opens its tenant as its principal [F-17]', () => {
     assert.equal((await authenticate(ambit, secret)).subject.id, 'ida')
   })
 
+  test('every refusal asks the store the same questions', async () => {
+    const { ambit, me } = await desk()
+    const { secret, key_id } = await issueKey(ambit, me, { principal: 'ida' })
+    const [, , , random = ''] = secret.split('.')
+    const usual = await questions(ambit, secret)
+    assert.equal(usual.length, 3)
+    for (const text of ['', 'x', `ambit.nobody.${key_id}.${random}`, `ambit.ACME.${key_id}.${random}`, `${secret}A`])
+      assert.deepEqual(await questions(ambit, text), usual, text)
+    assert.deepEqual(await questions(ambit, `ambit.acme.key_0.${random}`), usual)
+  })
+
   test('until it expires, and not a millisecond longer', async () => {
     const { ambit, me, clock } = await desk()
     const { secret } = await issueKey(ambit, me, { principal: 'ida', expiresInMs: minuteMs })
@@ -102,6 +131,17 @@ describe('an API key opens its tenant as its principal [F-17]', () => {
     await authenticate(ambit, secret)
     clock.advance(1)
     await assert.rejects(authenticate(ambit, secret), rejected)
+  })
+
+  test('an end that no calendar has is refused', async () => {
+    const { ambit, me } = await desk()
+    const wish = { principal: 'ida' }
+    for (const expiresInMs of [Number.MAX_VALUE, 8.64e15, Date.UTC(9999, 0), -1, Number.NaN, Infinity])
+      await assert.rejects(issueKey(ambit, me, { ...wish, expiresInMs }), { code: 'field.invalid' }, `${expiresInMs}`)
+    const { key_id, secret } = await issueKey(ambit, me, wish)
+    for (const graceMs of [Number.MAX_VALUE, -1, Number.NaN])
+      await assert.rejects(rotateKey(ambit, me, key_id, graceMs), { code: 'field.invalid' })
+    await authenticate(ambit, secret)
   })
 
   test('until it is revoked, alone or with its principal, or its tenant is suspended', async () => {
@@ -172,6 +212,13 @@ describe('a key is replaced by another [F-17]', () => {
     await refused(orphan.key_id, { code: 'principal.inactive' })
     await refused('key_0', { code: 'key.not_found' })
     assert.equal(await eventCount(ambit, me), before)
+  })
+
+  test('whoever may not, does not learn which keys there are', async () => {
+    const { ambit, me } = await desk()
+    const { key_id } = await issueKey(ambit, me, { principal: 'ida' })
+    for (const id of [key_id, 'key_0'])
+      await assert.rejects(rotateKey(ambit, { ...me, rights: [] }, id), { code: 'caller.not_permitted' })
   })
 
   test('all keys of a principal by one', async () => {

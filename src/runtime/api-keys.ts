@@ -4,7 +4,8 @@ import { sha256 } from '../base/hash.ts'
 import { formatTime } from '../base/time.ts'
 import { type ApiKey, apiKey, type IssuedKey } from '../model/key.ts'
 import { parseAs } from '../model/parse.ts'
-import { tenantId, tenantIdPattern } from '../model/tenant-id.ts'
+import type { Principal } from '../model/principal.ts'
+import { type TenantId, tenantId, tenantIdPattern } from '../model/tenant-id.ts'
 import { keyRecords, keysOf, principalRecords } from '../storage/identities.ts'
 import type { Page, PageOptions } from '../storage/page.ts'
 import { getTenant } from '../storage/tenants.ts'
@@ -35,6 +36,8 @@ export async function issueKey(ambit: Ambit, caller: Caller, wish: NewKey): Prom
 
 /** Replaces a key by a new one of the same name, principal, scopes and end. The old one opens nothing any more, or only until `graceMs` have passed. */
 export async function rotateKey(ambit: Ambit, caller: Caller, id: string, graceMs = 0): Promise<IssuedKey> {
+  // Before the key is looked for: which keys there are is nothing for everybody.
+  demand(caller, 'administer')
   const old = await ambit.store.read(() => keyRecords.get(caller.tenant, id))
   const { key, issued } = mint(ambit, caller, { principal: old.principal_id, name: old.name, scopes: old.scopes })
   const replaced: Change = keyRecords.amend(id, (current) => {
@@ -63,10 +66,19 @@ function checkReplaceable(ambit: Ambit, { key_id: id, revoked_at, replaced_by, e
 }
 
 const ended = (ambit: Ambit, key: ApiKey, graceMs: number): ApiKey => {
-  const at = formatTime(ambit.clock.now() + graceMs)
+  const at = timeIn(ambit, graceMs, '/graceMs')
   if (graceMs === 0) return { ...key, revoked_at: at }
   return { ...key, expires_at: key.expires_at !== null && key.expires_at < at ? key.expires_at : at }
 }
+
+/** The time after so many milliseconds; refuses a negative number, and an end beyond the years we can write. */
+function timeIn(ambit: Ambit, ms: number, pointer: string): string {
+  const at = ambit.clock.now() + ms
+  if (ms >= 0 && at <= lastTimeMs) return formatTime(at)
+  throw new Failure('field.invalid', `key: \`${pointer}\` must be 0 or more and end by the year 9999`, { pointer })
+}
+
+const lastTimeMs = Date.UTC(9999, 11, 31)
 
 /** Ends a key at once. */
 export async function revokeKey(ambit: Ambit, caller: Caller, id: string): Promise<void> {
@@ -98,15 +110,14 @@ export async function keysIn(ambit: Ambit, caller: Caller, options?: PageOptions
 function mint(ambit: Ambit, { tenant }: Caller, wish: NewKey): { key: ApiKey; issued: IssuedKey } {
   const key_id = ambit.ids.next('key')
   const secret = `ambit.${tenant}.${key_id}.${randomBytes(32).toString('base64url')}`
-  const now = ambit.clock.now()
   const made: ApiKey = {
     key_id,
     principal_id: wish.principal,
     name: wish.name ?? wish.principal,
     scopes: [...(wish.scopes ?? [])],
     secret_hash: sha256(secret),
-    created_at: formatTime(now),
-    expires_at: wish.expiresInMs === undefined ? null : formatTime(now + wish.expiresInMs),
+    created_at: formatTime(ambit.clock.now()),
+    expires_at: wish.expiresInMs === undefined ? null : timeIn(ambit, wish.expiresInMs, '/expiresInMs'),
     revoked_at: null,
     replaced_by: null,
   }
@@ -131,19 +142,17 @@ const activePrincipal = (id: string): Change =>
 const keyText = /^ambit\.([^.]{1,63})\.(key_[0-9a-z]{1,64})\.[A-Za-z0-9_-]{43}$/
 
 /**
- * Who holds this key. Every refusal is the same `unauthenticated`, whatever the reason, and takes the same steps:
- * nobody learns which tenants, principals or keys exist.
+ * Who holds this key. Every refusal is the same `unauthenticated`, whatever the reason, after the same questions to
+ * the store and one comparison in constant time: nobody learns which tenants, principals or keys exist.
  */
 export async function authenticate(ambit: Ambit, text: string): Promise<Caller> {
-  const [, tenant = '', keyId = ''] = keyText.exec(text) ?? []
-  const found = tenantIdPattern.test(tenant) ? await ambit.store.read(() => lookUp(tenant, keyId)) : undefined
-  const matches = timingSafeEqual(Buffer.from(sha256(text)), Buffer.from(found?.key.secret_hash ?? sha256('')))
+  const [, named = '', keyId = 'none'] = keyText.exec(text) ?? []
+  const tenant = tenantId(tenantIdPattern.test(named) ? named : 'none')
+  const { key, principal, active } = await ambit.store.read(() => lookUp(tenant, keyId))
+  const matches = timingSafeEqual(Buffer.from(sha256(text)), Buffer.from(key?.secret_hash ?? sha256('')))
   const now = formatTime(ambit.clock.now())
-  const live =
-    found !== undefined &&
-    found.key.revoked_at === null &&
-    (found.key.expires_at === null || found.key.expires_at > now)
-  if (!matches || !live || !found.active) {
+  const live = key?.revoked_at === null && (key.expires_at === null || key.expires_at > now)
+  if (!matches || !live || !active || principal?.status !== 'active') {
     throw new Failure(
       'unauthenticated',
       'the key is not accepted',
@@ -151,30 +160,29 @@ export async function authenticate(ambit: Ambit, text: string): Promise<Caller> 
       'check that it is whole, current and of this store',
     )
   }
-  const subject = {
-    id: found.key.principal_id,
-    type: 'api_key',
-    verified: true,
-    tenant,
-    roles: [...found.roles],
-    key_id: keyId,
-  }
-  return {
-    tenant: tenantId(tenant),
-    subject,
-    scopes: found.key.scopes,
-    rights: rightsOf(found.roles, found.key.scopes),
-  }
+  const { scopes, principal_id: id } = key
+  const subject = { id, type: 'api_key', verified: true, tenant, roles: [...principal.roles], key_id: keyId }
+  return { tenant, subject, scopes, rights: rightsOf(principal.roles, scopes) }
 }
 
-function* lookUp(
-  id: string,
-  keyId: string,
-): Work<{ key: ApiKey; active: boolean; roles: readonly string[] } | undefined> {
-  const tenant = tenantId(id)
+interface Found {
+  readonly key: ApiKey | undefined
+  readonly principal: Principal | undefined
+  readonly active: boolean
+}
+
+/** Asks on when there is no key: how long it takes must not tell. */
+function* lookUp(tenant: TenantId, keyId: string): Work<Found> {
   const key = yield* keyRecords.find(tenant, keyId)
-  if (key === undefined) return undefined
-  const { status } = yield* getTenant(tenant)
-  const principal = yield* principalRecords.get(tenant, key.principal_id)
-  return { key, active: status === 'active' && principal.status === 'active', roles: principal.roles }
+  const principal = yield* principalRecords.find(tenant, key?.principal_id ?? 'none')
+  return { key, principal, active: yield* isActive(tenant) }
+}
+
+function* isActive(tenant: TenantId): Work<boolean> {
+  try {
+    return (yield* getTenant(tenant)).status === 'active'
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'tenant.not_found') return false
+    throw error
+  }
 }

@@ -27,38 +27,29 @@ export async function auditTenant(
   const { host_id } = await ambit.store.read(() => getTenant(tenant))
   const heads = await signedHeads(ambit, tenant, host_id)
   if (typeof heads === 'string') return { ok: false, events: 0, message: heads }
+  // Read first: what is written while the audit runs is for the next one.
+  const chain = await ambit.store.read(() => chainHead(tenant))
   const auditor = makeAuditor(host_id)
   let taken = 0
-  for (;;) {
-    const found = await ambit.store.read(() => eventsFrom(tenant, taken, eventsPerRead))
+  while (taken < chain.sequence) {
+    const wanted = Math.min(eventsPerRead, chain.sequence - taken)
+    const found = await ambit.store.read(() => eventsFrom(tenant, taken, wanted))
+    if (found.length === 0)
+      return { ok: false, events: taken, message: `${chain.sequence} events were counted, ${taken} are there` }
     for (const stored of found) {
       const problem = auditor.take(stored) ?? headProblem(heads.get(stored.sequence), auditor.log())
       if (problem !== undefined) return { ok: false, events: taken, message: `event ${stored.sequence}: ${problem}` }
       taken++
     }
     onProgress(taken)
-    if (found.length < eventsPerRead) break
   }
-  return ending(ambit, tenant, taken, auditor.log(), heads.size)
+  if (chain.log !== auditor.log())
+    return { ok: false, events: taken, message: 'the log of the store is not that of its events' }
+  return { ok: true, events: taken, message: `${taken} records and ${heads.size} signed heads agree` }
 }
 
 const headProblem = (head: Checkpoint | undefined, log: string): string | undefined =>
   head !== undefined && head.log_root !== logRoot(log) ? 'the log is not the one a head was signed over' : undefined
-
-async function ending(
-  ambit: Ambit,
-  tenant: TenantId,
-  events: number,
-  log: string,
-  heads: number,
-): Promise<AuditReport> {
-  const head = await ambit.store.read(() => chainHead(tenant))
-  if (head.sequence > events)
-    return { ok: false, events, message: `${head.sequence} events were counted, ${events} are there` }
-  if (head.sequence === events && head.log !== log)
-    return { ok: false, events, message: 'the log of the store is not that of its events' }
-  return { ok: true, events, message: `${events} records and ${heads} signed heads agree` }
-}
 
 /** The heads in the store by size, each signed by a key of the host and tied to the one before; or what is wrong. */
 async function signedHeads(

@@ -1,13 +1,19 @@
 import { closeSync, fsyncSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs'
-import { StringDecoder } from 'node:string_decoder'
+import { join } from 'node:path'
 import { Failure } from '../base/failure.ts'
+import { limits } from '../base/limits.ts'
 import { formatTime } from '../base/time.ts'
+import { openRoot } from '../files/root.ts'
 import { tenantId } from '../model/tenant-id.ts'
-import { type BackupSummary, dump, inspect, load } from '../storage/backup.ts'
+import { type BackupSummary, dump, inspect, invalidBackup, load } from '../storage/backup.ts'
 import { migrate } from '../storage/schema.ts'
+import { openStore, type Store } from '../storage/store.ts'
+import { listTenants } from '../storage/tenants.ts'
+import { adoptHead } from './accept-loss.ts'
 import type { Ambit } from './ambit.ts'
 import { openDatabase } from './ambit.ts'
 import type { Settings } from './config.ts'
+import { headsName, tenantsWithHeads } from './head-file.ts'
 import { wholeList } from './pages.ts'
 import { allTenants } from './tenants.ts'
 
@@ -52,9 +58,21 @@ export async function restore(settings: Settings, path: string, onRows?: OnRows)
   const database = await openDatabase(settings)
   try {
     await migrate(database)
-    return await load(database, () => counted(linesOf(path), counter(onRows)))
+    const summary = await load(database, () => counted(linesOf(path), counter(onRows)))
+    await adoptHeads(settings, await openStore(database))
+    return summary
   } finally {
     await database.close()
+  }
+}
+
+/** A folder without heads takes those of the backup; one that has them is held against the store at the next start. */
+async function adoptHeads(settings: Settings, store: Store): Promise<void> {
+  const files = await openRoot(join(settings.dataDir, headsName), { create: true, mode: 0o700 })
+  const there = new Set(await tenantsWithHeads(files))
+  for (const { tenant_id } of await wholeList((options) => store.read(() => listTenants(options)))) {
+    const tenant = tenantId(tenant_id)
+    if (!there.has(tenant)) await adoptHead(store, files, tenant)
   }
 }
 
@@ -91,23 +109,47 @@ function openNew(path: string): number {
 
 const chunkBytes = 1024 * 1024
 
-/** The lines of a file, read piece by piece: a backup may be larger than memory. */
+/** The lines of a file, read piece by piece: a backup may be larger than memory, and a line may not. */
 export function* linesOf(path: string): Generator<string> {
   const file = openExisting(path)
   try {
-    const decoder = new StringDecoder('utf8')
     const chunk = Buffer.alloc(chunkBytes)
-    let rest = ''
+    let begun: Buffer[] = []
+    let begunBytes = 0
+    let line = 1
     for (let read = readInto(chunk, file); read > 0; read = readInto(chunk, file)) {
-      const pieces = (rest + decoder.write(chunk.subarray(0, read))).split('\n')
-      rest = pieces.pop() ?? ''
-      yield* pieces
+      let start = 0
+      for (let end = chunk.indexOf(newline); end !== -1 && end < read; end = chunk.indexOf(newline, start)) {
+        yield lineOf([...begun, chunk.subarray(start, end)], line++)
+        begun = []
+        begunBytes = 0
+        start = end + 1
+      }
+      begun.push(Buffer.from(chunk.subarray(start, read)))
+      begunBytes += read - start
+      if (begunBytes > limits.backupLineBytesMax) throw tooLong(line)
     }
+    const rest = lineOf(begun, line)
     if (rest !== '') yield rest
   } finally {
     closeSync(file)
   }
 }
+
+const newline = 0x0a
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function lineOf(pieces: readonly Buffer[], line: number): string {
+  const bytes = Buffer.concat(pieces)
+  if (bytes.byteLength > limits.backupLineBytesMax) throw tooLong(line)
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw invalidBackup('its bytes are not UTF-8', line)
+  }
+}
+
+const tooLong = (line: number): Failure => invalidBackup(`it has more than ${limits.backupLineBytesMax} bytes`, line)
 
 const openExisting = (path: string): number => reading(() => openSync(path, 'r'))
 

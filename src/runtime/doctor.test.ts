@@ -220,7 +220,7 @@ describe('doctor names what is wrong, and the remedy [F-20]', () => {
     const before = filesIn(folder)
     const finding = await trouble(folder)
     assert.equal(finding?.check, check)
-    assert.equal(finding?.verdict, check === 'heads' && /no signed/.test(finding.message) ? 'warn' : 'fail')
+    assert.equal(finding?.verdict, 'fail')
     assert.match(finding?.message ?? '', message)
     assert.match(finding?.help ?? '', help)
     for (const finding of await findings(folder)) assert(!JSON.stringify(finding).includes(folder))

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '../base/failure.ts'
@@ -7,7 +7,7 @@ import { schemaVersion, versionOf } from '../storage/schema.ts'
 import { type Ambit, openDatabase, openWith } from './ambit.ts'
 import { auditTenant } from './audit.ts'
 import { type ConfigSource, loadSettings, type Settings } from './config.ts'
-import { headsName } from './heads.ts'
+import { headsName } from './head-file.ts'
 import { wholeList } from './pages.ts'
 import { systemClock } from './system.ts'
 import { allTenants } from './tenants.ts'
@@ -131,9 +131,14 @@ async function* checkFolder({ dataDir }: Settings): AsyncGenerator<Finding> {
 }
 
 function* checkHeads({ dataDir }: Settings): Generator<Finding> {
-  if (existsSync(join(dataDir, headsName))) return
-  const help = 'put the folder of heads back if you have it; otherwise the next record begins a new one'
-  yield warn('heads', 'no signed heads lie here: a store that was cut would not be found out', help)
+  const folder = join(dataDir, headsName)
+  if (!existsSync(folder)) {
+    const help = 'put the folder of heads back; if it is lost for good run `ambit store accept-loss` for each tenant'
+    return yield fail('heads', 'no signed heads lie here: whether the store was cut cannot be known', help)
+  }
+  const aside = readdirSync(folder).filter((name) => name.endsWith('.set-aside'))
+  if (aside.length > 0)
+    yield warn('heads', `a loss was accepted: ${aside.join(', ')}`, 'keep these files: they prove what was there')
 }
 
 function checkDurability({ store }: Settings): Finding {

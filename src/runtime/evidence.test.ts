@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'vitest'
-import { givenAmbit, givenTenant } from '../../test/cli/given.ts'
+import { givenAmbit, givenTenant, tempFolder } from '../../test/cli/given.ts'
+import type { Json } from '../base/canonical.ts'
+import { Failure } from '../base/failure.ts'
+import { makeSeal } from '../evidence/seal.ts'
 import { verifyBundle } from '../evidence/verify.ts'
-import { evidenceBundle, evidenceEvent } from '../model/evidence.ts'
+import { type EventDraft, type EvidenceEvent, evidenceBundle, evidenceEvent } from '../model/evidence.ts'
 import { fakeClock } from '../testing/ports.ts'
 import type { Ambit } from './ambit.ts'
 import type { Caller } from './caller.ts'
@@ -93,7 +98,7 @@ describe('an export proves itself [F-09 H-83 H-88]', () => {
     const after = await ambit.heads.checkpoint(me.tenant)
     assert(before !== null && after !== null && after.sequence > bundle.completeness.as_of_sequence)
     for (const head of [before, after])
-      assert.deepEqual(verifyBundle(bundle, { checkpoint: { head } }).first, null, `head at ${head.sequence}`)
+      assert.deepEqual(verifyBundle(bundle, { checkpoint: { heads: [head] } }).first, null, `head at ${head.sequence}`)
   })
 
   test('a cut store cannot export around a head that was signed earlier', async () => {
@@ -106,7 +111,7 @@ describe('an export proves itself [F-09 H-83 H-88]', () => {
     const head = await ambit.heads.checkpoint(me.tenant)
     const late = { ...early, created_at: '2027-01-02T00:00:00.000Z' }
     assert.equal(
-      verifyBundle(late, { checkpoint: { head } }).checks.find(({ name }) => name === 'checkpoint')?.verdict,
+      verifyBundle(late, { checkpoint: { heads: [head] } }).checks.find(({ name }) => name === 'checkpoint')?.verdict,
       'fail',
     )
   })
@@ -131,3 +136,54 @@ function overtaken(ambit: Ambit, me: Caller, moment: () => void): Ambit {
 }
 
 const facts = ({ valid, covered, tier, events }: ReturnType<typeof verifyBundle>) => ({ valid, covered, tier, events })
+
+describe('nothing that was changed in the store gets a signature [H-88 H-86]', () => {
+  const changes: readonly [what: string, change: (database: DatabaseSync) => void][] = [
+    ['a row re-sealed for somebody else', (database) => reseal(database, 'mallory')],
+    ['an old row removed', (database) => database.exec("DELETE FROM events WHERE event_type = 'first'")],
+    [
+      'an old row moved to another correlation',
+      (database) => database.exec("UPDATE events SET correlation_id = 'elsewhere' WHERE event_type = 'last'"),
+    ],
+    [
+      'the body alone changed',
+      (database) =>
+        database.exec("UPDATE events SET body = replace(body, '\"ok\"', '\"ko\"') WHERE event_type = 'last'"),
+    ],
+  ]
+
+  test.each(changes)('%s', async (_what, change) => {
+    const folder = tempFolder()
+    const before = await givenAmbit({ folder })
+    const me = await givenTenant(before)
+    for (const event_type of ['first', 'last', 'other']) {
+      const correlation = { correlation_id: event_type === 'other' ? 'c2' : 'c1' }
+      await record(before, me, [{ event_type, correlation, payload: { note: 'ok' } }])
+    }
+    await before.close()
+    const database = new DatabaseSync(join(folder, '.ambit', 'ambit.db'))
+    change(database)
+    database.close()
+    const after = await givenAmbit({ folder })
+    await assert.rejects(
+      exportBundle(after, me, 'c1'),
+      (error) => error instanceof Failure && /^(head\.mismatch|bundle\.invalid)$/.test(error.code),
+    )
+  })
+})
+
+/** What somebody with the database, and without the key, can do best: change a record and every hash that follows. */
+function reseal(database: DatabaseSync, id: string): void {
+  const found = database.prepare("SELECT sequence, body FROM events WHERE event_type = 'last'").get()
+  const event = JSON.parse(String(found?.['body'])) as EvidenceEvent
+  const { decision: _, ...payload } = event.payload as Record<string, Json>
+  const draft = { ...event, payload, subject: { id }, actor: null, record: {} }
+  const tails = new Map([[event.correlation.correlation_id, event.prev_hash ?? '']])
+  const position = { sequence: Number(found?.['sequence']) - 1, log: '', tails }
+  const [sealed] = makeSeal({ hostId: event.host_id, tenant: 'acme' })(
+    [draft as unknown as EventDraft],
+    position,
+  ).events
+  const update = database.prepare('UPDATE events SET body = ?, content_hash = ?, subject_id = ? WHERE sequence = ?')
+  update.run(sealed?.body ?? '', sealed?.contentHash ?? '', id, Number(found?.['sequence']))
+}

@@ -12,6 +12,8 @@ import { allCheckpoints } from '../storage/checkpoints.ts'
 import { acceptLoss } from './accept-loss.ts'
 import type { Ambit } from './ambit.ts'
 import { operator } from './caller.ts'
+import { loadSettings } from './config.ts'
+import { searchEvidence } from './evidence.ts'
 import { openHeads } from './heads.ts'
 import { type EventInput, record } from './record.ts'
 import { rotateTenantKey } from './tenants.ts'
@@ -147,6 +149,18 @@ describe('a store that was cut or rewritten is refused at start [H-88 F-14]', ()
       /ends at event 2, a head was signed at 3/,
     ],
     ['its heads removed', tampered('DELETE FROM checkpoints'), /does not know the head signed at event 3/],
+    [
+      'its newest event removed',
+      tampered('DELETE FROM events WHERE sequence = 3'),
+      /3 events were counted, the rows end at 2/,
+    ],
+    [
+      'the counter put ahead',
+      tampered('UPDATE chain_heads SET sequence = 4'),
+      /4 events were counted, the rows end at 3/,
+    ],
+    ['its log changed', tampered("UPDATE chain_heads SET log = '3:'"), /not those that were counted/],
+    ['the log of a head changed', tampered("UPDATE checkpoints SET log = '3:'"), /does not know the head/],
     [
       'its head rewritten',
       tampered("UPDATE checkpoints SET body = replace(body, '\"sequence\":3', '\"sequence\":2'), hash = 'x'"),
@@ -317,22 +331,29 @@ describe('a deliberate loss is accepted and stays on record [F-16 H-88]', () => 
     const proof = readFileSync(headsOf(folder))
     renameSync(join(folder, 'older.db'), databaseOf(folder))
     await refused(folder, /ends at event 3/)
-    const settings = { dataDir: join(folder, '.ambit') } as Ambit['settings']
-    const aside = await acceptLoss(settings, me.tenant)
+    const settings = await loadSettings({ folder, env: {} })
+    const aside = (await acceptLoss(settings, me.tenant)) ?? ''
     assert.match(aside, /^acme\.jsonl\.\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z\.set-aside$/)
     assert.deepEqual(readFileSync(join(folder, '.ambit', 'heads', aside)), proof)
     await work(folder)
+    // The newest head the store still has, the one over the record of the acceptance, and the one of the work.
     assert.deepEqual(
       linesOf(folder).map(({ log_size }) => log_size),
-      [4],
+      [3, 4, 5],
     )
+    const again = await givenAmbit({ folder })
+    const { items } = await searchEvidence(again, me, { type: 'ambit.loss.accepted' })
+    assert.partialDeepStrictEqual(JSON.parse(items[0]?.body ?? ''), { payload: { set_aside: aside } })
     assert.deepEqual(readFileSync(join(folder, '.ambit', 'heads', aside)), proof)
   })
 
-  test('of a tenant without heads there is nothing to accept', async () => {
-    const settings = { dataDir: join(await givenFolder(), '.ambit') } as Ambit['settings']
-    await assert.rejects(acceptLoss(settings, tenantId('other')), { code: 'file.not_found' })
-    const nowhere = { dataDir: tempFolder() } as Ambit['settings']
-    await assert.rejects(acceptLoss(nowhere, me.tenant), { code: 'file.not_found' })
+  test('a tenant that is not there is refused; one without a head file takes the head of the store', async () => {
+    const folder = await givenFolder()
+    const settings = await loadSettings({ folder, env: {} })
+    await assert.rejects(acceptLoss(settings, tenantId('other')), { code: 'tenant.not_found' })
+    rmSync(headsOf(folder))
+    await refused(folder, /its file of signed heads is gone/)
+    assert.equal(await acceptLoss(settings, me.tenant), undefined)
+    await (await givenAmbit({ folder })).close()
   })
 })

@@ -1,49 +1,40 @@
-import { formatTime } from '../base/time.ts'
-import { type Marks, redact } from '../evidence/redact.ts'
+import { Failure, quote } from '../base/failure.ts'
+import { limits } from '../base/limits.ts'
 import { makeSeal } from '../evidence/seal.ts'
-import { predicateOf } from '../evidence/shape.ts'
-import type { Correlation } from '../model/correlation.ts'
-import {
-  assuranceLevel,
-  attemptRecord,
-  callRecord,
-  type EventDraft,
-  evidenceEvent,
-  foreignEvent,
-  type SealedEvent,
-} from '../model/evidence.ts'
-import { parseAs } from '../model/parse.ts'
+import type { EventDraft, SealedEvent } from '../model/evidence.ts'
 import { getTenant } from '../storage/tenants.ts'
 import type { Change } from '../storage/work.ts'
 import type { Ambit } from './ambit.ts'
 import type { Caller } from './caller.ts'
+import { draft, type EventInput } from './draft.ts'
 
-type Given = Pick<EventDraft, 'event_type' | 'payload'> &
-  Partial<Omit<EventDraft, 'event_id' | 'subject' | 'timestamp'>>
-
-/**
- * One thing that happened. What is left out is minted or null; the subject is the caller, whatever the input says.
- * `redacted: true` says that something was held back already; whatever the redactor holds back is added to that.
- */
-export type EventInput = Given & { readonly correlation: Correlation }
+export type { EventInput } from './draft.ts'
 
 export interface Recorded<T> {
   readonly value: T
   readonly events: readonly SealedEvent[]
 }
 
-/** Seals events in the caller's name and keeps them, together with a change of state when one is given. */
+/**
+ * Seals events in the caller's name and keeps them, together with a change of state when one is given. Refuses what
+ * only the runtime may say, and capabilities that the caller's key is not for.
+ */
 export async function record<T = void>(
   ambit: Ambit,
   caller: Caller,
   inputs: readonly EventInput[],
   change?: Change<T>,
 ): Promise<Recorded<T>> {
+  const events = drafts(ambit, caller, inputs)
+  for (const event of events) {
+    checkOwn(event)
+    checkScope(caller, event)
+  }
   const { host_id } = await ambit.store.read(() => getTenant(caller.tenant))
-  return recordAs(ambit, caller, host_id, inputs, change)
+  return keep(ambit, caller, host_id, events, change)
 }
 
-/** As `record`, for whoever knows the tenant's host id already. */
+/** As `record`, for the runtime itself: whatever the event, in whichever correlation. */
 export async function recordAs<T = void>(
   ambit: Ambit,
   caller: Caller,
@@ -51,54 +42,47 @@ export async function recordAs<T = void>(
   inputs: readonly EventInput[],
   change?: Change<T>,
 ): Promise<Recorded<T>> {
-  const seal = makeSeal({ hostId, tenant: caller.tenant })
-  const events = inputs.map((input) => draft(ambit, caller, input))
-  const done = await ambit.store.commit(caller.tenant, { ...(change && { change }), events, seal })
-  ambit.heads.grew(caller.tenant, events.length)
+  return keep(ambit, caller, hostId, drafts(ambit, caller, inputs), change)
+}
+
+function drafts(ambit: Ambit, caller: Caller, inputs: readonly EventInput[]): EventDraft[] {
+  if (inputs.length > limits.eventsPerCommitMax)
+    throw new Failure('field.invalid', `more than ${limits.eventsPerCommitMax} events at once`, { pointer: '' })
+  return inputs.map((input) => draft(ambit, caller, input))
+}
+
+async function keep<T>(
+  ambit: Ambit,
+  { tenant }: Caller,
+  hostId: string,
+  events: readonly EventDraft[],
+  change?: Change<T>,
+): Promise<Recorded<T>> {
+  const seal = makeSeal({ hostId, tenant })
+  const done = await ambit.store.commit(tenant, { ...(change && { change }), events, seal })
+  ambit.heads.grew(tenant, events.length)
   return { value: done.value as T, events: done.events }
 }
 
-/** The payload goes through the redactor first: members named like secrets never reach evidence. */
-function draft(ambit: Ambit, { subject }: Caller, input: EventInput): EventDraft {
-  const { value: payload, redacted } = redact(input.payload, nothingMarked)
-  const made = {
-    event_type: input.event_type,
-    invocation_id: input.invocation_id ?? ambit.ids.next('inv'),
-    capability_id: input.capability_id ?? 'ambit.runtime',
-    capability_version: input.capability_version ?? null,
-    correlation: input.correlation,
-    payload: payload as EventInput['payload'],
-    outcome: input.outcome ?? null,
-    actor: input.actor ?? null,
-    denial: input.denial ?? null,
-    error: input.error ?? null,
-    redacted: redacted || (input.redacted ?? false),
-    ...(input.assurance !== undefined && { assurance: input.assurance }),
-    ...(input.record !== undefined && { record: input.record }),
-  }
-  if (!isSealable(made)) parseAs(sealable, made, 'event')
-  return { ...made, event_id: ambit.ids.next('evt'), timestamp: formatTime(ambit.clock.now()), subject }
+/** Evidence of people, keys and the evidence itself is written by what changes them, and by nobody else. */
+function checkOwn({ event_type, correlation: { correlation_id: id } }: EventDraft): void {
+  if (/^ambit\./.test(event_type) || runtimeTypes.has(event_type)) throw reserved('/event_type', event_type)
+  if (/^(?:ambit-admin|host-identity)-/.test(id)) throw reserved('/correlation/correlation_id', id)
 }
 
-const nothingMarked: Marks = { pointers: new Set(), all: false }
+const runtimeTypes: ReadonlySet<string> = new Set([
+  ...['key_generated', 'key_rotated', 'key_revoked', 'identity_anchored', 'evidence_purged', 'evidence_redacted'],
+])
 
-/** What a verifier will ask for: an event that could never be proven is refused before it is part of a chain. */
-const sealable = evidenceEvent
-  .pick({
-    event_type: true,
-    invocation_id: true,
-    capability_id: true,
-    capability_version: true,
-    correlation: true,
-    outcome: true,
-    denial: true,
-    error: true,
-    redacted: true,
-  })
-  .extend({
-    payload: foreignEvent.shape.payload,
-    actor: callRecord.shape.actor,
-    assurance: assuranceLevel.optional(),
-    record: attemptRecord.optional(),
-  })
-const isSealable = predicateOf(sealable)
+const reserved = (pointer: string, text: string): Failure =>
+  new Failure('field.invalid', `event: \`${pointer}\` ${quote(text)} is the runtime's own`, { pointer })
+
+/** A key limited to capabilities speaks of those alone. */
+function checkScope({ scopes }: Caller, { capability_id: id }: EventDraft): void {
+  if (scopes.length === 0 || scopes.some((scope) => covers(scope, id))) return
+  const help = 'name a capability of the key as `capability_id`, or use another key'
+  throw new Failure('caller.not_permitted', `this key is not for the capability ${quote(id)}`, {}, help)
+}
+
+const covers = (scope: string, id: string): boolean =>
+  scope.endsWith('*') ? id.startsWith(scope.slice(0, -1)) : id === scope

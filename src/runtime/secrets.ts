@@ -1,31 +1,26 @@
-import { adminEvent } from './admin.ts'
+import { administer } from './admin.ts'
 import type { Ambit } from './ambit.ts'
 import { type Caller, demand } from './caller.ts'
-import { recordAs } from './record.ts'
-import { tenantOf } from './tenants.ts'
 
-/** Keeps a secret of the caller's tenant. Evidence says who set it and its name, and nothing of its value. */
+/**
+ * Keeps a secret of the caller's tenant. Evidence says who set it and its name, and nothing of its value; secrets lie
+ * beside the store, so the record follows the change instead of being part of it.
+ */
 export async function setSecret(ambit: Ambit, caller: Caller, name: string, value: string): Promise<void> {
   demand(caller, 'administer')
   await ambit.secrets.set(caller.tenant, name, value)
-  await tell(ambit, caller, 'ambit.secret.set', name)
+  await administer(ambit, caller, 'ambit.secret.set', { name })
 }
 
 /** Forgets a secret. */
 export async function removeSecret(ambit: Ambit, caller: Caller, name: string): Promise<void> {
   demand(caller, 'administer')
   await ambit.secrets.remove(caller.tenant, name)
-  await tell(ambit, caller, 'ambit.secret.removed', name)
+  await administer(ambit, caller, 'ambit.secret.removed', { name })
 }
 
 /** The names of the tenant's secrets and when they were set. */
 export async function secretsOf(ambit: Ambit, caller: Caller): ReturnType<Ambit['secrets']['list']> {
   demand(caller, 'administer')
   return ambit.secrets.list(caller.tenant)
-}
-
-// The secrets lie beside the store, so the record follows the change instead of being part of it.
-async function tell(ambit: Ambit, caller: Caller, type: string, name: string): Promise<void> {
-  const { host_id } = await tenantOf(ambit, caller)
-  await recordAs(ambit, caller, host_id, [adminEvent(host_id, type, { name })])
 }

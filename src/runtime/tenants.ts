@@ -1,16 +1,18 @@
 import { Failure } from '../base/failure.ts'
+import { limits } from '../base/limits.ts'
 import { formatTime } from '../base/time.ts'
-import type { KeyRotation } from '../model/evidence.ts'
+import type { EvidenceEvent, KeyRotation } from '../model/evidence.ts'
 import type { IdentityDocument } from '../model/host.ts'
 import { parseAs } from '../model/parse.ts'
 import { type Tenant, tenant as tenantShape } from '../model/tenant.ts'
 import { tenantId } from '../model/tenant-id.ts'
+import { eventsOf } from '../storage/events.ts'
 import type { Page, PageOptions } from '../storage/page.ts'
 import { addTenant, amendTenant, getTenant, listTenants } from '../storage/tenants.ts'
-import { adminEvent, administer, identityEvent } from './admin.ts'
+import { adminEvent, administer, identityCorrelation, identityEvent } from './admin.ts'
 import type { Ambit } from './ambit.ts'
 import { type Caller, demand, operator } from './caller.ts'
-import { record, recordAs } from './record.ts'
+import { recordAs } from './record.ts'
 
 export interface NewTenant {
   readonly id: string
@@ -58,13 +60,14 @@ export const allTenants = (ambit: Ambit, options?: PageOptions): Promise<Page<Te
 
 /** What may be published of the tenant's keys. Members that would be empty are left out. */
 export async function identityOf(ambit: Ambit, caller: Caller): Promise<IdentityDocument> {
-  const { host_id, created_at } = await tenantOf(ambit, caller)
-  const { keyId, publicKey, history, revoked } = await ambit.keyring.publicKeys(host_id)
+  const { host_id } = await tenantOf(ambit, caller)
+  const { keys, identity } = await ambit.keyring.signing(host_id)
+  const { keyId, publicKey, history, revoked } = keys
   return {
     assurance: 'signed',
     key_id: keyId,
     public_key: publicKey,
-    host_identity: await ambit.keyring.identity(host_id, created_at),
+    host_identity: identity,
     ...(history.length > 0 && { key_history: [...history] }),
     ...(revoked.length > 0 && { revoked_keys: [...revoked] }),
   }
@@ -81,15 +84,33 @@ export async function rotateTenantKey(
 ): Promise<KeyRotation> {
   demand(caller, 'administer')
   const { host_id } = await tenantOf(ambit, caller)
+  await tellRotations(ambit, caller, host_id)
   await ambit.heads.checkpoint(caller.tenant)
-  const rotation = await ambit.keyring.rotate(host_id)
-  const events = [identityEvent(host_id, 'key_rotated', { ...rotation })]
-  if (revokeOld) {
-    await ambit.keyring.revoke(host_id, rotation.old_key_id)
-    events.push(identityEvent(host_id, 'key_revoked', { key_id: rotation.old_key_id }))
-  }
-  await record(ambit, caller, events)
+  const rotation = await ambit.keyring.rotate(host_id, { revokeOld })
+  await tellRotations(ambit, caller, host_id)
   return rotation
+}
+
+/**
+ * Records every rotation and revocation of the key file that has no event yet. The file lies beside the store, so a
+ * crash may come between the two; the next rotation then makes up for it.
+ */
+async function tellRotations(ambit: Ambit, caller: Caller, hostId: string): Promise<void> {
+  const correlation = identityCorrelation(hostId)
+  const told = await ambit.store.read(() => eventsOf(caller.tenant, correlation, 0, limits.replayEventsMax))
+  const payloads = told.map(
+    ({ body }) => (JSON.parse(body) as EvidenceEvent).payload as { new_key_id?: string; key_id?: string },
+  )
+  const { history, revoked } = await ambit.keyring.publicKeys(hostId)
+  const rotations = history.filter((step) => !payloads.some((payload) => payload.new_key_id === step.new_key_id))
+  const toldRevoked = new Set(
+    told.flatMap(({ eventType }, index) => (eventType === 'key_revoked' ? [payloads[index]?.key_id] : [])),
+  )
+  const events = [
+    ...rotations.map((step) => identityEvent(hostId, 'key_rotated', { ...step })),
+    ...revoked.filter((id) => !toldRevoked.has(id)).map((id) => identityEvent(hostId, 'key_revoked', { key_id: id })),
+  ]
+  if (events.length > 0) await recordAs(ambit, caller, hostId, events)
 }
 
 /** Suspends a tenant: none of its keys opens anything until it is active again. Nothing is deleted. */

@@ -1,6 +1,8 @@
 import { Failure } from '../base/failure.ts'
 import { sha256 } from '../base/hash.ts'
-import type { Database } from './database.ts'
+import { readJson } from '../base/json.ts'
+import { limits } from '../base/limits.ts'
+import { type Database, Duplicate } from './database.ts'
 import { schemaVersion, tables } from './schema.ts'
 import { type Row, row, rows, type Table, type Value, type Work } from './work.ts'
 
@@ -58,13 +60,17 @@ function nextRows(table: Table, last: Row | undefined): Work<readonly Row[]> {
 export function inspect(lines: Iterable<string>): BackupSummary {
   let summary: BackupSummary | undefined
   for (const step of parse(lines)) if ('end' in step) summary = step.end
-  if (summary === undefined) throw invalid('it has no end')
+  if (summary === undefined) throw invalidBackup('it has no end')
   return summary
 }
 
 /** Fills an empty store from a backup, all or nothing. A store that holds anything is `store.not_empty`. */
-export function load(database: Database, lines: () => Iterable<string>): Promise<BackupSummary> {
-  return database.write(() => loadAll(lines()))
+export async function load(database: Database, lines: () => Iterable<string>): Promise<BackupSummary> {
+  try {
+    return await database.write(() => loadAll(lines()))
+  } catch (error) {
+    throw error instanceof Duplicate ? invalidBackup('two of its rows have the same key') : error
+  }
 }
 
 function* loadAll(lines: Iterable<string>): Work<BackupSummary> {
@@ -84,68 +90,96 @@ function* loadAll(lines: Iterable<string>): Work<BackupSummary> {
     waiting ??= { into: step.into, rows: [] }
     waiting.rows.push(step.row)
   }
-  throw invalid('it has no end')
+  throw invalidBackup('it has no end')
 }
 
 type Step = { readonly into: Table; readonly row: Value[] } | { readonly end: BackupSummary }
 
 function* parse(lines: Iterable<string>): Generator<Step> {
   let digest = ''
-  let count = 0
+  let line = 0
   let ended = false
-  for (const line of lines) {
-    if (ended) throw invalid('it goes on after its end')
-    const value = parseLine(line)
-    if (digest === '') checkHeader(value)
-    if (value['end'] === true) {
-      if (value['sha256'] !== digest || value['rows'] !== count)
-        throw invalid('its lines do not have the hash it ends with')
+  for (const text of lines) {
+    line++
+    if (ended) throw invalidBackup('it goes on after its end', line)
+    const value = readLine(text, line)
+    if (line === 1) checkHeader(value)
+    else if ('end' in value) {
+      const end = { rows: line - 2, sha256: digest }
+      checkEnd(value, end, line)
       ended = true
-      yield { end: { rows: count, sha256: digest } }
-      continue
-    }
-    if (digest !== '') yield readRow(value, ++count)
-    digest = sha256(digest + line)
+      yield { end }
+    } else yield readRow(value, line)
+    digest = sha256(digest + text)
   }
 }
 
-function readRow(value: Readonly<Record<string, unknown>>, line: number): Step {
-  const into = tables.find((table) => table.name === value['t'])
-  const cells = value['r']
-  if (into === undefined || !Array.isArray(cells) || cells.length !== Object.keys(into.columns).length) {
-    throw invalid(`row ${line} is of no known table`)
-  }
-  return { into, row: cells.map(decode) }
-}
+type Members = Readonly<Record<string, unknown>>
 
-function parseLine(line: string): Readonly<Record<string, unknown>> {
+/** A row inside a line has at most three levels: the line, its cells, and bytes. */
+const bounds = { bytesMax: limits.backupLineBytesMax, depthMax: 3 }
+
+function readLine(text: string, line: number): Members {
   try {
-    const value: unknown = JSON.parse(line)
-    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
-  } catch {
-    // Falls through to the one refusal below.
+    const value = readJson(text, bounds)
+    if (isMembers(value)) return value
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
   }
-  throw invalid('a line of it is not a JSON object')
+  throw invalidBackup('it is not a JSON object', line)
 }
 
-function checkHeader(value: Readonly<Record<string, unknown>>): void {
-  if (value['ambit_backup'] !== 1) throw invalid('it does not begin as one')
-  if (value['schema'] !== schemaVersion)
-    throw invalid(`it is of schema ${value['schema']}, this program reads ${schemaVersion}`)
+function checkHeader(value: Members): void {
+  const { ambit_backup, schema, created_at, ...more } = value
+  if (ambit_backup !== 1 || typeof created_at !== 'string' || Object.keys(more).length > 0)
+    throw invalidBackup('it does not begin as one', 1)
+  if (schema !== schemaVersion)
+    throw invalidBackup(`it is of schema ${Number(schema)}, this program reads ${schemaVersion}`, 1)
+}
+
+function checkEnd({ end, rows, sha256, ...more }: Members, found: BackupSummary, line: number): void {
+  if (end !== true || rows !== found.rows || sha256 !== found.sha256 || Object.keys(more).length > 0)
+    throw invalidBackup('what came before does not have the count and the hash it names', line)
+}
+
+function readRow({ t, r: cells, ...more }: Members, line: number): Step {
+  const into = tables.find((table) => table.name === t)
+  const types = Object.values(into?.columns ?? {})
+  if (into === undefined || !Array.isArray(cells) || cells.length !== types.length || Object.keys(more).length > 0)
+    throw invalidBackup('it is no row of a known table', line)
+  const row = types.map((type, index) => decode(type, cells[index]))
+  if (!row.every((cell) => cell !== undefined)) throw invalidBackup('a cell does not have the type of its column', line)
+  return { into, row }
 }
 
 const encode = (value: Value): unknown =>
   value instanceof Uint8Array ? { b: Buffer.from(value).toString('base64') } : value
 
-function decode(cell: unknown): Value {
-  if (cell === null || typeof cell === 'string' || typeof cell === 'number') return cell
-  const bytes = (cell as { b?: unknown }).b
-  if (typeof bytes === 'string') return Buffer.from(bytes, 'base64')
-  throw invalid('a cell of it is neither text, number nor bytes')
+/** The value of a cell, or undefined when its column cannot hold it. */
+function decode(type: Table['columns'][string], cell: unknown): Value | undefined {
+  if (cell === null) return type.endsWith('?') ? null : undefined
+  if (type.startsWith('bytes')) return bytesOf(cell)
+  if (type.startsWith('number')) return Number.isSafeInteger(cell) ? (cell as number) : undefined
+  return typeof cell === 'string' && !cell.includes('\0') ? cell : undefined
 }
 
-const invalid = (why: string): Failure =>
-  new Failure('backup.invalid', `this is not a whole backup: ${why}`, {}, 'take another backup')
+function bytesOf(cell: unknown): Uint8Array | undefined {
+  if (!isMembers(cell) || typeof cell['b'] !== 'string' || Object.keys(cell).length !== 1) return undefined
+  const bytes = Buffer.from(cell['b'], 'base64')
+  return bytes.toString('base64') === cell['b'] ? bytes : undefined
+}
+
+const isMembers = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The one refusal of a backup, with the line it is about where there is one. */
+export const invalidBackup = (why: string, line?: number): Failure =>
+  new Failure(
+    'backup.invalid',
+    `this is not a whole backup: ${line === undefined ? '' : `line ${line}: `}${why}`,
+    line === undefined ? {} : { line },
+    'take another backup',
+  )
 const notEmpty = (): Failure =>
   new Failure(
     'store.not_empty',

@@ -1,3 +1,4 @@
+import { formatTime } from '../base/time.ts'
 import type { EventDraft, SealedEvent } from '../model/evidence.ts'
 import type { TenantId } from '../model/tenant-id.ts'
 import { noTenant } from './tenants.ts'
@@ -7,6 +8,9 @@ import { number, type Row, type Statement, sql, text, type Value, type Work } fr
 export interface Chain {
   sequence: number
   log: string
+  /** The latest time of any event so far, and the furthest that a later one fell behind it. */
+  latest: string
+  lagMs: number
   readonly tails: Map<string, string>
 }
 
@@ -41,7 +45,7 @@ function correlationsByTenant(wanted: readonly Wanted[]): Map<TenantId, string[]
 }
 
 const headStatements = (tenant: TenantId, correlations: readonly string[]): readonly Statement[] => [
-  sql('SELECT sequence, log FROM chain_heads WHERE tenant_id = ? FOR UPDATE', tenant),
+  sql('SELECT sequence, log, latest, lag_ms FROM chain_heads WHERE tenant_id = ? FOR UPDATE', tenant),
   sql(tailsOf(width(correlations.length)), ...padded(correlations), tenant),
 ]
 
@@ -69,15 +73,35 @@ function chainFrom(tenant: TenantId, head: readonly Row[] = [], tails: readonly 
   return {
     sequence: number(row, 'sequence'),
     log: text(row, 'log'),
+    latest: text(row, 'latest'),
+    lagMs: number(row, 'lag_ms'),
     tails: new Map(tails.filter((tail) => tail['tail'] !== null).map((tail) => [text(tail, 'id'), text(tail, 'tail')])),
   }
 }
 
+/** Notes when an event was: clocks step back, and a search by time has to know how far they ever did. */
+export function noteTime(chain: Chain, timestamp: string): void {
+  if (timestamp >= chain.latest) chain.latest = timestamp
+  else chain.lagMs = Math.max(chain.lagMs, behind(chain.latest, timestamp))
+}
+
+/** Further than any search can reach when one of the two is no time of ours. */
+function behind(latest: string, timestamp: string): number {
+  const [from, to] = [instantOf(timestamp), instantOf(latest)]
+  return from === undefined || to === undefined ? Number.MAX_SAFE_INTEGER : to - from
+}
+
+/** The instant of a time in the one form we write, whose text order is time order; undefined for any other text. */
+export function instantOf(time: string): number | undefined {
+  const ms = time.length === 24 ? Date.parse(time) : Number.NaN
+  return !Number.isNaN(ms) && formatTime(ms) === time ? ms : undefined
+}
+
+const update = 'UPDATE chain_heads SET sequence = ?, log = ?, latest = ?, lag_ms = ? WHERE tenant_id = ?'
+
 /** The statements that store where each chain now stands. */
 export const saveChains = (chains: ReadonlyMap<TenantId, Chain>): readonly Statement[] =>
-  [...chains].map(([tenant, { sequence, log }]) =>
-    sql('UPDATE chain_heads SET sequence = ?, log = ? WHERE tenant_id = ?', sequence, log, tenant),
-  )
+  [...chains].map(([tenant, { sequence, log, latest, lagMs }]) => sql(update, sequence, log, latest, lagMs, tenant))
 
 /** An event as a row of `events`, in the order of that table's columns. */
 export const eventRow = (tenant: TenantId, event: SealedEvent): readonly Value[] => [

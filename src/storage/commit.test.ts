@@ -10,7 +10,7 @@ import { type Database, Duplicate } from './database.ts'
 import { openSqlite } from './drivers/sqlite.ts'
 import { principalRecords } from './identities.ts'
 import { openStore, type Store } from './store.ts'
-import type { Change, Work } from './work.ts'
+import { type Change, rows, type Work } from './work.ts'
 
 describe('commits that wait together share a transaction [F-13]', () => {
   test('a hundred of them make one', async () => {
@@ -69,7 +69,7 @@ describe('a failure stays with its caller [F-13]', () => {
     throw new Failure('grant.invalid', 'refused for the test')
   }
 
-  test('the batch is undone and each is tried by itself', async () => {
+  test('the batch is undone, and what came before and after it is tried again without it', async () => {
     const { store, tenant, transactions } = await counted()
     const answers = await codes([
       commit(store, tenant, ['a']),
@@ -82,6 +82,71 @@ describe('a failure stays with its caller [F-13]', () => {
       (await allEvents(store, tenant)).map((event) => event.eventId),
       ['a', 'c'],
     )
+  })
+
+  test.each([
+    ['one refused change', [100], 4],
+    ['the first refused', [0], 2],
+    ['three refused', [20, 21, 150], 8],
+    ['all refused', times(200, (index) => index), 200],
+  ])('%s of 200 costs a few transactions more, and nobody else notices', async (_, bad, expected) => {
+    const { store, tenant, transactions } = await counted()
+    const change = (index: number) =>
+      bad.includes(index) ? refused : principalRecords.add(samplePrincipal(`p-${index}`))
+    const answers = await codes(times(200, (index) => store.write(tenant, change(index))))
+    assert.deepEqual(
+      answers,
+      times(200, (index) => (bad.includes(index) ? 'grant.invalid' : 'kept')),
+    )
+    assert.equal(transactions(), expected)
+  })
+
+  test('a used event id, of which the database does not say whose it is, is found by halving', async () => {
+    const { store, tenant, transactions } = await counted()
+    await commit(store, tenant, ['e-70'])
+    const answers = await codes(times(128, (index) => commit(store, tenant, [`e-${index}`])))
+    assert.deepEqual(
+      answers,
+      times(128, (index) => (index === 70 ? 'event.conflict' : 'kept')),
+    )
+    // One before, two for each of seven halvings, the whole batch, and the second try of the one that is left.
+    assert.equal(transactions(), 1 + 2 * 7 + 1 + 1)
+    const events = await allEvents(store, tenant)
+    assert.deepEqual(chainFlaws(events), [])
+    assert.equal(events.length, 128)
+  })
+
+  test('what one was refused for is gone when the one before it fails too', async () => {
+    const { store, tenant } = await counted()
+    const add = principalRecords.add(samplePrincipal('p'))
+    const failing = (): never => {
+      throw new Failure('grant.invalid', 'refused for the test')
+    }
+    const answers = await codes([
+      store.commit(tenant, { change: add, events: [sampleDraft('a')], seal: failing }),
+      store.write(tenant, add),
+      store.write(tenant, add),
+    ])
+    assert.deepEqual(answers, ['grant.invalid', 'kept', 'principal.exists'])
+  })
+
+  test('a commit of too many events is refused, and so is a statement the database will not take', async () => {
+    const { store, tenant } = await counted()
+    const many = times(limits.eventsPerCommitMax + 1, (index) => `m-${index}`)
+    const tooWide: Change = () => rows(`SELECT ${times(40_000, () => '?').join(', ')}`)
+    const answers = await Promise.allSettled([
+      commit(store, tenant, ['a']),
+      commit(store, tenant, many),
+      store.write(tenant, tooWide),
+      commit(store, tenant, many.slice(1)),
+    ])
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      ['fulfilled', 'rejected', 'rejected', 'fulfilled'],
+    )
+    assert.deepEqual(await codes([commit(store, tenant, many)]), ['field.invalid'])
+    const [wide] = await codes([store.write(tenant, tooWide)])
+    assert.notEqual(wide, 'store.unavailable')
   })
 
   test('a store that cannot be used fails all of them at once, and they are not tried again', async () => {

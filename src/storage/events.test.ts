@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { afterAll, test } from 'vitest'
+import { afterAll, describe, test } from 'vitest'
 import { emptySchema } from '../../test/storage/target.ts'
 import { startPostgres } from '../../test/support/postgres.ts'
 import { formatTime } from '../base/time.ts'
+import type { EventDraft } from '../model/evidence.ts'
 import { passes } from '../testing/storage/events.ts'
-import { allPages } from '../testing/storage/given.ts'
+import { allPages, times } from '../testing/storage/given.ts'
 import { makeTenant, plainSeal, sampleDraft } from '../testing/storage/sample.ts'
 import type { Database } from './database.ts'
 import { openPostgres } from './drivers/postgres.ts'
 import { openSqlite } from './drivers/sqlite.ts'
-import { findEvents } from './events.ts'
+import { type EventFilter, findEvents } from './events.ts'
 import { openStore } from './store.ts'
+import { rows, text, type Work } from './work.ts'
 
 const server = await startPostgres({ fsync: false })
 afterAll(() => server?.stop())
@@ -27,8 +29,104 @@ test.skipIf(server === undefined)(
   },
 )
 
+describe('every filter by itself is answered from an index, page by page [F-12]', () => {
+  const byPlace = /events USING INDEX sqlite_autoindex_events_1 \(tenant_id=\? AND sequence<\?\)/
+  const inStretch = /events USING INDEX sqlite_autoindex_events_1 \(tenant_id=\? AND sequence>\? AND sequence<\?\)/
+  const byTime = (sign: string) =>
+    new RegExp(`events USING INDEX events_time \\(tenant_id=\\? AND timestamp${sign}\\?\\)`)
+  const by = (column: string) =>
+    new RegExp(`\\(tenant_id=\\? AND ${column}=\\? AND sequence(>\\? AND sequence)?<\\?\\)`)
+  const indexed: readonly [EventFilter, ...RegExp[]][] = [
+    [{}, byPlace],
+    [{ correlation: 'a' }, by('correlation_id')],
+    [{ subject: 'a' }, by('subject_id')],
+    [{ capability: 'a' }, by('capability_id')],
+    [{ outcome: 'denied' }, by('outcome')],
+    [{ type: 'a' }, by('event_type')],
+    [{ since: formatTime(5000) }, byTime('<'), inStretch],
+    [{ until: formatTime(5000) }, byTime('>'), byPlace],
+    [{ since: formatTime(5000), correlation: 'a' }, by('correlation_id')],
+    [{ since: formatTime(5000), subject: 'a' }, byTime('<'), by('subject_id')],
+    [{ since: formatTime(5000), capability: 'a' }, byTime('<'), by('capability_id')],
+    [{ since: formatTime(5000), outcome: 'denied' }, byTime('<'), by('outcome')],
+    [{ since: formatTime(5000), type: 'a' }, byTime('<'), by('event_type')],
+  ]
+  test.each(indexed)('%j', async (filter, ...expected) => {
+    const store = await openStore(openSqlite({ path: ':memory:' }))
+    const tenant = await makeTenant(store, 'acme')
+    await store.commit(tenant, { events: eachSecond('e', 10, 0), seal: plainSeal })
+    const plans = await store.read(() => plansOf(findEvents(tenant, filter)))
+    for (const plan of expected) assert.match(plans.join('\n'), plan)
+    assert.doesNotMatch(plans.join('\n'), /SCAN|TEMP B-TREE/)
+    await store.close()
+  })
+})
+
+test('a search by time looks at the events of that time alone, unless the clock stepped back [F-12]', async () => {
+  const store = await openStore(openSqlite({ path: ':memory:' }))
+  const tenant = await makeTenant(store, 'acme')
+  const commit = (name: string, startMs: number) =>
+    store.commit(tenant, { events: eachSecond(name, 100, startMs), seal: plainSeal })
+  const filter = { since: formatTime(40_000), until: formatTime(50_000) }
+  const looked = () => store.read(() => lastParamsOf(findEvents(tenant, filter)))
+  await commit('a', 0)
+  assert.deepEqual((await looked()).slice(1, 3), [51, 40])
+  await commit('b', 98_000)
+  assert.deepEqual((await looked()).slice(1, 3), [52, 39])
+  await commit('c', 0)
+  assert.deepEqual((await looked()).slice(1, 3), [Number.MAX_SAFE_INTEGER, filter.since])
+  assert.equal((await store.read(() => findEvents(tenant, filter))).items.length, 20)
+  await store.close()
+})
+
+const eachSecond = (name: string, count: number, startMs: number): EventDraft[] =>
+  times(count, (index) => sampleDraft(`${name}-${index}`, { timestamp: formatTime(startMs + index * 1000) }))
+
+test('times of another form, or out of all bounds, are searched as text like any other [F-12]', async () => {
+  const store = await openStore(openSqlite({ path: ':memory:' }))
+  const odd = ['9999-12-31T23:59:59.999Z', '0000-01-01T00:00:00.000Z', '2026-01-01T00:00:00+05:00', 'never', '']
+  const all = [...odd, formatTime(0), formatTime(1_000), '2025-12-31T20:00:00.000Z']
+  for (const [index, timestamps] of [all, all.toReversed(), all.toSorted()].entries()) {
+    const tenant = await makeTenant(store, `t-${index}`)
+    const drafts = timestamps.map((timestamp, place) => sampleDraft(`e-${place}`, { timestamp }))
+    const { events } = await store.commit(tenant, { events: drafts, seal: plainSeal })
+    for (const filter of all.flatMap((time) => [{ since: time }, { until: time }])) {
+      const { items } = await store.read(() => findEvents(tenant, filter))
+      const expected = events.filter(
+        ({ timestamp }) => timestamp >= (filter.since ?? '') && timestamp < (filter.until ?? '~'),
+      )
+      assert.deepEqual(items, expected.reverse(), JSON.stringify(filter))
+    }
+  }
+  await store.close()
+})
+
+/** How SQLite would answer each statement of the work. */
+function* plansOf(work: Work<unknown>): Work<string[]> {
+  const plans: string[] = []
+  for (let step = work.next(); !step.done; step = work.next(yield step.value)) {
+    for (const statement of step.value) {
+      assert('sql' in statement)
+      const plan = yield* rows(`EXPLAIN QUERY PLAN ${statement.sql}`, ...statement.params)
+      plans.push(...plan.map((line) => text(line, 'detail')))
+    }
+  }
+  return plans
+}
+
+/** The parameters of the last statement of the work. */
+function* lastParamsOf(work: Work<unknown>): Work<readonly unknown[]> {
+  let params: readonly unknown[] = []
+  for (let step = work.next(); !step.done; step = work.next(yield step.value)) {
+    const statement = step.value.at(-1)
+    assert(statement !== undefined && 'sql' in statement)
+    params = statement.params
+  }
+  return params
+}
+
 const name = fc.constantFrom('a', 'A', 'é', "'", 'b')
-const time = fc.integer({ min: 0, max: 5 }).map((seconds) => formatTime(seconds * 1000))
+const time = fc.integer({ min: 0, max: 12 }).map((seconds) => formatTime(seconds * 500))
 
 const anyDraft = fc.record({
   correlation: fc.record({ correlation_id: name }),
@@ -36,7 +134,8 @@ const anyDraft = fc.record({
   capability_id: name,
   outcome: fc.constantFrom('success', 'denied', null),
   event_type: name,
-  timestamp: time,
+  // Behind a clock that runs: now and then an event is earlier than the one before it.
+  behindMs: fc.constantFrom(0, 0, 0, 500, 1500),
 })
 
 const anyFilter = fc.record(
@@ -60,10 +159,13 @@ async function agree(database: Database, numRuns: number): Promise<void> {
   await fc.assert(
     fc.asyncProperty(world, questions, async (drafts, asked) => {
       const tenant = await makeTenant(store, `t-${tenants++}`)
-      const { events } = await store.commit(tenant, {
-        events: drafts.map((draft, index) => sampleDraft(`e-${index}`, draft)),
-        seal: plainSeal,
-      })
+      const made = drafts.map(({ behindMs, ...draft }, index) =>
+        sampleDraft(`e-${index}`, { ...draft, timestamp: formatTime(2000 + index * 200 - behindMs) }),
+      )
+      const half = Math.ceil(made.length / 2)
+      const commit = (events: typeof made) => store.commit(tenant, { events, seal: plainSeal })
+      const [first, second] = [await commit(made.slice(0, half)), await commit(made.slice(half))]
+      const events = [...first.events, ...second.events]
       for (const [filter, limit] of asked) {
         const found = await allPages(store, (options) => findEvents(tenant, filter, options), { limit })
         assert.deepEqual(found, events.filter((event) => passes(event, filter)).reverse())

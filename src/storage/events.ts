@@ -1,9 +1,11 @@
 import { Failure, quote } from '../base/failure.ts'
+import { formatTime } from '../base/time.ts'
 import type { SealedEvent } from '../model/evidence.ts'
 import type { TenantId } from '../model/tenant-id.ts'
+import { instantOf } from './chain.ts'
 import { type Page, type PageOptions, page } from './page.ts'
 import { noTenant } from './tenants.ts'
-import { number, optionalText, type Row, row, rows, text, type Value, type Work } from './work.ts'
+import { number, optionalText, type Row, row, rows, type Statement, sql, text, type Value, type Work } from './work.ts'
 
 export interface EventFilter {
   readonly correlation?: string
@@ -22,9 +24,46 @@ const columns =
 /** Events that pass the filter, newest first. */
 export function* findEvents(tenant: TenantId, filter: EventFilter, options: PageOptions = {}): Work<Page<SealedEvent>> {
   const [where, params] = conditions(filter)
-  const select = `SELECT ${columns} FROM events WHERE tenant_id = ? AND sequence < ?${where} ORDER BY sequence DESC LIMIT ?`
-  const fetch = (before: number, limit: number) => rows(select, tenant, before, ...params, limit)
-  return yield* page(options, Number.MAX_SAFE_INTEGER, fetch, eventOf, (found) => number(found, 'sequence'))
+  const { after, before } = yield* stretch(tenant, filter)
+  const [from, first] = after > 0 ? [' AND sequence > ?', [after]] : ['', []]
+  const select = `SELECT ${columns} FROM events WHERE tenant_id = ? AND sequence < ?${from}${where} ORDER BY sequence DESC LIMIT ?`
+  const fetch = (last: number, limit: number) =>
+    rows(select, tenant, Math.min(last, before), ...first, ...params, limit)
+  return yield* page(options, before, fetch, eventOf, (found) => number(found, 'sequence'))
+}
+
+/**
+ * Sequence numbers between which all events of a time lie, found by two look-ups however long the history is. No
+ * event is further behind an earlier one than the chain's lag: what comes before an event that is more than the lag
+ * older than `since` is too old as well, and what comes after one that is the lag past `until` is too new.
+ */
+function* stretch(
+  tenant: TenantId,
+  { since, until, correlation }: EventFilter,
+): Work<{ after: number; before: number }> {
+  const everything = { after: 0, before: Number.MAX_SAFE_INTEGER }
+  // A correlation is short: its own index is quicker than any bound.
+  if (correlation !== undefined || (since === undefined && until === undefined)) return everything
+  const head = yield* row('SELECT lag_ms FROM chain_heads WHERE tenant_id = ?', tenant)
+  const lagMs = head === undefined ? 0 : number(head, 'lag_ms')
+  const [[older] = [], [newer] = []] = yield [
+    edge(tenant, '< ? ORDER BY timestamp DESC', moved(since, -lagMs) ?? ''),
+    edge(tenant, '>= ? ORDER BY timestamp', moved(until, lagMs) ?? '~'),
+  ]
+  return {
+    after: older ? number(older, 'sequence') : everything.after,
+    before: newer ? number(newer, 'sequence') : everything.before,
+  }
+}
+
+const edge = (tenant: TenantId, beyond: string, time: string): Statement =>
+  sql(`SELECT sequence FROM events WHERE tenant_id = ? AND timestamp ${beyond} LIMIT 1`, tenant, time)
+
+/** A time that much later; undefined when there is none, or none that four digits of year can name. */
+function moved(time: string | undefined, ms: number): string | undefined {
+  const date = new Date((instantOf(time ?? '') ?? Number.NaN) + ms)
+  const year = date.getUTCFullYear()
+  return year >= 0 && year <= 9999 ? formatTime(date.getTime()) : undefined
 }
 
 const compared: readonly [member: keyof EventFilter, condition: string][] = [
@@ -79,6 +118,26 @@ export function* chainTails(tenant: TenantId): Work<readonly (readonly [correlat
   return (yield* rows(select, tenant, tenant)).map(
     (tail) => [text(tail, 'correlation_id'), text(tail, 'content_hash')] as const,
   )
+}
+
+/** The highest sequence number among the rows themselves; 0 when there are none. */
+export function* lastSequence(tenant: TenantId): Work<number> {
+  const found = yield* row('SELECT MAX(sequence) AS sequence FROM events WHERE tenant_id = ?', tenant)
+  return Number(found?.['sequence'] ?? 0)
+}
+
+/** What one leaf of the log is made of. */
+export type Leaf = Pick<SealedEvent, 'sequence' | 'correlationId' | 'contentHash'>
+
+/** The leaves in order, strictly after a sequence number, at most `limit`. */
+export function* leavesFrom(tenant: TenantId, after: number, limit: number): Work<readonly Leaf[]> {
+  const select =
+    'SELECT sequence, correlation_id, content_hash FROM events WHERE tenant_id = ? AND sequence > ? ORDER BY sequence LIMIT ?'
+  return (yield* rows(select, tenant, after, limit)).map((found) => ({
+    sequence: number(found, 'sequence'),
+    correlationId: text(found, 'correlation_id'),
+    contentHash: text(found, 'content_hash'),
+  }))
 }
 
 /** All events in order, strictly after a sequence number, at most `limit`. */

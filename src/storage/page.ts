@@ -1,4 +1,5 @@
 import { Failure } from '../base/failure.ts'
+import { readJson } from '../base/json.ts'
 import { limits } from '../base/limits.ts'
 import type { Row, Work } from './work.ts'
 
@@ -51,7 +52,8 @@ const isBroken = (key: unknown): boolean => typeof key === 'number' && !Number.i
 
 function readCursor(cursor: Cursor, type: string): string | number {
   try {
-    const [key, ...rest] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
+    const read = readJson(Buffer.from(cursor, 'base64url'))
+    const [key, ...rest] = Array.isArray(read) ? read : []
     if (typeof key === type && rest.length === 0 && !isBroken(key)) return key as string | number
   } catch {
     // Falls through to the one refusal below.

@@ -113,8 +113,8 @@ const steps: readonly Step[] = [
     tables: ['events', 'chain_heads', 'checkpoints'],
     rows: [
       ...['e-1', 'e-2'].map(eventOf),
-      ["INSERT INTO chain_heads VALUES ('acme', 2, '2')"],
-      ["INSERT INTO checkpoints VALUES ('acme', 2, 'h', '{}')"],
+      ["INSERT INTO chain_heads VALUES ('acme', 2, '2', '1970-01-01T00:00:00.000Z', 0)"],
+      ["INSERT INTO checkpoints VALUES ('acme', 2, '2', 'h', '{}')"],
     ],
   },
   {

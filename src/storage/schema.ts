@@ -37,12 +37,13 @@ export const events: Table = {
 }
 export const chainHeads: Table = {
   name: 'chain_heads',
-  columns: { tenant_id: 'text', sequence: 'number', log: 'text' },
+  // `latest` is the latest time of any event so far, `lag_ms` the furthest that a later one fell behind it.
+  columns: { tenant_id: 'text', sequence: 'number', log: 'text', latest: 'text', lag_ms: 'number' },
   key: ['tenant_id'],
 }
 export const checkpoints: Table = {
   name: 'checkpoints',
-  columns: { tenant_id: 'text', log_size: 'number', hash: 'text', body: 'text' },
+  columns: { tenant_id: 'text', log_size: 'number', log: 'text', hash: 'text', body: 'text' },
   key: ['tenant_id', 'log_size'],
 }
 const blobs: Table = {
@@ -103,10 +104,14 @@ const migrations: readonly Migration[] = [
     after: [
       'CREATE UNIQUE INDEX events_id ON events (tenant_id, event_id)',
       'CREATE INDEX events_correlation ON events (tenant_id, correlation_id, sequence)',
-      'CREATE INDEX events_capability ON events (tenant_id, capability_id, sequence)',
-      'CREATE INDEX events_subject ON events (tenant_id, subject_id, sequence)',
-      'CREATE INDEX events_time ON events (tenant_id, timestamp, sequence)',
-      "INSERT INTO chain_heads (tenant_id, sequence, log) SELECT tenant_id, 0, '' FROM tenants",
+      // Types are open-ended and say nothing sure about the outcome, so each of the two has its index. `IS NOT NULL`
+      // is also what makes SQLite take these before the primary key when a search has both a first and a last place.
+      ...['capability_id', 'subject_id', 'event_type', 'outcome'].map(
+        (column) =>
+          `CREATE INDEX events_${column} ON events (tenant_id, ${column}, sequence) WHERE ${column} IS NOT NULL`,
+      ),
+      'CREATE INDEX events_time ON events (tenant_id, timestamp)',
+      "INSERT INTO chain_heads (tenant_id, sequence, log, latest, lag_ms) SELECT tenant_id, 0, '', '', 0 FROM tenants",
     ],
   },
   { tables: [blobs, claims, leases], after: [] },

@@ -14,7 +14,7 @@ export const addTenant = (record: Tenant): Change<void> =>
       throw new Failure('tenant.exists', `tenant ${quote(tenant)} or its host id exists already`, { id: tenant })
     yield [
       { into: tenants, rows: [[tenant, record.host_id, JSON.stringify(record)]] },
-      { into: chainHeads, rows: [[tenant, 0, '']] },
+      { into: chainHeads, rows: [[tenant, 0, '', '', 0]] },
     ]
   }
 

@@ -52,7 +52,7 @@ function cuts(run: string): readonly number[] {
   const max = limits.tokenRunCharsMax
   const out: number[] = []
   for (let at = max; at < run.length; at += max) {
-    if (/[\udc00-\udfff]/.test(run.charAt(at)) && /[\ud800-\udbff]/.test(run.charAt(at - 1))) at--
+    if (/[\udc00-\udfff]/.test(run.charAt(at))) at--
     out.push(at)
   }
   return out

@@ -75,7 +75,7 @@ const answered: readonly (readonly [line: string, exit: number, code: FailureCod
   ['store restore nothing', usage, 'file.not_found'],
   ['store restore folder', usage, 'file.not_found'],
   ['store restore broken.json', refusal, 'backup.invalid'],
-  ['store accept-loss nobody', usage, 'file.not_found'],
+  ['store accept-loss nobody', refusal, 'tenant.not_found'],
   ['schema show nothing', refusal, 'schema.not_found'],
   ['demo --keep nowhere/b.json', usage, 'file.unavailable'],
   ['tenant list --config nothing.ts', usage, 'config.not_found'],

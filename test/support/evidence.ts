@@ -1,11 +1,19 @@
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
+import { stable } from '../../src/base/canonical.ts'
 import { keyIdOf, type Signer } from '../../src/base/ed25519.ts'
-import { attest } from '../../src/evidence/attestation.ts'
 import { makeBundle } from '../../src/evidence/bundle.ts'
 import { makeSeal } from '../../src/evidence/seal.ts'
 import { didOf, sshSign } from '../../src/evidence/sshsig.ts'
 import type { Signatory } from '../../src/evidence/statement.ts'
-import type { AttemptRecord, EventDraft, EvidenceBundle, HostIdentity, Sealed } from '../../src/model/evidence.ts'
+import { identityStatement, rotationStatement } from '../../src/keys/statements.ts'
+import type {
+  AttemptRecord,
+  EventDraft,
+  EvidenceBundle,
+  HostIdentity,
+  KeyRotation,
+  Sealed,
+} from '../../src/model/evidence.ts'
 
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex')
 
@@ -25,6 +33,22 @@ export const hostId = 'northlight-depot'
 export const tenant = 'northlight'
 export const hostKey = signerOf(1)
 export const createdAt = '2026-06-16T18:00:00.000Z'
+
+interface IdentityFields extends Window {
+  readonly hostId: string
+  readonly anchors?: NonNullable<HostIdentity['anchors']>
+}
+
+/** A host's claim to the signer's key, with an end and anchors, which our own claims do without. */
+export function attest({ hostId, validFrom, validUntil, anchors = [] }: IdentityFields, signer: Signer): HostIdentity {
+  const { signature: _, ...own } = identityStatement(signer, hostId, validFrom ?? '')
+  const claim = { ...own, valid_from: validFrom, valid_until: validUntil, ...(anchors.length > 0 && { anchors }) }
+  return { ...claim, signature: signer.sign(stable(claim as never)) }
+}
+
+/** The old key hands over to a new one. */
+export const rotate = (next: Signer, rotatedAt: string, old: Signer): KeyRotation =>
+  rotationStatement(old, next, rotatedAt)
 
 /** Signs as a host of this name, with a claim to the key that is open at both ends unless said. */
 export function signatory(name: string, seed: number, window: Partial<Window> = {}): Signatory {

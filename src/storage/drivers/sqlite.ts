@@ -139,7 +139,8 @@ function rollBack(prepare: Prepare): void {
 }
 
 const busy = 5
-const constraint = 19
+// The statement's own fault, whatever state the store is in: wrong text, too large a value, a broken rule, no such place.
+const ownFault = [1, 18, 19, 25]
 const uniqueKey = [1555, 2067]
 
 type Outcome = 'none' | 'unknown'
@@ -150,7 +151,7 @@ function translate(error: unknown, outcome: Outcome): unknown {
   if (uniqueKey.includes(errcode)) return new Duplicate()
   const kind = kindOf(error)
   if (kind === busy) return new Failure('store.busy', 'another process is writing to the store', {}, 'try again')
-  return kind === constraint ? error : unavailable(`sqlite ${errcode}`, outcome, helpFor[kind])
+  return ownFault.includes(kind) ? error : unavailable(`sqlite ${errcode}`, outcome, helpFor[kind])
 }
 
 /** The kind of a SQLite error, without the detail in its upper bits; 0 for any other error. */

@@ -63,6 +63,7 @@ async function checkpoints({ store, second, tenant }: Given): Promise<void> {
   for (let turn = 0; turn < 15; turn++) {
     const wished = [turn * 10, turn * 10 + 1].map((size) => ({
       logSize: size,
+      log: `${size}:`,
       hash: `h ${size}`,
       body: `{"n":${size}}`,
     }))
@@ -126,7 +127,7 @@ async function hostileText({ store, tenant }: Given): Promise<void> {
         principalRecords.add(samplePrincipal(text, text)),
         takeClaim(claim, 0),
         settleClaim(claim, text, 1),
-        addCheckpoint({ logSize: index, hash: text, body: text }, hostile[index - 1] ?? null),
+        addCheckpoint({ logSize: index, log: text, hash: text, body: text }, hostile[index - 1] ?? null),
       ),
       events: [sampleDraft(text, { correlation: { correlation_id: text } })],
       seal: sealOf(text),
@@ -144,7 +145,12 @@ async function hostileText({ store, tenant }: Given): Promise<void> {
       state: 'settled',
       result: text,
     })
-    assert.deepEqual(await store.read(() => lastCheckpoint(tenant)), { logSize: index, hash: text, body: text })
+    assert.deepEqual(await store.read(() => lastCheckpoint(tenant)), {
+      logSize: index,
+      log: text,
+      hash: text,
+      body: text,
+    })
   }
 }
 

@@ -86,7 +86,10 @@ async function badPages({ store, tenant }: Given): Promise<void> {
       { code: 'field.invalid' },
     )
   }
-  for (const cursor of ['', '!', 'bnVsbA', cursorOf(null), cursorOf([]), cursorOf([1]), cursorOf(['a', 'b'])]) {
+  const notUtf8 = Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d]).toString('base64url')
+  const loneSurrogate = Buffer.from('["\\ud800"]').toString('base64url')
+  const wrong = [null, [], [1], ['a', 'b'], 'a', { 0: 'a' }].map(cursorOf)
+  for (const cursor of ['', '!', 'bnVsbA', notUtf8, loneSurrogate, ...wrong]) {
     await assert.rejects(
       store.read(() => principalRecords.list(tenant, { cursor })),
       { code: 'cursor.invalid' },

@@ -94,7 +94,7 @@ async function fill(store: Store, tenant: TenantId, mark: string): Promise<Lease
     keyRecords.add(key),
     takeClaim({ scope: 's', key: 'k', fingerprint: mark, owner: mark }, 0),
     putBlob(Buffer.from(mark)),
-    addCheckpoint({ logSize: 1, hash: mark, body: mark }, null),
+    addCheckpoint({ logSize: 1, log: mark, hash: mark, body: mark }, null),
     amendTenant((record) => ({ ...record, name: mark })),
   )
   const events = [sampleDraft('evt_1', { payload: { mark } }), sampleDraft('evt_2', { payload: { mark } })]
@@ -133,7 +133,7 @@ async function changeEverything(store: Store, tenant: TenantId, lease: Lease): P
     principalRecords.amend('p', (record) => ({ ...record, status: 'revoked' })),
     keyRecords.amend('key_1', (record) => ({ ...record, revoked_at: formatTime(1) })),
     releaseClaim({ scope: 's', key: 'k', owner: 'first' }),
-    addCheckpoint({ logSize: 3, hash: 'h', body: 'b' }, 'first'),
+    addCheckpoint({ logSize: 3, log: 'l', hash: 'h', body: 'b' }, 'first'),
     amendTenant((record) => ({ ...record, status: 'suspended' })),
     releaseLease(lease),
   )

@@ -1,0 +1,74 @@
+import { checkpointHash, verifyCheckpoint } from '../evidence/checkpoint.ts'
+import { logRoot } from '../evidence/log.ts'
+import type { FileRoot } from '../files/root.ts'
+import type { Keyring } from '../keys/keyring.ts'
+import type { Checkpoint } from '../model/evidence.ts'
+import { type TenantId, tenantId } from '../model/tenant-id.ts'
+import { checkpointAt, lastCheckpoint } from '../storage/checkpoints.ts'
+import { chainHead, lastSequence } from '../storage/events.ts'
+import type { Store } from '../storage/store.ts'
+import { getTenant, listTenants } from '../storage/tenants.ts'
+import { newestHead, tenantsWithHeads } from './head-file.ts'
+import { wholeList } from './pages.ts'
+import { type LogPlace, logStart, mismatch, replayLog } from './replay-log.ts'
+
+export interface CheckDeps {
+  readonly store: Store
+  readonly keyring: Keyring
+  readonly files: FileRoot
+}
+
+/**
+ * Holds the store against the newest head of every tenant, and every row since that head against the counters. What
+ * was cut, or rewritten since then, is `head.mismatch`; a row rewritten before it is found by an export or an audit.
+ * Answers the newest heads.
+ */
+export async function checkHeads(deps: CheckDeps): Promise<Map<TenantId, Checkpoint>> {
+  const { store, files } = deps
+  const tenants = await wholeList((options) => store.read(() => listTenants(options)))
+  const known = new Set<TenantId>(tenants.map((tenant) => tenantId(tenant.tenant_id)))
+  for (const tenant of await tenantsWithHeads(files)) {
+    if (!known.has(tenant)) throw mismatch(tenant, 'the store does not have this tenant any more')
+  }
+  const heads = new Map<TenantId, Checkpoint>()
+  for (const tenant of known) {
+    const head = await checkTenant(deps, tenant)
+    if (head !== undefined) heads.set(tenant, head)
+  }
+  return heads
+}
+
+async function checkTenant({ store, keyring, files }: CheckDeps, tenant: TenantId): Promise<Checkpoint | undefined> {
+  const input = await newestHead(files, tenant)
+  const { host_id, chain, last, rows } = await store.read(function* () {
+    const { host_id } = yield* getTenant(tenant)
+    const [chain, last] = [yield* chainHead(tenant), yield* lastCheckpoint(tenant)]
+    return { host_id, chain, last, rows: yield* lastSequence(tenant) }
+  })
+  if (rows !== chain.sequence) throw mismatch(tenant, `${chain.sequence} events were counted, the rows end at ${rows}`)
+  if (input === undefined && last !== undefined) throw mismatch(tenant, 'its file of signed heads is gone')
+  const { publicKey, history } = await keyring.publicKeys(host_id)
+  const keys = [publicKey, ...history.map((step) => step.old_public_key)]
+  const head = input === undefined ? undefined : good(tenant, input, keys)
+  const from = head === undefined ? logStart : await placeOf(store, tenant, head, chain.sequence)
+  const { log } = await replayLog(store, tenant, from, chain.sequence)
+  if (log !== chain.log) throw mismatch(tenant, 'the newest rows are not those that were counted')
+  return head
+}
+
+function good(tenant: TenantId, input: unknown, keys: readonly string[]): Checkpoint {
+  const head = verifyCheckpoint(input, keys)
+  if (head.ok) return head.value
+  throw mismatch(tenant, `its last head is not good: ${head.message}`)
+}
+
+/** Where the log stood when the head was signed; the root is signed, so what the store says of it can be believed. */
+async function placeOf(store: Store, tenant: TenantId, head: Checkpoint, sequence: number): Promise<LogPlace> {
+  const { log_size: size, log_root } = head
+  if (sequence < size) throw mismatch(tenant, `the store ends at event ${sequence}, a head was signed at ${size}`)
+  const kept = await store.read(() => checkpointAt(tenant, size))
+  if (kept === undefined || kept.hash !== checkpointHash(head) || logRoot(kept.log) !== log_root) {
+    throw mismatch(tenant, `the store does not know the head signed at event ${size}`)
+  }
+  return { size, log: kept.log }
+}
