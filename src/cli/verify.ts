@@ -90,14 +90,11 @@ function identityIn(io: Io, path: string): Pick<VerifyOptions, 'rotations' | 're
   return { rotations: key_history, revoked: revoked_keys }
 }
 
-/** One head, or a file with one on each line. A crash may have torn the last line; any other must be one. */
+/** One head, or a file of them, a line each. A line torn by a crash may stand anywhere, and says nothing. */
 function headsIn(io: Io, path: string): readonly Json[] {
   const text = readInput(io, path).toString('utf8')
-  if (isJson(text)) return [jsonIn(path, text)]
-  const lines = text.split('\n')
-  const last = lines.pop() ?? ''
-  const whole = lines.length === 0 || isJson(last) ? [...lines, last] : lines
-  return whole.filter((line, index) => index === 0 || line !== '').map((line) => jsonIn(path, line))
+  const heads = isJson(text) ? [text] : text.split('\n').filter(isJson)
+  return heads.length > 0 ? heads.map((line) => readJson(line)) : [jsonIn(path, text)]
 }
 
 function isJson(text: string): boolean {
