@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { describe, test } from 'vitest'
+import { test } from 'vitest'
 import {
   copyOf,
   createdAt,
@@ -46,290 +46,278 @@ function headAt(size: number, prev: Checkpoint | null = null, fields: Partial<Ch
 
 const checkOf = (verified: Verified<unknown>): string => (verified.ok ? 'ok' : verified.check)
 
-describe('a checkpoint [H-88 H-87 F-09]', () => {
-  test('is signed over its canonical form and names the one before by hash', () => {
-    const first = headAt(3)
-    const second = headAt(5, first)
-    const { signature, ...header } = second
-    assert.deepEqual(checkpoint.parse(second), second)
-    assert.equal(signature.signature, hostKey.sign(canonical(header)))
-    assert.deepEqual([first.kind, first.prev, second.prev], ['ambit-head', null, sha256(canonical(first))])
-    assert.equal(checkpointHash(first), second.prev)
-    assert.deepEqual(verifyCheckpoint(second, keys), { ok: true, value: second })
-  })
-
-  test('is refused after any change, and under any other key', () => {
-    const head = headAt(3, headAt(2))
-    for (const { value, kind, path } of tamperings(head)) {
-      assert.equal(verifyCheckpoint(value, keys).ok, false, `${kind} ${path.join('/')}`)
-    }
-    assert.equal(checkOf(verifyCheckpoint(head, [signerOf(2).publicKey])), 'key id')
-    assert.equal(checkOf(verifyCheckpoint(head, [])), 'key id')
-    assert.equal(checkOf(verifyCheckpoint(head, [signerOf(2).publicKey, ...keys])), 'ok')
-    const forged = { ...head, log_size: 9 }
-    assert.equal(checkOf(verifyCheckpoint(forged, keys)), 'signature')
-    for (const garbage of [null, 'x', [], { kind: 'ambit-head' }]) {
-      assert.equal(checkOf(verifyCheckpoint(garbage, keys)), 'shape')
-    }
-  })
-
-  test('follows the one before it in a file, of the same host, and never goes back', () => {
-    const first = headAt(3)
-    const second = headAt(5, first)
-    const third = headAt(5, second)
-    assert.deepEqual(verifyCheckpoints([first, second, third], keys), { ok: true, value: [first, second, third] })
-    assert.deepEqual(verifyCheckpoints([], keys), { ok: true, value: [] })
-    assert.equal(checkOf(verifyCheckpoints([second], keys)), 'prev')
-    assert.equal(checkOf(verifyCheckpoints([first, third], keys)), 'prev')
-    assert.equal(checkOf(verifyCheckpoints([first, headAt(2, first)], keys)), 'size')
-    assert.equal(checkOf(verifyCheckpoints([first, headAt(4, first, { sequence: 2 })], keys)), 'size')
-    assert.equal(checkOf(verifyCheckpoints([first, headAt(4, first, { host_id: 'elsewhere' })], keys)), 'host')
-    assert.equal(checkOf(verifyCheckpoints([first, { ...second, sequence: 9 }], keys)), 'signature')
-  })
+test('a checkpoint is signed over its canonical form and names the one before by hash [H-88 H-87 F-09]', () => {
+  const first = headAt(3)
+  const second = headAt(5, first)
+  const { signature, ...header } = second
+  assert.deepEqual(checkpoint.parse(second), second)
+  assert.equal(signature.signature, hostKey.sign(canonical(header)))
+  assert.deepEqual([first.kind, first.prev, second.prev], ['ambit-head', null, sha256(canonical(first))])
+  assert.equal(checkpointHash(first), second.prev)
+  assert.deepEqual(verifyCheckpoint(second, keys), { ok: true, value: second })
 })
 
-describe('a log compared with its checkpoints [H-88 F-09 F-14]', () => {
-  const heads = [headAt(0), headAt(4), headAt(9), headAt(9)]
+test('a checkpoint is refused after any change, and under any other key [H-88 H-87 F-09]', () => {
+  const head = headAt(3, headAt(2))
+  for (const { value, kind, path } of tamperings(head)) {
+    assert.equal(verifyCheckpoint(value, keys).ok, false, `${kind} ${path.join('/')}`)
+  }
+  assert.equal(checkOf(verifyCheckpoint(head, [signerOf(2).publicKey])), 'key id')
+  assert.equal(checkOf(verifyCheckpoint(head, [])), 'key id')
+  assert.equal(checkOf(verifyCheckpoint(head, [signerOf(2).publicKey, ...keys])), 'ok')
+  const forged = { ...head, log_size: 9 }
+  assert.equal(checkOf(verifyCheckpoint(forged, keys)), 'signature')
+  for (const garbage of [null, 'x', [], { kind: 'ambit-head' }]) {
+    assert.equal(checkOf(verifyCheckpoint(garbage, keys)), 'shape')
+  }
+})
 
-  test('agrees while it only grew', () => {
-    for (const size of [9, 10, 20]) {
-      const report = verifyLog(leaves.slice(0, size), heads)
-      assert.deepEqual(report, { ok: true, goodThrough: 9, broken: null, message: 'the log agrees with 4 checkpoints' })
-    }
-    assert.deepEqual(verifyLog([], []), {
-      ok: true,
-      goodThrough: 0,
-      broken: null,
-      message: 'the log agrees with 0 checkpoints',
-    })
-    assert.equal(verifyLog(leaves, heads.toReversed()).ok, true)
+test('a checkpoint follows the one before it in a file, of the same host, and never goes back [H-88 H-87 F-09]', () => {
+  const first = headAt(3)
+  const second = headAt(5, first)
+  const third = headAt(5, second)
+  assert.deepEqual(verifyCheckpoints([first, second, third], keys), { ok: true, value: [first, second, third] })
+  assert.deepEqual(verifyCheckpoints([], keys), { ok: true, value: [] })
+  assert.equal(checkOf(verifyCheckpoints([second], keys)), 'prev')
+  assert.equal(checkOf(verifyCheckpoints([first, third], keys)), 'prev')
+  assert.equal(checkOf(verifyCheckpoints([first, headAt(2, first)], keys)), 'size')
+  assert.equal(checkOf(verifyCheckpoints([first, headAt(4, first, { sequence: 2 })], keys)), 'size')
+  assert.equal(checkOf(verifyCheckpoints([first, headAt(4, first, { host_id: 'elsewhere' })], keys)), 'host')
+  assert.equal(checkOf(verifyCheckpoints([first, { ...second, sequence: 9 }], keys)), 'signature')
+})
+
+const heads = [headAt(0), headAt(4), headAt(9), headAt(9)]
+
+test('a log compared with its checkpoints agrees while it only grew [H-88 F-09 F-14]', () => {
+  for (const size of [9, 10, 20]) {
+    const report = verifyLog(leaves.slice(0, size), heads)
+    assert.deepEqual(report, { ok: true, goodThrough: 9, broken: null, message: 'the log agrees with 4 checkpoints' })
+  }
+  assert.deepEqual(verifyLog([], []), {
+    ok: true,
+    goodThrough: 0,
+    broken: null,
+    message: 'the log agrees with 0 checkpoints',
   })
+  assert.equal(verifyLog(leaves, heads.toReversed()).ok, true)
+})
 
-  test('a cut tail is found, and said to lie after the last checkpoint that holds', () => {
-    for (const size of [0, 1, 3, 4, 8]) {
-      const report = verifyLog(leaves.slice(0, size), heads)
+test('a cut tail is found, and said to lie after the last checkpoint that holds [H-88 F-09 F-14]', () => {
+  for (const size of [0, 1, 3, 4, 8]) {
+    const report = verifyLog(leaves.slice(0, size), heads)
+    assert.equal(report.ok, false)
+    assert.equal(report.goodThrough, size < 4 ? 0 : 4)
+    assert.equal(report.broken, size < 4 ? heads[1] : heads[2])
+    assert.equal(report.message, `the log ends at ${size}, the checkpoint says ${size < 4 ? 4 : 9} events`)
+  }
+})
+
+test('a rewritten, dropped or inserted event is found [H-88 F-09 F-14]', () => {
+  for (const place of [0, 3, 4, 8]) {
+    for (const touched of [
+      leaves.with(place, leafHash('x')),
+      leaves.toSpliced(place, 1),
+      leaves.toSpliced(place, 0, leafHash('x')),
+    ]) {
+      const report = verifyLog(touched, heads)
       assert.equal(report.ok, false)
-      assert.equal(report.goodThrough, size < 4 ? 0 : 4)
-      assert.equal(report.broken, size < 4 ? heads[1] : heads[2])
-      assert.equal(report.message, `the log ends at ${size}, the checkpoint says ${size < 4 ? 4 : 9} events`)
+      assert.equal(report.goodThrough, place < 4 ? 0 : 4)
+      assert.equal(report.message, `the log has another root, the checkpoint says ${place < 4 ? 4 : 9} events`)
     }
-  })
-
-  test('a rewritten, dropped or inserted event is found', () => {
-    for (const place of [0, 3, 4, 8]) {
-      for (const touched of [
-        leaves.with(place, leafHash('x')),
-        leaves.toSpliced(place, 1),
-        leaves.toSpliced(place, 0, leafHash('x')),
-      ]) {
-        const report = verifyLog(touched, heads)
-        assert.equal(report.ok, false)
-        assert.equal(report.goodThrough, place < 4 ? 0 : 4)
-        assert.equal(report.message, `the log has another root, the checkpoint says ${place < 4 ? 4 : 9} events`)
-      }
-    }
-    assert.equal(verifyLog(leaves.with(9, leafHash('x')), heads).ok, true)
-  })
-
-  test('a first checkpoint over nothing holds only if it says so', () => {
-    const wrong = headAt(0, null, { log_root: leafHash('x') })
-    assert.deepEqual(verifyLog(leaves, [wrong]).broken, wrong)
-  })
-
-  test('any cut of any log is caught by the checkpoint at its end', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 20 }), fc.nat(), (size, seed) => {
-        const kept = seed % size
-        const report = verifyLog(leaves.slice(0, kept), [headAt(size)])
-        assert.deepEqual([report.ok, report.broken?.log_size], [false, size])
-      }),
-    )
-  })
+  }
+  assert.equal(verifyLog(leaves.with(9, leafHash('x')), heads).ok, true)
 })
 
-describe('a bundle compared with a checkpoint [H-88 F-09]', () => {
-  const drafts = Array.from({ length: 6 }, (_, index) =>
-    draft({ event_id: `evt_${index + 1}`, correlation: { correlation_id: index % 3 === 2 ? 'other' : 'run-5521' } }),
+test('a first checkpoint over nothing holds only if it says so [H-88 F-09 F-14]', () => {
+  const wrong = headAt(0, null, { log_root: leafHash('x') })
+  assert.deepEqual(verifyLog(leaves, [wrong]).broken, wrong)
+})
+
+test('any cut of any log is caught by the checkpoint at its end [H-88 F-09 F-14]', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 20 }), fc.nat(), (size, seed) => {
+      const kept = seed % size
+      const report = verifyLog(leaves.slice(0, kept), [headAt(size)])
+      assert.deepEqual([report.ok, report.broken?.log_size], [false, size])
+    }),
   )
-  const { events, log } = sealFromStart(drafts)
-  const entries: LogEntry[] = events.map(({ sequence, correlationId, contentHash }) => ({
-    sequence,
-    correlation_id: correlationId,
-    content_hash: contentHash,
-  }))
-  const head = headAt(6, null, { log_root: logRoot(log) })
+})
 
-  const bundleOf = (last: number, asOfSequence: number) =>
-    copyOf(
-      makeBundle(
-        {
-          hostId,
-          events: events.filter((event) => event.correlationId === 'run-5521' && event.sequence <= last),
-          createdAt,
-          asOfSequence,
-          identity: hostIdentity(),
-        },
-        hostKey,
-      ),
-    )
+const drafts = Array.from({ length: 6 }, (_, index) =>
+  draft({ event_id: `evt_${index + 1}`, correlation: { correlation_id: index % 3 === 2 ? 'other' : 'run-5521' } }),
+)
+const { events, log } = sealFromStart(drafts)
+const entries: LogEntry[] = events.map(({ sequence, correlationId, contentHash }) => ({
+  sequence,
+  correlation_id: correlationId,
+  content_hash: contentHash,
+}))
+const head = headAt(6, null, { log_root: logRoot(log) })
 
-  const firstOf = (bundle: unknown, checkpointOption: object, more: object = {}) => {
-    const report = verifyBundle(bundle, { checkpoint: { heads: [head], ...checkpointOption }, ...more })
-    return report.first && `${report.first.check} ${report.first.at}: ${report.first.message}`
+const bundleOf = (last: number, asOfSequence: number) =>
+  copyOf(
+    makeBundle(
+      {
+        hostId,
+        events: events.filter((event) => event.correlationId === 'run-5521' && event.sequence <= last),
+        createdAt,
+        asOfSequence,
+        identity: hostIdentity(),
+      },
+      hostKey,
+    ),
+  )
+
+const firstOf = (bundle: unknown, checkpointOption: object, more: object = {}) => {
+  const report = verifyBundle(bundle, { checkpoint: { heads: [head], ...checkpointOption }, ...more })
+  return report.first && `${report.first.check} ${report.first.at}: ${report.first.message}`
+}
+
+test('a bundle compared with a checkpoint agrees when it is whole, with the head alone and with the log [H-88 F-09]', () => {
+  assert.equal(logSize(log), 6)
+  const report = verifyBundle(bundleOf(6, 6), { checkpoint: { heads: [head], log: entries } })
+  assert.deepEqual([report.first, report.covered], [null, 'yes'])
+  assert.equal(firstOf(bundleOf(6, 6), {}), null)
+  assert.equal(report.checks.find((check) => check.name === 'checkpoint')?.verdict, 'pass')
+})
+
+test('an export that counts fewer events than a head signed before it is stale [H-88 F-09]', () => {
+  const stale = 'checkpoint /completeness/as_of_sequence: the host had counted 6 events before this export'
+  assert.equal(firstOf(bundleOf(4, 5), {}), stale)
+  assert.equal(firstOf(bundleOf(4, 4), {}), stale)
+  const later = headAt(6, null, { log_root: logRoot(log), at: '2026-06-16T18:00:00.001Z' })
+  assert.equal(firstOf(bundleOf(4, 4), { heads: [later] }), null)
+  const sameTime = headAt(6, null, { log_root: logRoot(log), at: createdAt })
+  assert.equal(firstOf(bundleOf(4, 5), { heads: [sameTime] }), null)
+})
+
+test('an honest signature over a cut tail does not hide it from the log [H-88 F-09]', () => {
+  for (const last of [1, 2, 4]) {
+    const next = last === 1 ? 2 : last === 2 ? 4 : 5
+    const expected = `checkpoint /events: event ${next} is in the log and not in the bundle`
+    assert.equal(firstOf(bundleOf(last, 6), { log: entries }), expected)
   }
+})
 
-  test('agrees when it is whole, with the head alone and with the log', () => {
-    assert.equal(logSize(log), 6)
-    const report = verifyBundle(bundleOf(6, 6), { checkpoint: { heads: [head], log: entries } })
-    assert.deepEqual([report.first, report.covered], [null, 'yes'])
-    assert.equal(firstOf(bundleOf(6, 6), {}), null)
-    assert.equal(report.checks.find((check) => check.name === 'checkpoint')?.verdict, 'pass')
+test('events from after the export are not missed, however long the log has grown [H-88 F-09]', () => {
+  const later = headAt(6, null, { log_root: logRoot(log), at: '2026-06-16T19:00:00.000Z' })
+  assert.equal(firstOf(bundleOf(4, 4), { heads: [later], log: entries }), null)
+  assert.equal(
+    firstOf(bundleOf(2, 4), { heads: [later], log: entries }),
+    'checkpoint /events: event 4 is in the log and not in the bundle',
+  )
+  const early = headAt(2, null, { log_root: logRoot(entries.slice(0, 2).map(logLeaf).reduce(appendLeaf, '')) })
+  assert.equal(firstOf(bundleOf(2, 6), { heads: [early], log: entries }), null)
+})
+
+test('purged events of others need only their leaf [H-88 F-09]', () => {
+  const purged = entries.map((entry) => (entry.correlation_id === 'other' ? logLeaf(entry) : entry))
+  assert.equal(firstOf(bundleOf(6, 6), { log: purged }), null)
+  assert.equal(
+    firstOf(bundleOf(4, 6), { log: purged }),
+    'checkpoint /events: event 5 is in the log and not in the bundle',
+  )
+})
+
+test('a log that is not the one signed over is refused, a longer one is not [H-88 F-09]', () => {
+  const other = 'checkpoint : the log is not the one the head was signed over'
+  assert.equal(firstOf(bundleOf(6, 6), { log: entries.slice(0, 5) }), other)
+  assert.equal(firstOf(bundleOf(6, 6), { log: entries.with(2, leafHash('x') as never) }), other)
+  assert.equal(firstOf(bundleOf(6, 6), { log: [...entries, leafHash('more')] }), null)
+  const changed = entries.map((entry, index) => (index === 0 ? { ...entry, content_hash: sha256('x') } : entry))
+  const changedHead = headAt(6, null, { log_root: logRoot(changed.map(logLeaf).reduce(appendLeaf, '')) })
+  assert.equal(
+    firstOf(bundleOf(6, 6), { heads: [changedHead], log: changed }),
+    'checkpoint /events/0: the event is not the one in the log',
+  )
+})
+
+test('events from after the head are not looked for in it [H-88 F-09]', () => {
+  const early = headAt(2, null, { log_root: logRoot(entries.slice(0, 2).map(logLeaf).reduce(appendLeaf, '')) })
+  assert.equal(firstOf(bundleOf(6, 6), { heads: [early], log: entries }), null)
+})
+
+test('the head must be of this host, under a key the verifier trusts [H-88 F-09]', () => {
+  assert.equal(
+    firstOf(bundleOf(6, 6), { heads: [headAt(6, null, { host_id: 'elsewhere' })] }),
+    'checkpoint /host_id: the log head is of another host',
+  )
+  assert.equal(firstOf(bundleOf(6, 6), { heads: [{}] })?.startsWith('checkpoint : '), true)
+  const old = signerOf(2)
+  const rotation = rotate(hostKey, '2026-05-01T00:00:00.000Z', old)
+  const { signature: _, kind: __, prev: ___, ...fields } = head
+  const oldHead = signCheckpoint(fields, null, old)
+  assert.equal(firstOf(bundleOf(6, 6), { heads: [oldHead] }), 'checkpoint : the checkpoint is signed by an unknown key')
+  const trust = { pins: [old.publicKey], rotations: [rotation] }
+  assert.equal(firstOf(bundleOf(6, 6), { heads: [oldHead] }, trust), null)
+  assert.equal(firstOf(bundleOf(6, 6), {}, trust), null)
+})
+
+const at = (size: number, when: string) =>
+  headAt(size, null, {
+    log_root: logRoot(entries.slice(0, size).map(logLeaf).reduce(appendLeaf, '')),
+    at: when,
   })
+const checkpointOf = (bundle: unknown, heads: readonly unknown[], more: object = {}) => {
+  const { verdict, message } =
+    verifyBundle(bundle, { checkpoint: { heads }, ...more }).checks.find(({ name }) => name === 'checkpoint') ??
+    assert.fail()
+  return `${verdict}: ${message}`
+}
+const [early, late] = ['2026-06-16T17:00:00.000Z', '2026-06-16T19:00:00.000Z']
+const nothing = 'absent: no head from before this export was given'
+const stale = 'fail: the host had counted 6 events before this export'
 
-  test('an export that counts fewer events than a head signed before it is stale', () => {
-    const stale = 'checkpoint /completeness/as_of_sequence: the host had counted 6 events before this export'
-    assert.equal(firstOf(bundleOf(4, 5), {}), stale)
-    assert.equal(firstOf(bundleOf(4, 4), {}), stale)
-    const later = headAt(6, null, { log_root: logRoot(log), at: '2026-06-16T18:00:00.001Z' })
-    assert.equal(firstOf(bundleOf(4, 4), { heads: [later] }), null)
-    const sameTime = headAt(6, null, { log_root: logRoot(log), at: createdAt })
-    assert.equal(firstOf(bundleOf(4, 5), { heads: [sameTime] }), null)
-  })
-
-  test('an honest signature over a cut tail does not hide it from the log', () => {
-    for (const last of [1, 2, 4]) {
-      const next = last === 1 ? 2 : last === 2 ? 4 : 5
-      const expected = `checkpoint /events: event ${next} is in the log and not in the bundle`
-      assert.equal(firstOf(bundleOf(last, 6), { log: entries }), expected)
-    }
-  })
-
-  test('events from after the export are not missed, however long the log has grown', () => {
-    const later = headAt(6, null, { log_root: logRoot(log), at: '2026-06-16T19:00:00.000Z' })
-    assert.equal(firstOf(bundleOf(4, 4), { heads: [later], log: entries }), null)
-    assert.equal(
-      firstOf(bundleOf(2, 4), { heads: [later], log: entries }),
-      'checkpoint /events: event 4 is in the log and not in the bundle',
-    )
-    const early = headAt(2, null, { log_root: logRoot(entries.slice(0, 2).map(logLeaf).reduce(appendLeaf, '')) })
-    assert.equal(firstOf(bundleOf(2, 6), { heads: [early], log: entries }), null)
-  })
-
-  test('purged events of others need only their leaf', () => {
-    const purged = entries.map((entry) => (entry.correlation_id === 'other' ? logLeaf(entry) : entry))
-    assert.equal(firstOf(bundleOf(6, 6), { log: purged }), null)
-    assert.equal(
-      firstOf(bundleOf(4, 6), { log: purged }),
-      'checkpoint /events: event 5 is in the log and not in the bundle',
-    )
-  })
-
-  test('a log that is not the one signed over is refused, a longer one is not', () => {
-    const other = 'checkpoint : the log is not the one the head was signed over'
-    assert.equal(firstOf(bundleOf(6, 6), { log: entries.slice(0, 5) }), other)
-    assert.equal(firstOf(bundleOf(6, 6), { log: entries.with(2, leafHash('x') as never) }), other)
-    assert.equal(firstOf(bundleOf(6, 6), { log: [...entries, leafHash('more')] }), null)
-    const changed = entries.map((entry, index) => (index === 0 ? { ...entry, content_hash: sha256('x') } : entry))
-    const changedHead = headAt(6, null, { log_root: logRoot(changed.map(logLeaf).reduce(appendLeaf, '')) })
-    assert.equal(
-      firstOf(bundleOf(6, 6), { heads: [changedHead], log: changed }),
-      'checkpoint /events/0: the event is not the one in the log',
-    )
-  })
-
-  test('events from after the head are not looked for in it', () => {
-    const early = headAt(2, null, { log_root: logRoot(entries.slice(0, 2).map(logLeaf).reduce(appendLeaf, '')) })
-    assert.equal(firstOf(bundleOf(6, 6), { heads: [early], log: entries }), null)
-  })
-
-  test('the head must be of this host, under a key the verifier trusts', () => {
-    assert.equal(
-      firstOf(bundleOf(6, 6), { heads: [headAt(6, null, { host_id: 'elsewhere' })] }),
-      'checkpoint /host_id: the log head is of another host',
-    )
-    assert.equal(firstOf(bundleOf(6, 6), { heads: [{}] })?.startsWith('checkpoint : '), true)
-    const old = signerOf(2)
-    const rotation = rotate(hostKey, '2026-05-01T00:00:00.000Z', old)
-    const { signature: _, kind: __, prev: ___, ...fields } = head
-    const oldHead = signCheckpoint(fields, null, old)
-    assert.equal(
-      firstOf(bundleOf(6, 6), { heads: [oldHead] }),
-      'checkpoint : the checkpoint is signed by an unknown key',
-    )
-    const trust = { pins: [old.publicKey], rotations: [rotation] }
-    assert.equal(firstOf(bundleOf(6, 6), { heads: [oldHead] }, trust), null)
-    assert.equal(firstOf(bundleOf(6, 6), {}, trust), null)
-  })
-
-  const at = (size: number, when: string) =>
-    headAt(size, null, {
-      log_root: logRoot(entries.slice(0, size).map(logLeaf).reduce(appendLeaf, '')),
-      at: when,
-    })
-  const checkpointOf = (bundle: unknown, heads: readonly unknown[], more: object = {}) => {
-    const { verdict, message } =
-      verifyBundle(bundle, { checkpoint: { heads }, ...more }).checks.find(({ name }) => name === 'checkpoint') ??
-      assert.fail()
-    return `${verdict}: ${message}`
+test('every head counts, in whatever order they come [H-88 F-09]', () => {
+  const heads = [at(2, early), at(6, early), at(6, late), at(3, early)]
+  for (const given of [heads, heads.toReversed()]) {
+    assert.equal(checkpointOf(bundleOf(4, 5), given), stale)
+    assert.equal(checkpointOf(bundleOf(6, 6), given), 'pass: the bundle agrees with the signed log head')
   }
-  const [early, late] = ['2026-06-16T17:00:00.000Z', '2026-06-16T19:00:00.000Z']
-  const nothing = 'absent: no head from before this export was given'
-  const stale = 'fail: the host had counted 6 events before this export'
+  assert.equal(
+    checkpointOf(bundleOf(6, 6), [...heads, headAt(1, null, { host_id: 'elsewhere' })]).startsWith('fail'),
+    true,
+  )
+  for (const bad of [{}, null, { ...at(2, early), log_size: 1 }]) {
+    assert.equal(checkpointOf(bundleOf(6, 6), [bad, ...heads]).startsWith('fail'), true)
+  }
+})
 
-  test('every head counts, in whatever order they come', () => {
-    const heads = [at(2, early), at(6, early), at(6, late), at(3, early)]
-    for (const given of [heads, heads.toReversed()]) {
-      assert.equal(checkpointOf(bundleOf(4, 5), given), stale)
-      assert.equal(checkpointOf(bundleOf(6, 6), given), 'pass: the bundle agrees with the signed log head')
-    }
-    assert.equal(
-      checkpointOf(bundleOf(6, 6), [...heads, headAt(1, null, { host_id: 'elsewhere' })]).startsWith('fail'),
-      true,
-    )
-    for (const bad of [{}, null, { ...at(2, early), log_size: 1 }]) {
-      assert.equal(checkpointOf(bundleOf(6, 6), [bad, ...heads]).startsWith('fail'), true)
-    }
-  })
+test('a head from after the export says nothing, and so proves nothing [H-88 F-09]', () => {
+  assert.equal(checkpointOf(bundleOf(4, 4), [at(6, late)]), nothing)
+  assert.equal(checkpointOf(bundleOf(4, 4), [at(6, createdAt)]), nothing)
+  assert.equal(checkpointOf(bundleOf(4, 4), []), nothing)
+  assert.equal(verifyBundle(bundleOf(4, 4), { checkpoint: { heads: [at(6, late)] } }).valid, true)
+})
 
-  test('a head from after the export says nothing, and so proves nothing', () => {
-    assert.equal(checkpointOf(bundleOf(4, 4), [at(6, late)]), nothing)
-    assert.equal(checkpointOf(bundleOf(4, 4), [at(6, createdAt)]), nothing)
-    assert.equal(checkpointOf(bundleOf(4, 4), []), nothing)
-    assert.equal(verifyBundle(bundleOf(4, 4), { checkpoint: { heads: [at(6, late)] } }).valid, true)
-  })
+test('a head signed by a revoked key does not count [H-88 F-09]', () => {
+  const old = signerOf(2)
+  const { signature: _, kind: __, prev: ___, ...fields } = head
+  const oldHead = signCheckpoint(fields, null, old)
+  const trust = { pins: [hostKey.publicKey, old.publicKey] }
+  assert.equal(checkpointOf(bundleOf(4, 5), [oldHead], trust), stale)
+  assert.equal(checkpointOf(bundleOf(4, 5), [oldHead], { ...trust, revoked: [old.keyId] }), nothing)
+  assert.equal(checkpointOf(bundleOf(4, 5), [oldHead, head], { ...trust, revoked: [old.keyId] }), stale)
+})
 
-  test('a head signed by a revoked key does not count', () => {
-    const old = signerOf(2)
-    const { signature: _, kind: __, prev: ___, ...fields } = head
-    const oldHead = signCheckpoint(fields, null, old)
-    const trust = { pins: [hostKey.publicKey, old.publicKey] }
-    assert.equal(checkpointOf(bundleOf(4, 5), [oldHead], trust), stale)
-    assert.equal(checkpointOf(bundleOf(4, 5), [oldHead], { ...trust, revoked: [old.keyId] }), nothing)
-    assert.equal(checkpointOf(bundleOf(4, 5), [oldHead, head], { ...trust, revoked: [old.keyId] }), stale)
-  })
+test('a pin for another host vouches for no head [H-88 F-09]', () => {
+  const trust = { pins: [{ host: 'elsewhere', key: hostKey.publicKey }] }
+  assert.equal(checkpointOf(bundleOf(6, 6), [head], trust), 'fail: the checkpoint is signed by an unknown key')
+  assert.equal(
+    checkpointOf(bundleOf(6, 6), [head], { pins: [{ host: hostId, key: hostKey.publicKey }] }).startsWith('pass'),
+    true,
+  )
+})
 
-  test('a pin for another host vouches for no head', () => {
-    const trust = { pins: [{ host: 'elsewhere', key: hostKey.publicKey }] }
-    assert.equal(checkpointOf(bundleOf(6, 6), [head], trust), 'fail: the checkpoint is signed by an unknown key')
-    assert.equal(
-      checkpointOf(bundleOf(6, 6), [head], { pins: [{ host: hostId, key: hostKey.publicKey }] }).startsWith('pass'),
-      true,
-    )
-  })
+test('a bundle that does not say where it ends cannot agree [H-88 F-09]', () => {
+  const { completeness: _, ...open } = bundleOf(6, 6)
+  const report = verifyBundle(open, { checkpoint: { heads: [head] } })
+  const found = report.checks.find((check) => check.name === 'checkpoint')
+  assert.deepEqual([found?.verdict, found?.at], ['fail', '/completeness'])
+})
 
-  test('a bundle that does not say where it ends cannot agree', () => {
-    const { completeness: _, ...open } = bundleOf(6, 6)
-    const report = verifyBundle(open, { checkpoint: { heads: [head] } })
-    const found = report.checks.find((check) => check.name === 'checkpoint')
-    assert.deepEqual([found?.verdict, found?.at], ['fail', '/completeness'])
-  })
-
-  test('an unsigned bundle has no key to trust a head by', () => {
-    const { public_key: _, signature: __, host_identity: ___, ...bare } = bundleOf(6, 6)
-    const unsigned = { ...bare, assurance: 'hash-chain' }
-    assert.equal(
-      firstOf(unsigned, {}, { tier: 'hash-chain' }),
-      'checkpoint : the checkpoint is signed by an unknown key',
-    )
-  })
+test('an unsigned bundle has no key to trust a head by [H-88 F-09]', () => {
+  const { public_key: _, signature: __, host_identity: ___, ...bare } = bundleOf(6, 6)
+  const unsigned = { ...bare, assurance: 'hash-chain' }
+  assert.equal(firstOf(unsigned, {}, { tier: 'hash-chain' }), 'checkpoint : the checkpoint is signed by an unknown key')
 })

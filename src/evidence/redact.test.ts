@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'vitest'
+import { test } from 'vitest'
 import type { Json } from '../base/canonical.ts'
 import { marksOf } from './marks.ts'
 import { isSensitiveName } from './names.ts'
@@ -8,193 +8,186 @@ import { type Marks, redact, scrubText, secretsIn } from './redact.ts'
 const none: Marks = { pointers: new Set(), all: false }
 const at = (...pointers: string[]): Marks => ({ pointers: new Set(pointers), all: false })
 
-describe('sensitive names [H-69 H-71]', () => {
-  test('are whole words of a key, however it is written', () => {
-    const names = [
-      ...['password', 'PASSWORD', 'db_password', 'passwordHint', 'passwords', 'pass-phrase passphrase', 'clientSecret'],
-      ...['access_token', 'accessToken', 'access-token', 'Token', 'apiKey', 'APIKey', 'api_key2', 'key', 'x-api-key'],
-      ...['Authorization', 'set-cookie', 'cookies', 'credential', 'awsCredentials', 'secrets', 'token1', '2key'],
-      ...['national_id', 'nationalId', 'card', 'card_number', 'accountId', 'birth_date', 'birthDate', 'birthdate'],
-      'dateOfBirth',
-    ]
-    for (const name of names) assert.equal(isSensitiveName(name), true, name)
-  })
+test('sensitive names are whole words of a key, however it is written [H-69 H-71]', () => {
+  const names = [
+    ...['password', 'PASSWORD', 'db_password', 'passwordHint', 'passwords', 'pass-phrase passphrase', 'clientSecret'],
+    ...['access_token', 'accessToken', 'access-token', 'Token', 'apiKey', 'APIKey', 'api_key2', 'key', 'x-api-key'],
+    ...['Authorization', 'set-cookie', 'cookies', 'credential', 'awsCredentials', 'secrets', 'token1', '2key'],
+    ...['national_id', 'nationalId', 'card', 'card_number', 'accountId', 'birth_date', 'birthDate', 'birthdate'],
+    'dateOfBirth',
+  ]
+  for (const name of names) assert.equal(isSensitiveName(name), true, name)
+})
 
-  test('are not parts of words, plurals that count, or the names of our own shapes', () => {
-    const names = [
-      ...[
-        'completion_tokens',
-        'tokens',
-        'keys',
-        'monkey',
-        'keyboard',
-        'passwordless',
-        'secretary',
-        'discard',
-        'accounting',
-      ],
-      ...['national', 'id', 'nationality_id', 'id_national', 'birth', 'date', 'keynote', 'cardinal', ''],
-      ...['key_id', 'public_key', 'enc_public_key', 'idempotency_key', 'decision_key', 'credentials_ref'],
-      ...['old_key_id', 'old_public_key', 'new_key_id', 'new_public_key'],
-    ]
-    for (const name of names) assert.equal(isSensitiveName(name), false, name)
-    assert.equal(isSensitiveName('keyId'), true)
-    for (let n = 0; n < 5000; n++) assert.equal(isSensitiveName(`${n}${'x'.repeat(n % 80)}_token`), true)
-    assert.equal(isSensitiveName('later_token'), true)
+test('sensitive names are not parts of words, plurals that count, or the names of our own shapes [H-69 H-71]', () => {
+  const names = [
+    ...[
+      'completion_tokens',
+      'tokens',
+      'keys',
+      'monkey',
+      'keyboard',
+      'passwordless',
+      'secretary',
+      'discard',
+      'accounting',
+    ],
+    ...['national', 'id', 'nationality_id', 'id_national', 'birth', 'date', 'keynote', 'cardinal', ''],
+    ...['key_id', 'public_key', 'enc_public_key', 'idempotency_key', 'decision_key', 'credentials_ref'],
+    ...['old_key_id', 'old_public_key', 'new_key_id', 'new_public_key'],
+  ]
+  for (const name of names) assert.equal(isSensitiveName(name), false, name)
+  assert.equal(isSensitiveName('keyId'), true)
+  for (let n = 0; n < 5000; n++) assert.equal(isSensitiveName(`${n}${'x'.repeat(n % 80)}_token`), true)
+  assert.equal(isSensitiveName('later_token'), true)
+})
+
+test('redaction leaves alone what is nobody’s secret, and says so [H-69 H-71 H-50]', () => {
+  const value = { a: [1, 'x', null, true, { b: {} }], completion_tokens: 7 }
+  assert.deepEqual(redact(value, none), { value, redacted: false })
+})
+
+test('redaction copies only what leads to something hidden [H-69 H-71 H-50]', () => {
+  const plain = { d: [null, 'e'], f: { g: 1 } }
+  const list = [plain, { token: 'x' }]
+  assert.equal(redact(plain, none, ['zzzz']).value, plain)
+  const { value: copy } = redact(list, none)
+  assert(Array.isArray(copy))
+  assert.equal(copy[0], plain)
+  assert.deepEqual(copy[1], { token: '[redacted]' })
+  assert.deepEqual(list[1], { token: 'x' })
+})
+
+test('redaction hides values of sensitive names, whatever they are [H-69 H-71 H-50]', () => {
+  const value = { token: 'x', deep: { password: { a: 1 } }, list: [{ key: null }], fine: 1 }
+  assert.deepEqual(redact(value, none), {
+    value: { token: '[redacted]', deep: { password: '[redacted]' }, list: [{ key: '[redacted]' }], fine: 1 },
+    redacted: true,
   })
 })
 
-describe('redaction [H-69 H-71 H-50]', () => {
-  test('leaves alone what is nobody’s secret, and says so', () => {
-    const value = { a: [1, 'x', null, true, { b: {} }], completion_tokens: 7 }
-    assert.deepEqual(redact(value, none), { value, redacted: false })
+test('redaction hides marked places; a star is any item or member [H-69 H-71 H-50]', () => {
+  const value = { a: { b: 'x', c: 'y' }, list: [{ n: 1, m: 2 }, { n: 3 }], 'x/y~z': 1 }
+  assert.deepEqual(redact(value, at('/a/b')).value, { ...value, a: { b: '[redacted]', c: 'y' } })
+  assert.deepEqual(redact(value, at('/a/*')).value, { ...value, a: { b: '[redacted]', c: '[redacted]' } })
+  assert.deepEqual(redact(value, at('/list/*/n')).value, {
+    ...value,
+    list: [{ n: '[redacted]', m: 2 }, { n: '[redacted]' }],
   })
+  assert.deepEqual(redact(value, at('/list/*')).value, { ...value, list: ['[redacted]', '[redacted]'] })
+  assert.deepEqual(redact(value, at('/x~1y~0z')).value, { ...value, 'x/y~z': '[redacted]' })
+  assert.deepEqual(redact(value, at('')), { value: '[redacted]', redacted: true })
+  assert.deepEqual(redact(value, { pointers: new Set(), all: true }), { value: '[redacted]', redacted: true })
+  assert.deepEqual(redact(value, at('/absent', '/a/b/c')), { value, redacted: false })
+  assert.deepEqual(redact({ '': 1 }, at('/')), { value: { '': '[redacted]' }, redacted: true })
+})
 
-  test('copies only what leads to something hidden', () => {
-    const plain = { d: [null, 'e'], f: { g: 1 } }
-    const list = [plain, { token: 'x' }]
-    assert.equal(redact(plain, none, ['zzzz']).value, plain)
-    const { value: copy } = redact(list, none)
-    assert(Array.isArray(copy))
-    assert.equal(copy[0], plain)
-    assert.deepEqual(copy[1], { token: '[redacted]' })
-    assert.deepEqual(list[1], { token: 'x' })
-  })
-
-  test('hides values of sensitive names, whatever they are', () => {
-    const value = { token: 'x', deep: { password: { a: 1 } }, list: [{ key: null }], fine: 1 }
-    assert.deepEqual(redact(value, none), {
-      value: { token: '[redacted]', deep: { password: '[redacted]' }, list: [{ key: '[redacted]' }], fine: 1 },
-      redacted: true,
-    })
-  })
-
-  test('hides marked places; a star is any item or member', () => {
-    const value = { a: { b: 'x', c: 'y' }, list: [{ n: 1, m: 2 }, { n: 3 }], 'x/y~z': 1 }
-    assert.deepEqual(redact(value, at('/a/b')).value, { ...value, a: { b: '[redacted]', c: 'y' } })
-    assert.deepEqual(redact(value, at('/a/*')).value, { ...value, a: { b: '[redacted]', c: '[redacted]' } })
-    assert.deepEqual(redact(value, at('/list/*/n')).value, {
-      ...value,
-      list: [{ n: '[redacted]', m: 2 }, { n: '[redacted]' }],
-    })
-    assert.deepEqual(redact(value, at('/list/*')).value, { ...value, list: ['[redacted]', '[redacted]'] })
-    assert.deepEqual(redact(value, at('/x~1y~0z')).value, { ...value, 'x/y~z': '[redacted]' })
-    assert.deepEqual(redact(value, at('')), { value: '[redacted]', redacted: true })
-    assert.deepEqual(redact(value, { pointers: new Set(), all: true }), { value: '[redacted]', redacted: true })
-    assert.deepEqual(redact(value, at('/absent', '/a/b/c')), { value, redacted: false })
-    assert.deepEqual(redact({ '': 1 }, at('/')), { value: { '': '[redacted]' }, redacted: true })
-  })
-
-  test('finds every text of a secret wherever it turns up: values, keys, URLs and JSON in text', () => {
-    const secrets = ['Tromsø 88', 'a"b']
-    const value = {
-      note: 'for Tromsø 88.',
-      url: 'https://x/?q=Troms%C3%B8%2088&r=Troms%C3%B8+88',
-      inner: '{"q":"a\\"b"}',
-      'Tromsø 88': 1,
+test('redaction finds every text of a secret wherever it turns up: values, keys, URLs and JSON in text [H-69 H-71 H-50]', () => {
+  const secrets = ['Tromsø 88', 'a"b']
+  const value = {
+    note: 'for Tromsø 88.',
+    url: 'https://x/?q=Troms%C3%B8%2088&r=Troms%C3%B8+88',
+    inner: '{"q":"a\\"b"}',
+    'Tromsø 88': 1,
+    plain: 'Tromsø',
+  }
+  assert.deepEqual(redact(value, none, secrets), {
+    value: {
+      note: 'for [redacted].',
+      url: 'https://x/?q=[redacted]&r=[redacted]',
+      inner: '{"q":"[redacted]"}',
+      '[redacted]': 1,
       plain: 'Tromsø',
-    }
-    assert.deepEqual(redact(value, none, secrets), {
-      value: {
-        note: 'for [redacted].',
-        url: 'https://x/?q=[redacted]&r=[redacted]',
-        inner: '{"q":"[redacted]"}',
-        '[redacted]': 1,
-        plain: 'Tromsø',
-      },
-      redacted: true,
-    })
-  })
-
-  test('a number that is secret is hidden as number and in text', () => {
-    assert.deepEqual(redact({ n: 204417, m: 20441, t: 'B-204417' }, none, ['204417']), {
-      value: { n: '[redacted]', m: 20441, t: 'B-[redacted]' },
-      redacted: true,
-    })
-  })
-
-  test('a short secret is hidden where it stands as a word', () => {
-    assert.equal(scrubText('pin 123, not 41234 nor x123', ['123']), 'pin [redacted], not 41234 nor x123')
-    assert.equal(scrubText('a1234b', ['1234']), 'a[redacted]b')
-  })
-
-  test('of several secrets the longest goes first, and their letters are no patterns', () => {
-    assert.equal(scrubText('abcdefgh', ['abcd', 'abcdefgh']), '[redacted]')
-    assert.equal(scrubText('1+1=2 (x) [y] a.c axc', ['(x) [y] a.c', '1+1=2']), '[redacted] [redacted] axc')
-    const ascii = String.fromCharCode(...Array.from({ length: 95 }, (_, index) => index + 32))
-    assert.equal(scrubText(`<${ascii}>`, [ascii]), '<[redacted]>')
-    for (const sign of ascii)
-      assert.equal(scrubText(`<a${sign}b${sign}c>`, [`a${sign}b${sign}c`]), '<[redacted]>', sign)
-    assert.equal(scrubText('nothing', []), 'nothing')
-    assert.equal(scrubText('nothing', ['']), 'nothing')
-    assert.equal(scrubText('a \ud800 b', ['\ud800 b']), 'a [redacted]')
-  })
-
-  test('the secrets of a call are the texts below its marks and sensitive names', () => {
-    const payload: Json = {
-      consignee: 'Clinic 88',
-      token: { inner: ['t-1', 42, true, null, ''] },
-      list: [{ phone: '555' }, { phone: '556' }],
-      batch: 'B-1',
-    }
-    assert.deepEqual(secretsIn(payload, at('/consignee', '/list/*/phone')), ['Clinic 88', 't-1', '42', '555', '556'])
-    assert.deepEqual(secretsIn(payload, none), ['t-1', '42'])
-    assert.deepEqual(secretsIn('x', { pointers: new Set(), all: true }), ['x'])
-    assert.deepEqual(secretsIn(null, at('')), [])
+    },
+    redacted: true,
   })
 })
 
-describe('marks of a capability [H-69 H-50]', () => {
-  const marks = (schema: Json, more: object = {}) => [...marksOf({ schema, ...more }).pointers].toSorted()
-  const secret = { type: 'string', 'x-sensitive': true }
-
-  test('are the `x-sensitive` places of its schema, in every kind of subschema', () => {
-    assert.deepEqual(marks({ properties: { a: secret, b: { type: 'string', 'x-sensitive': false }, 'c/d': secret } }), [
-      '/a',
-      '/c~1d',
-    ])
-    assert.deepEqual(marks({ properties: { list: { type: 'array', items: { properties: { n: secret } } } } }), [
-      '/list/*/n',
-    ])
-    assert.deepEqual(marks(secret), [''])
-    for (const name of ['allOf', 'anyOf', 'oneOf'])
-      assert.deepEqual(marks({ [name]: [{ properties: { a: secret } }] }), ['/a'])
-    for (const name of ['not', 'if', 'then', 'else'])
-      assert.deepEqual(marks({ [name]: { properties: { a: secret } } }), ['/a'])
-    for (const name of ['items', 'contains', 'unevaluatedItems', 'additionalProperties', 'unevaluatedProperties']) {
-      assert.deepEqual(marks({ [name]: secret }), ['/*'], name)
-    }
-    assert.deepEqual(marks({ prefixItems: [{}, secret] }), ['/*'])
-    assert.deepEqual(marks({ patternProperties: { '^x': secret } }), ['/*'])
-    assert.deepEqual(marks({ dependentSchemas: { a: { properties: { b: secret } } } }), ['/b'])
-    assert.deepEqual(marks({ items: false, additionalProperties: true, properties: 7 as never }), [])
+test('a number that is secret is hidden as number and in text [H-69 H-71 H-50]', () => {
+  assert.deepEqual(redact({ n: 204417, m: 20441, t: 'B-204417' }, none, ['204417']), {
+    value: { n: '[redacted]', m: 20441, t: 'B-[redacted]' },
+    redacted: true,
   })
+})
 
-  test('follow references inside the schema', () => {
-    const $defs = { person: { properties: { name: secret } }, 'a/b': secret }
-    assert.deepEqual(marks({ $defs, properties: { who: { $ref: '#/$defs/person' }, x: { $ref: '#/$defs/a~1b' } } }), [
-      '/who/name',
-      '/x',
-    ])
-    assert.deepEqual(marks({ $defs, allOf: [{ $dynamicRef: '#/$defs/person' }] }), ['/name'])
-  })
+test('a short secret is hidden where it stands as a word [H-69 H-71 H-50]', () => {
+  assert.equal(scrubText('pin 123, not 41234 nor x123', ['123']), 'pin [redacted], not 41234 nor x123')
+  assert.equal(scrubText('a1234b', ['1234']), 'a[redacted]b')
+})
 
-  test('hide the whole of what cannot be looked into, if anything is marked at all', () => {
-    const tree = { properties: { name: secret, child: { $ref: '#' } } }
-    assert.deepEqual(marks(tree), ['/child/child', '/child/name', '/name'])
-    assert.deepEqual(marks({ properties: { child: { $ref: '#' } } }), [])
-    assert.deepEqual(marks({ properties: { a: secret, b: { $ref: 'https://elsewhere/x' } } }), ['/a', '/b'])
-    assert.deepEqual(marks({ properties: { a: secret, b: { $ref: '#/$defs/absent' } } }), ['/a', '/b'])
-    assert.deepEqual(marks({ properties: { b: { $ref: '#anchor' } } }), [])
-  })
+test('of several secrets the longest goes first, and their letters are no patterns [H-69 H-71 H-50]', () => {
+  assert.equal(scrubText('abcdefgh', ['abcd', 'abcdefgh']), '[redacted]')
+  assert.equal(scrubText('1+1=2 (x) [y] a.c axc', ['(x) [y] a.c', '1+1=2']), '[redacted] [redacted] axc')
+  const ascii = String.fromCharCode(...Array.from({ length: 95 }, (_, index) => index + 32))
+  assert.equal(scrubText(`<${ascii}>`, [ascii]), '<[redacted]>')
+  for (const sign of ascii) assert.equal(scrubText(`<a${sign}b${sign}c>`, [`a${sign}b${sign}c`]), '<[redacted]>', sign)
+  assert.equal(scrubText('nothing', []), 'nothing')
+  assert.equal(scrubText('nothing', ['']), 'nothing')
+  assert.equal(scrubText('a \ud800 b', ['\ud800 b']), 'a [redacted]')
+})
 
-  test('include what the context contract names', () => {
-    assert.deepEqual(marks({ properties: { a: secret } }, { pointers: ['/consignee'] }), ['/a', '/consignee'])
-  })
+test('the secrets of a call are the texts below its marks and sensitive names [H-69 H-71 H-50]', () => {
+  const payload: Json = {
+    consignee: 'Clinic 88',
+    token: { inner: ['t-1', 42, true, null, ''] },
+    list: [{ phone: '555' }, { phone: '556' }],
+    batch: 'B-1',
+  }
+  assert.deepEqual(secretsIn(payload, at('/consignee', '/list/*/phone')), ['Clinic 88', 't-1', '42', '555', '556'])
+  assert.deepEqual(secretsIn(payload, none), ['t-1', '42'])
+  assert.deepEqual(secretsIn('x', { pointers: new Set(), all: true }), ['x'])
+  assert.deepEqual(secretsIn(null, at('')), [])
+})
 
-  test('are everything from confidential up, and for a class nobody knows', () => {
-    const all = (classification?: string) => marksOf({ schema: {}, ...(classification && { classification }) }).all
-    assert.deepEqual([all(), all('public'), all('Internal')], [false, false, false])
-    assert.deepEqual([all('confidential'), all('restricted'), all('secret'), all('purple')], [true, true, true, true])
-  })
+const marks = (schema: Json, more: object = {}) => [...marksOf({ schema, ...more }).pointers].toSorted()
+const secret = { type: 'string', 'x-sensitive': true }
+
+test('marks of a capability are the `x-sensitive` places of its schema, in every kind of subschema [H-69 H-50]', () => {
+  assert.deepEqual(marks({ properties: { a: secret, b: { type: 'string', 'x-sensitive': false }, 'c/d': secret } }), [
+    '/a',
+    '/c~1d',
+  ])
+  assert.deepEqual(marks({ properties: { list: { type: 'array', items: { properties: { n: secret } } } } }), [
+    '/list/*/n',
+  ])
+  assert.deepEqual(marks(secret), [''])
+  for (const name of ['allOf', 'anyOf', 'oneOf'])
+    assert.deepEqual(marks({ [name]: [{ properties: { a: secret } }] }), ['/a'])
+  for (const name of ['not', 'if', 'then', 'else'])
+    assert.deepEqual(marks({ [name]: { properties: { a: secret } } }), ['/a'])
+  for (const name of ['items', 'contains', 'unevaluatedItems', 'additionalProperties', 'unevaluatedProperties']) {
+    assert.deepEqual(marks({ [name]: secret }), ['/*'], name)
+  }
+  assert.deepEqual(marks({ prefixItems: [{}, secret] }), ['/*'])
+  assert.deepEqual(marks({ patternProperties: { '^x': secret } }), ['/*'])
+  assert.deepEqual(marks({ dependentSchemas: { a: { properties: { b: secret } } } }), ['/b'])
+  assert.deepEqual(marks({ items: false, additionalProperties: true, properties: 7 as never }), [])
+})
+
+test('marks of a capability follow references inside the schema [H-69 H-50]', () => {
+  const $defs = { person: { properties: { name: secret } }, 'a/b': secret }
+  assert.deepEqual(marks({ $defs, properties: { who: { $ref: '#/$defs/person' }, x: { $ref: '#/$defs/a~1b' } } }), [
+    '/who/name',
+    '/x',
+  ])
+  assert.deepEqual(marks({ $defs, allOf: [{ $dynamicRef: '#/$defs/person' }] }), ['/name'])
+})
+
+test('marks of a capability hide the whole of what cannot be looked into, if anything is marked at all [H-69 H-50]', () => {
+  const tree = { properties: { name: secret, child: { $ref: '#' } } }
+  assert.deepEqual(marks(tree), ['/child/child', '/child/name', '/name'])
+  assert.deepEqual(marks({ properties: { child: { $ref: '#' } } }), [])
+  assert.deepEqual(marks({ properties: { a: secret, b: { $ref: 'https://elsewhere/x' } } }), ['/a', '/b'])
+  assert.deepEqual(marks({ properties: { a: secret, b: { $ref: '#/$defs/absent' } } }), ['/a', '/b'])
+  assert.deepEqual(marks({ properties: { b: { $ref: '#anchor' } } }), [])
+})
+
+test('marks of a capability include what the context contract names [H-69 H-50]', () => {
+  assert.deepEqual(marks({ properties: { a: secret } }, { pointers: ['/consignee'] }), ['/a', '/consignee'])
+})
+
+test('marks of a capability are everything from confidential up, and for a class nobody knows [H-69 H-50]', () => {
+  const all = (classification?: string) => marksOf({ schema: {}, ...(classification && { classification }) }).all
+  assert.deepEqual([all(), all('public'), all('Internal')], [false, false, false])
+  assert.deepEqual([all('confidential'), all('restricted'), all('secret'), all('purple')], [true, true, true, true])
 })

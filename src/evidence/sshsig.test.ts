@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'vitest'
+import { test } from 'vitest'
 import { signerOf } from '../../test/support/evidence.ts'
 import { didOf, type SshClaim, sshSign, verifySshSignature } from './sshsig.ts'
 
@@ -21,102 +21,98 @@ const rewritten = (change: (blob: Buffer) => Buffer): SshClaim => {
   return { ...good, signature: [begin, blob.toString('base64'), end].join('\n') }
 }
 
-describe('an SSH signature [H-82 H-84]', () => {
-  test('made here verifies, with and without the last line break, in lines of any length', () => {
-    assert.equal(verifySshSignature(good), true)
-    assert.equal(verifySshSignature({ ...good, signature: `${good.signature}`.trimEnd() }), true)
-    assert.equal(verifySshSignature(rewritten((blob) => blob)), true)
-    const lines = `${good.signature}`.split('\n')
-    assert.deepEqual(
-      [lines[0], lines.at(-2), lines.at(-1)],
-      ['-----BEGIN SSH SIGNATURE-----', '-----END SSH SIGNATURE-----', ''],
-    )
-    assert.equal(
-      lines.slice(1, -3).every((line) => line.length === 70),
-      true,
-    )
-  })
-
-  test('made elsewhere verifies, over either hash', () => {
-    // ssh-keygen -Y sign -n file, key of seed 32 × 09 wrapped by hand: the fields are those of the format.
-    const blob = Buffer.from(`${good.signature}`.split('\n').slice(1, -2).join(''), 'base64')
-    assert.equal(blob.subarray(0, 10).toString('hex'), '53534853494700000001')
-    assert.equal(blob.includes(Buffer.from('\0\0\0\x0fchp-host-anchor\0\0\0\0\0\0\0\x06sha512')), true)
-    assert.equal(blob.includes(Buffer.from(signer.publicKey, 'base64')), true)
-  })
-
-  test('is for one message, one namespace and one key', () => {
-    assert.equal(verifySshSignature({ ...good, message: `${message} ` }), false)
-    assert.equal(verifySshSignature({ ...good, namespace: 'chp-store-head-anchor' }), false)
-    assert.equal(verifySshSignature({ ...good, did: didOf(signerOf(8).publicKey) }), false)
-    const foreign = sshSign(signer, 'chp-store-head-anchor', message)
-    assert.equal(verifySshSignature({ ...good, signature: foreign }), false)
-    assert.equal(verifySshSignature({ ...good, signature: foreign, namespace: 'chp-store-head-anchor' }), true)
-  })
-
-  test('is refused with any byte changed, added or missing', () => {
-    const length = Buffer.from(`${good.signature}`.split('\n').slice(1, -2).join(''), 'base64').length
-    for (let place = 0; place < length; place++) {
-      const flipped = rewritten((blob) => {
-        const copy = Buffer.from(blob)
-        copy[place] = (copy[place] ?? 0) ^ 1
-        return copy
-      })
-      assert.equal(verifySshSignature(flipped), false, `byte ${place}`)
-    }
-    for (let kept = 0; kept < length; kept++) {
-      assert.equal(verifySshSignature(rewritten((blob) => blob.subarray(0, kept))), false, `${kept} bytes`)
-    }
-    assert.equal(verifySshSignature(rewritten((blob) => Buffer.concat([blob, Buffer.alloc(4)]))), false)
-    assert.equal(verifySshSignature(rewritten((blob) => Buffer.concat([blob, Buffer.alloc(1)]))), false)
-  })
-
-  test('is refused without its armour, in other base64, and when it is no text at all', () => {
-    const body = `${good.signature}`
-    const others = [
-      body.replace('BEGIN', 'BEGUN'),
-      body.replace('END', 'ENDS'),
-      body.slice(30),
-      ` ${body}`,
-      body.replace('=\n', '\n'),
-      body.replace('U1NI', 'U1N*'),
-      '',
-      null,
-      undefined,
-      7,
-      {},
-    ]
-    for (const signature of others) assert.equal(verifySshSignature({ ...good, signature }), false)
-  })
+test('an SSH signature made here verifies, with and without the last line break, in lines of any length [H-82 H-84]', () => {
+  assert.equal(verifySshSignature(good), true)
+  assert.equal(verifySshSignature({ ...good, signature: `${good.signature}`.trimEnd() }), true)
+  assert.equal(verifySshSignature(rewritten((blob) => blob)), true)
+  const lines = `${good.signature}`.split('\n')
+  assert.deepEqual(
+    [lines[0], lines.at(-2), lines.at(-1)],
+    ['-----BEGIN SSH SIGNATURE-----', '-----END SSH SIGNATURE-----', ''],
+  )
+  assert.equal(
+    lines.slice(1, -3).every((line) => line.length === 70),
+    true,
+  )
 })
 
-describe('a `did:key` [H-82]', () => {
-  test('is the base58 of the key behind its prefix', () => {
-    assert.equal(
-      didOf('KKyXQ2H1CUdZLMLVvzSv5z7u8mOfTUXGWRD5vFmEgAw='),
-      didOf(Buffer.from('28ac974361f50947592cc2d5bf34afe73eeef2639f4d45c65910f9bc5984800c', 'hex').toString('base64')),
-    )
-    assert.match(didOf(signer.publicKey), /^did:key:z6Mk[1-9A-HJ-NP-Za-km-z]{44}$/)
-    const vector = 'Kay64UG8yvCyLhqU000LxzYeUm0L/hLIl5S8kyKWbdc='
-    assert.equal(didOf(vector), 'did:key:z6MkhFwXNFWosLeugvSf4wcL9t3uuRXueGSFTRgSvHhWj5G2')
-  })
+test('an SSH signature made elsewhere verifies, over either hash [H-82 H-84]', () => {
+  // ssh-keygen -Y sign -n file, key of seed 32 × 09 wrapped by hand: the fields are those of the format.
+  const blob = Buffer.from(`${good.signature}`.split('\n').slice(1, -2).join(''), 'base64')
+  assert.equal(blob.subarray(0, 10).toString('hex'), '53534853494700000001')
+  assert.equal(blob.includes(Buffer.from('\0\0\0\x0fchp-host-anchor\0\0\0\0\0\0\0\x06sha512')), true)
+  assert.equal(blob.includes(Buffer.from(signer.publicKey, 'base64')), true)
+})
 
-  test('that names no Ed25519 key verifies nothing', () => {
-    const did = `${good.did}`
-    const others = [
-      did.replace('did:key:z', 'did:web:z'),
-      did.replace('did:key:z', 'did:key:u'),
-      `${did.slice(0, -1)}0`,
-      `${did.slice(0, -1)}l`,
-      did.slice(0, -1),
-      `${did}1`,
-      `did:key:z1${did.slice(9)}`,
-      `did:key:z${'z'.repeat(60)}`,
-      'did:key:z',
-      '',
-      null,
-      7,
-    ]
-    for (const value of others) assert.equal(verifySshSignature({ ...good, did: value }), false, `${value}`)
-  })
+test('an SSH signature is for one message, one namespace and one key [H-82 H-84]', () => {
+  assert.equal(verifySshSignature({ ...good, message: `${message} ` }), false)
+  assert.equal(verifySshSignature({ ...good, namespace: 'chp-store-head-anchor' }), false)
+  assert.equal(verifySshSignature({ ...good, did: didOf(signerOf(8).publicKey) }), false)
+  const foreign = sshSign(signer, 'chp-store-head-anchor', message)
+  assert.equal(verifySshSignature({ ...good, signature: foreign }), false)
+  assert.equal(verifySshSignature({ ...good, signature: foreign, namespace: 'chp-store-head-anchor' }), true)
+})
+
+test('an SSH signature is refused with any byte changed, added or missing [H-82 H-84]', () => {
+  const length = Buffer.from(`${good.signature}`.split('\n').slice(1, -2).join(''), 'base64').length
+  for (let place = 0; place < length; place++) {
+    const flipped = rewritten((blob) => {
+      const copy = Buffer.from(blob)
+      copy[place] = (copy[place] ?? 0) ^ 1
+      return copy
+    })
+    assert.equal(verifySshSignature(flipped), false, `byte ${place}`)
+  }
+  for (let kept = 0; kept < length; kept++) {
+    assert.equal(verifySshSignature(rewritten((blob) => blob.subarray(0, kept))), false, `${kept} bytes`)
+  }
+  assert.equal(verifySshSignature(rewritten((blob) => Buffer.concat([blob, Buffer.alloc(4)]))), false)
+  assert.equal(verifySshSignature(rewritten((blob) => Buffer.concat([blob, Buffer.alloc(1)]))), false)
+})
+
+test('an SSH signature is refused without its armour, in other base64, and when it is no text at all [H-82 H-84]', () => {
+  const body = `${good.signature}`
+  const others = [
+    body.replace('BEGIN', 'BEGUN'),
+    body.replace('END', 'ENDS'),
+    body.slice(30),
+    ` ${body}`,
+    body.replace('=\n', '\n'),
+    body.replace('U1NI', 'U1N*'),
+    '',
+    null,
+    undefined,
+    7,
+    {},
+  ]
+  for (const signature of others) assert.equal(verifySshSignature({ ...good, signature }), false)
+})
+
+test('a `did:key` is the base58 of the key behind its prefix [H-82]', () => {
+  assert.equal(
+    didOf('KKyXQ2H1CUdZLMLVvzSv5z7u8mOfTUXGWRD5vFmEgAw='),
+    didOf(Buffer.from('28ac974361f50947592cc2d5bf34afe73eeef2639f4d45c65910f9bc5984800c', 'hex').toString('base64')),
+  )
+  assert.match(didOf(signer.publicKey), /^did:key:z6Mk[1-9A-HJ-NP-Za-km-z]{44}$/)
+  const vector = 'Kay64UG8yvCyLhqU000LxzYeUm0L/hLIl5S8kyKWbdc='
+  assert.equal(didOf(vector), 'did:key:z6MkhFwXNFWosLeugvSf4wcL9t3uuRXueGSFTRgSvHhWj5G2')
+})
+
+test('a `did:key` that names no Ed25519 key verifies nothing [H-82]', () => {
+  const did = `${good.did}`
+  const others = [
+    did.replace('did:key:z', 'did:web:z'),
+    did.replace('did:key:z', 'did:key:u'),
+    `${did.slice(0, -1)}0`,
+    `${did.slice(0, -1)}l`,
+    did.slice(0, -1),
+    `${did}1`,
+    `did:key:z1${did.slice(9)}`,
+    `did:key:z${'z'.repeat(60)}`,
+    'did:key:z',
+    '',
+    null,
+    7,
+  ]
+  for (const value of others) assert.equal(verifySshSignature({ ...good, did: value }), false, `${value}`)
 })

@@ -1,8 +1,12 @@
 import { z } from 'zod'
+import { limits } from '../base/limits.ts'
 import { form } from './text.ts'
 
 /** An id on the wire. Control characters would blur the lines of a store head. */
-export const wireId = form(/^\P{Cc}{1,256}$/u, '1 to 256 characters without control characters')
+export const wireId = form(
+  new RegExp(`^\\P{Cc}{1,${limits.wireIdCharsMax}}$`, 'u'),
+  `1 to ${limits.wireIdCharsMax} characters without control characters`,
+)
 
 const environment = z.enum(['dev', 'test', 'pilot', 'prod'])
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'vitest'
+import { test } from 'vitest'
 import { policyDecision } from '../model/evidence.ts'
 import { type BlockPattern, decideByPatterns, denialCodeOf, strictest } from './decisions.ts'
 
@@ -32,44 +32,42 @@ test('of several decisions the strictest wins, in whatever order they come [H-33
   assert.equal(strictest([]), undefined)
 })
 
-describe('block patterns [H-33]', () => {
-  const pattern = (fields: Partial<BlockPattern> = {}): BlockPattern => ({
-    capability_id: 'w.cap',
-    field: 'cmd',
-    pattern: 'danger',
-    ...fields,
-  })
-  const decide = (patterns: BlockPattern[], cmd: unknown, capabilityId = 'w.cap') =>
-    decideByPatterns(patterns, { capabilityId, input: { cmd } as never })
+const pattern = (fields: Partial<BlockPattern> = {}): BlockPattern => ({
+  capability_id: 'w.cap',
+  field: 'cmd',
+  pattern: 'danger',
+  ...fields,
+})
+const decide = (patterns: BlockPattern[], cmd: unknown, capabilityId = 'w.cap') =>
+  decideByPatterns(patterns, { capabilityId, input: { cmd } as never })
 
-  test('deny unless they say otherwise, without regard to case', () => {
-    assert.equal(decide([pattern()], 'so DANGERous'), 'deny')
-    assert.equal(decide([pattern({ decision: 'requires_approval' })], 'danger'), 'requires_approval')
-    assert.equal(decide([pattern()], 'safe'), 'allow')
-    assert.equal(decide([], 'danger'), 'allow')
-  })
+test('block patterns deny unless they say otherwise, without regard to case [H-33]', () => {
+  assert.equal(decide([pattern()], 'so DANGERous'), 'deny')
+  assert.equal(decide([pattern({ decision: 'requires_approval' })], 'danger'), 'requires_approval')
+  assert.equal(decide([pattern()], 'safe'), 'allow')
+  assert.equal(decide([], 'danger'), 'allow')
+})
 
-  test('are about one capability and one field of its own', () => {
-    assert.equal(decide([pattern()], 'danger', 'other.cap'), 'allow')
-    assert.equal(decide([pattern({ field: 'text' })], 'danger'), 'allow')
-    assert.equal(decide([pattern({ field: 'toString', pattern: '.' })], 'x'), 'allow')
-  })
+test('block patterns are about one capability and one field of its own [H-33]', () => {
+  assert.equal(decide([pattern()], 'danger', 'other.cap'), 'allow')
+  assert.equal(decide([pattern({ field: 'text' })], 'danger'), 'allow')
+  assert.equal(decide([pattern({ field: 'toString', pattern: '.' })], 'x'), 'allow')
+})
 
-  test('are not dodged by wrapping the text', () => {
-    assert.equal(decide([pattern()], ['danger']), 'deny')
-    assert.equal(decide([pattern()], { deep: { text: 'danger' } }), 'deny')
-    assert.equal(decide([pattern({ pattern: '^42$' })], 42), 'deny')
-    assert.equal(decide([pattern({ pattern: '^null$' })], null), 'deny')
-  })
+test('block patterns are not dodged by wrapping the text [H-33]', () => {
+  assert.equal(decide([pattern()], ['danger']), 'deny')
+  assert.equal(decide([pattern()], { deep: { text: 'danger' } }), 'deny')
+  assert.equal(decide([pattern({ pattern: '^42$' })], 42), 'deny')
+  assert.equal(decide([pattern({ pattern: '^null$' })], null), 'deny')
+})
 
-  test('of several that match the strictest wins', () => {
-    const patterns = [pattern({ decision: 'requires_approval' }), pattern({ decision: 'requires_escalation' })]
-    assert.equal(decide(patterns, 'danger'), 'requires_escalation')
-    assert.equal(decide([...patterns, pattern({ pattern: 'x', decision: 'deny' })], 'danger'), 'requires_escalation')
-  })
+test('of several block patterns that match the strictest wins [H-33]', () => {
+  const patterns = [pattern({ decision: 'requires_approval' }), pattern({ decision: 'requires_escalation' })]
+  assert.equal(decide(patterns, 'danger'), 'requires_escalation')
+  assert.equal(decide([...patterns, pattern({ pattern: 'x', decision: 'deny' })], 'danger'), 'requires_escalation')
+})
 
-  test('that cannot be read deny', () => {
-    assert.equal(decide([pattern({ pattern: '(' })], 'anything'), 'deny')
-    assert.equal(decide([pattern({ pattern: '(', decision: 'requires_approval' })], 'anything'), 'deny')
-  })
+test('block patterns that cannot be read deny [H-33]', () => {
+  assert.equal(decide([pattern({ pattern: '(' })], 'anything'), 'deny')
+  assert.equal(decide([pattern({ pattern: '(', decision: 'requires_approval' })], 'anything'), 'deny')
 })

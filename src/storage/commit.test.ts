@@ -66,7 +66,7 @@ describe('commits that wait together share a transaction [F-13]', () => {
 
 describe('a failure stays with its caller [F-13]', () => {
   const refused: Change = () => {
-    throw new Failure('grant.invalid', 'refused for the test')
+    throw new Failure('field.invalid', 'refused for the test')
   }
 
   test('the batch is undone, and what came before and after it is tried again without it', async () => {
@@ -76,7 +76,7 @@ describe('a failure stays with its caller [F-13]', () => {
       store.commit(tenant, { change: refused, events: [sampleDraft('b')], seal: plainSeal }),
       commit(store, tenant, ['c']),
     ])
-    assert.deepEqual(answers, ['kept', 'grant.invalid', 'kept'])
+    assert.deepEqual(answers, ['kept', 'field.invalid', 'kept'])
     assert.equal(transactions(), 4)
     assert.deepEqual(
       (await allEvents(store, tenant)).map((event) => event.eventId),
@@ -96,7 +96,7 @@ describe('a failure stays with its caller [F-13]', () => {
     const answers = await codes(times(200, (index) => store.write(tenant, change(index))))
     assert.deepEqual(
       answers,
-      times(200, (index) => (bad.includes(index) ? 'grant.invalid' : 'kept')),
+      times(200, (index) => (bad.includes(index) ? 'field.invalid' : 'kept')),
     )
     assert.equal(transactions(), expected)
   })
@@ -120,14 +120,14 @@ describe('a failure stays with its caller [F-13]', () => {
     const { store, tenant } = await counted()
     const add = principalRecords.add(samplePrincipal('p'))
     const failing = (): never => {
-      throw new Failure('grant.invalid', 'refused for the test')
+      throw new Failure('field.invalid', 'refused for the test')
     }
     const answers = await codes([
       store.commit(tenant, { change: add, events: [sampleDraft('a')], seal: failing }),
       store.write(tenant, add),
       store.write(tenant, add),
     ])
-    assert.deepEqual(answers, ['grant.invalid', 'kept', 'principal.exists'])
+    assert.deepEqual(answers, ['field.invalid', 'kept', 'principal.exists'])
   })
 
   test('a commit of too many events is refused, and so is a statement the database will not take', async () => {

@@ -19,7 +19,7 @@ export function commitRules(test: Register, on: Setting): void {
   test('a commit answers with the value of its change and its events as stored [F-13]', on(answers))
 }
 
-const refusal = new Failure('grant.invalid', 'refused for the test')
+const refusal = new Failure('field.invalid', 'refused for the test')
 const refuse: Change = () => {
   throw refusal
 }
@@ -50,7 +50,7 @@ async function mixed({ store, tenant }: Given): Promise<void> {
   const answers = await codes(times(50, (index) => store.commit(tenant, commitOf(index))))
   assert.deepEqual(
     answers,
-    times(50, (index) => (isGood(index) ? 'kept' : 'grant.invalid')),
+    times(50, (index) => (isGood(index) ? 'kept' : 'field.invalid')),
   )
   const good = times(50, (index) => index).filter(isGood)
   const events = await allEvents(store, tenant)
@@ -68,7 +68,7 @@ async function shared({ store, second, tenant }: Given): Promise<void> {
   const answers = await codes(times(60, (index) => (index % 2 === 0 ? store : second).commit(tenant, commitOf(index))))
   assert.deepEqual(
     answers,
-    times(60, (index) => (isGood(index) ? 'kept' : 'grant.invalid')),
+    times(60, (index) => (isGood(index) ? 'kept' : 'field.invalid')),
   )
   const events = await allEvents(store, tenant)
   assert.deepEqual(chainFlaws(events), [])
@@ -77,8 +77,8 @@ async function shared({ store, second, tenant }: Given): Promise<void> {
 
 async function together({ store, tenant }: Given): Promise<void> {
   for (const index of [0, 1, 2]) {
-    await assert.rejects(store.commit(tenant, commitOf(index)), { code: 'grant.invalid' })
-    await assert.rejects(store.write(tenant, inOrder(add('p'), refuse)), { code: 'grant.invalid' })
+    await assert.rejects(store.commit(tenant, commitOf(index)), { code: 'field.invalid' })
+    await assert.rejects(store.write(tenant, inOrder(add('p'), refuse)), { code: 'field.invalid' })
   }
   assert.deepEqual(await store.read(() => findEvents(tenant, {})), { items: [] })
   assert.deepEqual(await store.read(() => chainHead(tenant)), { sequence: 0, log: '' })
