@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
 import { test } from 'vitest'
 import {
   copyOf,
@@ -16,7 +17,7 @@ import { objectHash, sha256 } from '../base/hash.ts'
 import { approvalGrant } from '../model/approval.ts'
 import { callRecord } from '../model/evidence.ts'
 import { makeBundle } from './bundle.ts'
-import { actionDigest, contextDigest, inputDigest, invocationDigest, outputDigest } from './digests.ts'
+import { actionDigest, chunkDigest, contextDigest, inputDigest, invocationDigest, outputDigest } from './digests.ts'
 import { payloadCommitment } from './event.ts'
 import { signGrant, verifyGrant } from './grant.ts'
 import { revocationHead } from './head.ts'
@@ -52,7 +53,13 @@ test('digests of sensitive values are under the key of the tenant, each kind apa
   assert.notEqual(contextDigest(tenantKey, 'consignor', payload.consignee), consignee)
   assert.notEqual(outputDigest(tenantKey, payload), inputDigest(tenantKey, payload))
   assert.equal(inputDigest(tenantKey, { ratio: 0.5 }), inputDigest(tenantKey, { ratio: '0.5' }))
-  assert.match(outputDigest(tenantKey, { slot: 0.5 }), /^hmac-sha256:[0-9a-f]{64}$/)
+  const output = createHmac('sha256', tenantKey).update('ambit-output-v1\0{"slot":0.5}').digest('hex')
+  assert.equal(outputDigest(tenantKey, { slot: 0.5 }), `hmac-sha256:${output}`)
+})
+
+test('the digest of a stream is over one line per chunk, fractions as text [H-64]', () => {
+  assert.equal(chunkDigest([{ token: 'é' }, [0.5]]), sha256('{"token": "\\u00e9"}\n["0.5"]\n'))
+  assert.equal(chunkDigest([]), sha256(''))
 })
 
 test('action and invocation digests of the worked example; any change of the call changes the second [H-54]', () => {

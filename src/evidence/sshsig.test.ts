@@ -36,12 +36,43 @@ test('an SSH signature made here verifies, with and without the last line break,
   )
 })
 
-test('an SSH signature made elsewhere verifies, over either hash [H-82 H-84]', () => {
-  // ssh-keygen -Y sign -n file, key of seed 32 × 09 wrapped by hand: the fields are those of the format.
-  const blob = Buffer.from(`${good.signature}`.split('\n').slice(1, -2).join(''), 'base64')
+/** Made with `ssh-keygen -Y sign -n chp-host-anchor` over the message, by a key made for this test and thrown away. */
+const fromSshKeygen = {
+  key: 'jIUVFuGkg/cPxhX2FosRk3HxR2qyMQNST47Ogju/w8o=',
+  sha512: `-----BEGIN SSH SIGNATURE-----
+U1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgjIUVFuGkg/cPxhX2FosRk3HxR2
+qyMQNST47Ogju/w8oAAAAPY2hwLWhvc3QtYW5jaG9yAAAAAAAAAAZzaGE1MTIAAABTAAAA
+C3NzaC1lZDI1NTE5AAAAQLsYGz3C6rqWEmzjzatJfEU6DzdZw5aLKgFmC1IM1oeNApBTkM
+eJWpNokKcNn2F7tUNx/Vq3whrGILLVXjMv2w4=
+-----END SSH SIGNATURE-----
+`,
+  sha256: `-----BEGIN SSH SIGNATURE-----
+U1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgjIUVFuGkg/cPxhX2FosRk3HxR2
+qyMQNST47Ogju/w8oAAAAPY2hwLWhvc3QtYW5jaG9yAAAAAAAAAAZzaGEyNTYAAABTAAAA
+C3NzaC1lZDI1NTE5AAAAQCGw+oKXbh98wWL/95duX0yd3TXjJMdrpvKf5p1FMrKOa+OoNY
+xrKa7ERi/7yYbV7OHPt8+YeutlBfhchib8NwA=
+-----END SSH SIGNATURE-----
+`,
+}
+
+test('an SSH signature made by ssh-keygen verifies, over either hash [H-82 H-84]', () => {
+  const did = didOf(fromSshKeygen.key)
+  for (const signature of [fromSshKeygen.sha512, fromSshKeygen.sha256]) {
+    assert.equal(verifySshSignature({ did, signature, namespace, message }), true)
+    assert.equal(verifySshSignature({ did, signature, namespace, message: 'other' }), false)
+  }
+})
+
+test('an SSH signature made here has the fields of the format, in lines of 70 characters [H-82]', () => {
+  const lines = sshSign(signer, namespace, message).split('\n')
+  const blob = Buffer.from(lines.slice(1, -2).join(''), 'base64')
   assert.equal(blob.subarray(0, 10).toString('hex'), '53534853494700000001')
   assert.equal(blob.includes(Buffer.from('\0\0\0\x0fchp-host-anchor\0\0\0\0\0\0\0\x06sha512')), true)
   assert.equal(blob.includes(Buffer.from(signer.publicKey, 'base64')), true)
+  assert.deepEqual(
+    lines.map((line) => line.length),
+    fromSshKeygen.sha512.split('\n').map((line) => line.length),
+  )
 })
 
 test('an SSH signature is for one message, one namespace and one key [H-82 H-84]', () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import fc from 'fast-check'
 import { test } from 'vitest'
 import { copyOf, createdAt, draft, hostKey, signatory, signerOf, storyBundle } from '../../test/support/evidence.ts'
 import { tamperings } from '../../test/support/evidence-tamper.ts'
@@ -151,8 +152,58 @@ test('the order of events across hosts waits for the beginning of an invocation,
 test('the order of events across hosts ends for circles, unknown causes and none at all [H-82]', () => {
   const circle = [event('a', 'a', 1, caused('b')), event('b', 'b', 1, caused('a')), event('c', 'c', 1, caused('c'))]
   assert.deepEqual(idsOf(circle), ['c', 'a', 'b'])
+  const circles = [
+    ['a', 'b'],
+    ['b', 'a'],
+    ['d', 'e'],
+    ['e', 'd'],
+  ] as const
+  assert.deepEqual(idsOf(circles.map(([id, cause]) => event(id, id, 1, caused(cause)))), ['a', 'b', 'd', 'e'])
   assert.deepEqual(idsOf([event('a', 'a', 1, caused('nowhere'))]), ['a'])
   assert.deepEqual(idsOf([]), [])
+})
+
+/** The same order, found the slow way. */
+function naiveOrder(events: readonly OrderedEvent[]): OrderedEvent[] {
+  const text = ({ timestamp, host_id, sequence, event_id }: OrderedEvent) =>
+    [timestamp, host_id, `${sequence}`.padStart(9, '0'), event_id].join(' ')
+  const sorted = events.toSorted((a, b) => (text(a) < text(b) ? -1 : 1))
+  const done: OrderedEvent[] = []
+  const isFree = (one: OrderedEvent) => {
+    const earlier = events.filter(
+      (other) => other.host_id === one.host_id && Number(other.sequence) < Number(one.sequence),
+    )
+    const before = earlier.toSorted((a, b) => Number(a.sequence) - Number(b.sequence)).slice(-1)
+    const cause = sorted.find((other) => other.invocation_id === one.correlation.causation_id)
+    return [...before, ...(cause && cause !== one ? [cause] : [])].every((other) => done.includes(other))
+  }
+  while (done.length < events.length) {
+    const waiting = sorted.filter((one) => !done.includes(one))
+    done.push(waiting.find(isFree) ?? (waiting[0] as OrderedEvent))
+  }
+  return done
+}
+
+test('the order of events across hosts is the one found the slow way, whatever causes what [H-82]', () => {
+  const small = fc.record({
+    host_id: fc.constantFrom('a', 'b', 'c'),
+    invocation: fc.integer({ min: 0, max: 5 }),
+    cause: fc.integer({ min: 0, max: 8 }),
+    second: fc.integer({ min: 0, max: 5 }),
+  })
+  fc.assert(
+    fc.property(fc.array(small, { maxLength: 12 }), (items) => {
+      const events = items.map(({ host_id, invocation, cause, second }, index) => ({
+        ...event(`e${index}`, host_id, index),
+        invocation_id: `i${invocation}`,
+        timestamp: `2026-01-01T00:00:0${second}Z`,
+        correlation: { causation_id: cause > 5 ? null : `i${cause}` },
+      }))
+      assert.deepEqual(orderEvents(events), naiveOrder(events))
+      assert.deepEqual(orderEvents(events.toReversed()), naiveOrder(events))
+    }),
+    { numRuns: 300 },
+  )
 })
 
 const bundle = storyBundle()
@@ -187,6 +238,9 @@ test('a bundle as an in-toto statement is refused after any change, and with pin
   }
   assert.equal(outcome(verifyAttestation(envelope, { pins: [signerOf(9).publicKey] })), 'bundle')
   assert.equal(outcome(verifyAttestation(makeAttestation(bundle, signerOf(9)))), 'signature')
+  const [good] = envelope.signatures
+  const [bad] = makeAttestation(bundle, signerOf(9)).signatures
+  assert.equal(outcome(verifyAttestation({ ...envelope, signatures: [good, bad] })), 'signature')
   for (const garbage of [null, [], {}, { ...envelope, payload: 'e30=' }, { ...envelope, payload: 'e30' }]) {
     assert.equal(outcome(verifyAttestation(garbage)), 'shape')
   }
