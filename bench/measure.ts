@@ -20,7 +20,7 @@ export async function rate(operations: number, work: () => unknown): Promise<num
   return operations / (Number(process.hrtime.bigint() - start) / 1e9)
 }
 
-/** Both sides by turns, so that whatever else the machine does falls on both; the median of each. */
+/** Both sides by turns, so that whatever else the machine does falls on both; the median of each, and of the ratios. */
 export async function byTurns(
   rounds: number,
   ours: () => Promise<number>,
@@ -33,7 +33,8 @@ export async function byTurns(
     const order = round % 2 === 0 ? [true, false] : [false, true]
     for (const first of order) first ? left.push(await ours()) : right.push(await peer())
   }
-  return { ours: median(left), peer: median(right), ratio: median(left) / median(right) }
+  const ratios = left.map((value, round) => value / (right[round] ?? Number.NaN))
+  return { ours: median(left), peer: median(right), ratio: median(ratios) }
 }
 
 export function median(values: readonly number[]): number {

@@ -66,7 +66,7 @@ async function compare(oursUrl: string, rawUrl: string, bytes: number) {
     )
   }
   const peer = async () => {
-    const { events } = seal(drafts(), { sequence, log: '', tails: new Map() })
+    const events = seal(drafts(), { sequence, tails: new Map() })
     sequence += events.length
     return rate(events.length, () =>
       lanes(async (lane) => {

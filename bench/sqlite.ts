@@ -26,7 +26,7 @@ const bench: Bench = async () => {
         'events/s',
         'raw insert',
         0.8,
-        await compare(bytes, 1, 400),
+        await compare(bytes, { perCommit: 1, commits: 100, rounds: 61 }),
       ),
     )
     rows.push(
@@ -35,7 +35,7 @@ const bench: Bench = async () => {
         'events/s',
         'raw insert',
         0.4,
-        await compare(bytes, 100, 40),
+        await compare(bytes, { perCommit: 100, commits: 40, rounds: 9 }),
       ),
     )
   }
@@ -43,7 +43,13 @@ const bench: Bench = async () => {
 }
 export default bench
 
-async function compare(bytes: number, perCommit: number, commits: number) {
+interface Load {
+  readonly perCommit: number
+  readonly commits: number
+  readonly rounds: number
+}
+
+async function compare(bytes: number, { perCommit, commits, rounds }: Load) {
   const folder = mkdtempSync(join(tmpdir(), 'ambit-bench-'))
   const store = await openBenchStore(join(folder, 'ours.db'))
   const raw = await openRaw(join(folder, 'raw.db'))
@@ -60,7 +66,7 @@ async function compare(bytes: number, perCommit: number, commits: number) {
     }
     await ours()
     await peer()
-    return await byTurns(9, ours, peer)
+    return await byTurns(rounds, ours, peer)
   } finally {
     raw.close()
     await store.close()
@@ -96,7 +102,7 @@ async function openRaw(path: string) {
   return {
     prepare: (batches: readonly (readonly EventDraft[])[]) =>
       batches.map((drafts) => {
-        const { events } = seal(drafts, { sequence, log: '', tails: new Map() })
+        const events = seal(drafts, { sequence, tails: new Map() })
         sequence += events.length
         return events.map((event) => eventRow(tenant, event) as (string | number | null)[])
       }),

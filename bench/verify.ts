@@ -46,13 +46,10 @@ function verified(bundle: EvidenceBundle): void {
 function bundleOf(bytes: number): EvidenceBundle {
   const seal = makeSeal({ hostId: 'northlight', tenant: 'northlight' })
   const drafts = Array.from({ length: events }, () => draftOf(bytes, 1))
-  const sealed = seal(drafts, { sequence: 0, log: '', tails: new Map() })
+  const sealed = seal(drafts, { sequence: 0, tails: new Map() })
   const createdAt = '2026-06-16T16:00:00.000Z'
   const signer = signerOf(new Uint8Array(32).fill(1))
   const identity = identityStatement(signer, 'northlight', createdAt)
-  const bundle = makeBundle(
-    { hostId: 'northlight', events: sealed.events, createdAt, asOfSequence: events, identity },
-    signer,
-  )
+  const bundle = makeBundle({ hostId: 'northlight', events: sealed, createdAt, asOfSequence: events, identity }, signer)
   return JSON.parse(JSON.stringify(bundle)) as EvidenceBundle
 }

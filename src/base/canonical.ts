@@ -58,13 +58,20 @@ function writeObject(object: Readonly<Record<string, Json>>, form: Form, depth: 
   return `{${out}}`
 }
 
-/** Keys in order; the usual case, keys that already are, costs one pass. */
+/** Keys in order. Most objects have few keys, often in order already: there, moving each to its place is quickest. */
 function sorted(keys: string[], form: Form): string[] {
   for (let index = 1; index < keys.length; index++) {
-    if (form.before(keys[index - 1] as string, keys[index] as string) > 0) return keys.sort(form.before)
+    const key = keys[index] as string
+    if (form.before(keys[index - 1] as string, key) <= 0) continue
+    if (keys.length > fewKeys) return keys.sort(form.before)
+    let place = index
+    for (; place > 0 && form.before(keys[place - 1] as string, key) > 0; place--)
+      keys[place] = keys[place - 1] as string
+    keys[place] = key
   }
   return keys
 }
+const fewKeys = 16
 
 function member(key: string, form: Form): string {
   const kept = form.keys.get(key)
@@ -84,8 +91,19 @@ function quoteJcs(text: string): string {
   return JSON.stringify(text)
 }
 
+/** Printable ASCII that needs no escape. For short text a loop is quicker than the expression. */
+function isPlain(text: string): boolean {
+  if (text.length > shortChars) return plainStable.test(text)
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index)
+    if (unit < 0x20 || unit > 0x7e || unit === 0x22 || unit === 0x5c) return false
+  }
+  return true
+}
+const shortChars = 48
+
 function quoteStable(text: string): string {
-  if (plainStable.test(text)) return `"${text}"`
+  if (isPlain(text)) return `"${text}"`
   if (!text.isWellFormed()) throw unsupported('a lone surrogate')
   return JSON.stringify(text).replace(
     /[\x7f-\uffff]/g,

@@ -20,6 +20,7 @@ export const limits = {
   storeWaitMs: 5_000,
   commitsPerBatchMax: 256,
   eventsPerCommitMax: 1_000,
+  unsignedEventsKeptMax: 10_000,
   eventBytesMax: 1024 * 1024,
   /** Inside a bundle an event lies two levels down, and its record one more: all of it stays within `jsonDepthMax`. */
   eventDepthMax: 60,

@@ -2,7 +2,7 @@ import { callRecord, type ForeignEvent, foreignEvent, type SealedEvent } from '.
 import { checkHash } from './check-events.ts'
 import { recordOf, uncoveredMember } from './coverage.ts'
 import { Findings } from './findings.ts'
-import { appendLeaf, logLeaf } from './log.ts'
+import { grown } from './log.ts'
 import { predicateOf } from './shape.ts'
 
 /** Follows a host's whole store in sequence order, event by event. */
@@ -27,7 +27,7 @@ export function makeAuditor(hostId: string): Auditor {
       const { correlationId, contentHash } = stored
       const problem = problemOf(stored, hostId, tails.get(correlationId) ?? null)
       tails.set(correlationId, contentHash)
-      log = appendLeaf(log, logLeaf({ sequence, correlation_id: correlationId, content_hash: contentHash }))
+      log = grown(log, [stored])
       return problem
     },
   }

@@ -18,7 +18,7 @@ import { sha256 } from '../base/hash.ts'
 import { type Checkpoint, checkpoint } from '../model/evidence.ts'
 import { makeBundle } from './bundle.ts'
 import { checkpointHash, signCheckpoint, verifyCheckpoint, verifyCheckpoints, verifyLog } from './checkpoint.ts'
-import { appendLeaf, type LogEntry, logLeaf, logRoot, logSize } from './log.ts'
+import { appendLeaf, grown, type LogEntry, logLeaf, logRoot, logSize } from './log.ts'
 import { leafHash } from './merkle.ts'
 import type { Verified } from './verified.ts'
 import { verifyBundle } from './verify.ts'
@@ -146,7 +146,8 @@ test('any cut of any log is caught by the checkpoint at its end [H-88 F-09 F-14]
 const drafts = Array.from({ length: 6 }, (_, index) =>
   draft({ event_id: `evt_${index + 1}`, correlation: { correlation_id: index % 3 === 2 ? 'other' : 'run-5521' } }),
 )
-const { events, log } = sealFromStart(drafts)
+const events = sealFromStart(drafts)
+const log = grown('', events)
 const entries: LogEntry[] = events.map(({ sequence, correlationId, contentHash }) => ({
   sequence,
   correlation_id: correlationId,

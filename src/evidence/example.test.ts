@@ -21,6 +21,7 @@ import { actionDigest, chunkDigest, contextDigest, inputDigest, invocationDigest
 import { payloadCommitment } from './event.ts'
 import { signGrant, verifyGrant } from './grant.ts'
 import { revocationHead } from './head.ts'
+import { grown } from './log.ts'
 import { verifyBundle } from './verify.ts'
 
 const tenantKey = Buffer.alloc(32, 0x11)
@@ -146,8 +147,7 @@ test('the record of the worked example is sealed into the denial as it stands, w
     denial: copyOf(example.denial),
     record: { descriptor, policy, input, context, basis, decision, approval } as never,
   })
-  const { events } = seal([denied], { ...start, sequence: 41 })
-  const [event] = events
+  const [event] = seal([denied], { ...start, sequence: 41 })
   const record = JSON.parse(event?.body ?? '').payload.decision
   assert.deepEqual(record, { ...example.record, assurance: { level: 'S1' } })
   for (const readable of [record, example.record]) assert.equal(callRecord.safeParse(readable).success, true)
@@ -155,13 +155,18 @@ test('the record of the worked example is sealed into the denial as it stands, w
 })
 
 test('one sealed event and one bundle keep their hashes [F-09]', () => {
-  const { events, log } = seal([draft()], start)
+  const events = seal([draft()], start)
   const bundle = makeBundle(
     { hostId, events, createdAt: '2026-06-16T18:00:00.000Z', asOfSequence: 1, identity: hostIdentity() },
     hostKey,
   )
   assert.deepEqual(
-    { log, content: events[0]?.contentHash, root: bundle.root_hash, signature: bundle.signature?.signature },
+    {
+      log: grown('', events),
+      content: events[0]?.contentHash,
+      root: bundle.root_hash,
+      signature: bundle.signature?.signature,
+    },
     {
       log: '1:97f7f1ce83dff76ba15456a531dab93b11718643ac7d8fc20b39bf34717bffd0',
       content: 'c8600563856f270b8d3902637ebdf410c90c86c91fef86e1a50587427b24d94f',

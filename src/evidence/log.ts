@@ -1,4 +1,5 @@
 import { canonical } from '../base/canonical.ts'
+import type { Leaf } from '../model/evidence.ts'
 import { emptyRoot, leafHash, nodeHash } from './merkle.ts'
 
 // The log of all events of a host in sequence order is a Merkle tree that only grows. What must be kept to grow it
@@ -29,6 +30,14 @@ export function appendLeaf(log: string, leaf: string): string {
     peaks = peaks.slice(0, -hexChars)
   }
   return `${size + 1}:${peaks}${hash}`
+}
+
+/** The frontier after more events, in order. */
+export function grown(log: string, leaves: readonly Leaf[]): string {
+  let text = log
+  for (const { sequence, correlationId: correlation_id, contentHash: content_hash } of leaves)
+    text = appendLeaf(text, logLeaf({ sequence, correlation_id, content_hash }))
+  return text
 }
 
 export const logSize = (log: string): number => (log === '' ? 0 : Number(log.slice(0, log.indexOf(':'))))

@@ -20,13 +20,13 @@ import { Failure } from '../base/failure.ts'
 import { objectHash, sha256 } from '../base/hash.ts'
 import { evidenceEvent } from '../model/evidence.ts'
 import { makeBundle } from './bundle.ts'
-import { logRoot, logSize } from './log.ts'
+import { grown, logRoot, logSize } from './log.ts'
 import { leafHash, merkleRoot } from './merkle.ts'
 import { makeSeal } from './seal.ts'
 import { verifyBundle } from './verify.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the body of an event is read as plain JSON
-const bodies = (sealed: ReturnType<typeof seal>): any[] => sealed.events.map((event) => JSON.parse(event.body))
+const bodies = (sealed: ReturnType<typeof seal>): any[] => sealed.map((event) => JSON.parse(event.body))
 
 test('a sealed event is the whole event, with its record, in the shape we promise [H-82 H-86 F-09]', () => {
   const [body] = bodies(seal([draft({ payload: { zone: 'é' } })], { ...start, sequence: 6 }))
@@ -72,7 +72,7 @@ test('a sealed event is the whole event, with its record, in the shape we promis
 
 test('a sealed event is written with sorted members, so that it can be served as it is stored [H-82 H-86 F-09]', () => {
   const story = sealFromStart(storyDrafts())
-  for (const { body } of story.events) {
+  for (const { body } of story) {
     const { denial, error, ...event } = JSON.parse(body)
     const withoutReasons = body.replace(/"denial": .*?, "error": (null|\{.*?\}), "event_id"/, '"event_id"')
     assert.equal(withoutReasons, stable(event))
@@ -101,7 +101,7 @@ test('a sealed event has the hash of the protocol over its named members [H-82 H
 test('a sealed event repeats in its columns what stands in its body [H-82 H-86 F-09]', () => {
   const sealed = sealFromStart(storyDrafts())
   assert.deepEqual(
-    sealed.events.map(({ body: _, ...columns }) => columns),
+    sealed.map(({ body: _, ...columns }) => columns),
     bodies(sealed).map((body) => ({
       sequence: body.sequence,
       eventId: body.event_id,
@@ -153,7 +153,7 @@ test('a sealed event carries every further member of the record [H-82 H-86 F-09]
 test('a batch of drafts is numbered without gaps after the last number given out [F-09 F-13]', () => {
   const sealed = seal(storyDrafts(), { ...start, sequence: 40 })
   assert.deepEqual(
-    sealed.events.map((event) => event.sequence),
+    sealed.map((event) => event.sequence),
     [41, 42, 43, 44, 45, 46],
   )
 })
@@ -174,19 +174,19 @@ test('a batch of drafts is chained per correlation, from the tails it was given 
 
 test('a batch of drafts seals alike in one go and one by one [F-09 F-13]', () => {
   const whole = sealFromStart(storyDrafts())
-  let at = { sequence: 0, log: '', tails: new Map<string, string>() }
+  let at = { sequence: 0, tails: new Map<string, string>() }
   const single = storyDrafts().flatMap((one) => {
-    const { events, log } = seal([one], at)
+    const events = seal([one], at)
     const [event] = events
-    at = { sequence: at.sequence + 1, log, tails: new Map([['run-5521', event?.contentHash ?? '']]) }
+    at = { sequence: at.sequence + 1, tails: new Map([['run-5521', event?.contentHash ?? '']]) }
     return events
   })
-  assert.deepEqual(single, whole.events)
-  assert.equal(at.log, whole.log)
+  assert.deepEqual(single, whole)
 })
 
 test('a batch of drafts grows the log by one leaf for each event [F-09 F-13]', () => {
-  const { events, log } = seal(storyDrafts(), start)
+  const events = seal(storyDrafts(), start)
+  const log = grown('', events)
   const leaves = events.map(({ sequence, correlationId, contentHash }) =>
     leafHash(canonical({ sequence, correlation_id: correlationId, content_hash: contentHash })),
   )
@@ -195,7 +195,7 @@ test('a batch of drafts grows the log by one leaf for each event [F-09 F-13]', (
 })
 
 test('a batch of drafts of none changes nothing [F-09 F-13]', () => {
-  assert.deepEqual(seal([], { ...start, sequence: 9, log: '1:abc' }), { events: [], log: '1:abc' })
+  assert.deepEqual(seal([], { ...start, sequence: 9 }), [])
 })
 
 test('the member `decision` is refused, whatever it holds [H-10 H-81 F-09]', () => {
@@ -209,7 +209,7 @@ test('the member `decision` is refused, whatever it holds [H-10 H-81 F-09]', () 
 
 test('members are sorted by code point around the record, absent ones are left out [H-10 H-81 F-09]', () => {
   const payload: Record<string, Json> = { '\u{1F512}': 1, '\uFFFD': 2, zone: 3, alpha: 4 }
-  const { events } = sealFromStart([draft({ payload: { ...payload, gone: undefined as never } })])
+  const events = sealFromStart([draft({ payload: { ...payload, gone: undefined as never } })])
   const body = events[0]?.body ?? ''
   const order = ['"alpha"', '"decision"', '"zone"', '"\\ufffd"', '"\\ud83d\\udd12"'].map((key) =>
     body.indexOf(`${key}: `),
@@ -262,7 +262,7 @@ test('what has no canonical form at all is refused [H-10 H-81 F-09]', () => {
 test('what is sealed verifies and is covered, whatever the drafts hold [F-09 H-86]', () => {
   fc.assert(
     fc.property(drafts, (some) => {
-      const { events } = sealFromStart(some)
+      const events = sealFromStart(some)
       const asOfSequence = events.length
       const bundle = makeBundle({ hostId, events, createdAt, asOfSequence, identity: hostIdentity() }, hostKey)
       const report = verifyBundle(copyOf(bundle), { pins: [hostKey.publicKey] })
@@ -276,6 +276,6 @@ test('the same drafts at the same place seal to the same events, and another hos
   assert.deepEqual(sealFromStart(storyDrafts()), sealFromStart(storyDrafts()))
   const other = makeSeal({ hostId: 'elsewhere', tenant })([draft()], start)
   const otherTenant = makeSeal({ hostId, tenant: 'elsewhere' })([draft()], start)
-  const hashes = [sealFromStart([draft()]), other, otherTenant].map((sealed) => sealed.events[0]?.contentHash)
+  const hashes = [sealFromStart([draft()]), other, otherTenant].map(([sealed]) => sealed?.contentHash)
   assert.equal(new Set(hashes).size, 3)
 })

@@ -9,15 +9,13 @@ import {
   hashScheme,
   recordScheme,
   type Seal,
-  type Sealed,
   type SealedEvent,
 } from '../model/evidence.ts'
 import { contentHash, type HeaderTexts } from './event.ts'
 import { asJson, fractionsAsText } from './json.ts'
-import { appendLeaf, logLeaf } from './log.ts'
 
 /**
- * Seals for one host: writes the call record into the payload, commits to it, hashes, chains and grows the log.
+ * Seals for one host: writes the call record into the payload, commits to it, hashes and chains.
  * Refuses a payload with the member `decision`. Fractions become text, because the hashed form has none.
  */
 export function makeSeal({ hostId, tenant }: { readonly hostId: string; readonly tenant: string }): Seal {
@@ -31,20 +29,18 @@ interface Host {
   readonly tenant: string
 }
 
-function sealAll(drafts: readonly EventDraft[], at: ChainPosition, host: Host): Sealed {
+function sealAll(drafts: readonly EventDraft[], at: ChainPosition, host: Host): readonly SealedEvent[] {
   const tails = new Map<string, string>()
   const events: SealedEvent[] = []
-  let log = at.log
   let sequence = at.sequence
   for (const draft of drafts) {
     sequence++
     const { correlation_id } = draft.correlation
     const event = sealAny(draft, sequence, tails.get(correlation_id) ?? at.tails.get(correlation_id) ?? null, host)
     tails.set(correlation_id, event.contentHash)
-    log = appendLeaf(log, logLeaf({ sequence, correlation_id, content_hash: event.contentHash }))
     events.push(event)
   }
-  return { events, log }
+  return events
 }
 
 /** Almost no draft has a fraction, so it is looked for only after the hashed form has refused one. */

@@ -19,9 +19,9 @@ const correlation = (causation_id: string | null) => ({ correlation_id: 'task-1'
 
 function bundleOf(name: string, seed: number, drafts: Partial<EventDraft>[], signed = true): EvidenceBundle {
   const seal = makeSeal({ hostId: name, tenant: name })
-  const { events } = seal(
+  const events = seal(
     drafts.map((fields, index) => draft({ event_id: `${name}-${index}`, correlation: correlation(null), ...fields })),
-    { sequence: 0, log: '', tails: new Map() },
+    { sequence: 0, tails: new Map() },
   )
   const { signer, identity } = signatory(name, seed)
   const parts = { hostId: name, events, createdAt, asOfSequence: events.length }

@@ -137,7 +137,7 @@ test('a bundle that is none is refused for each closed or required member by nam
   assert.deepEqual(verifyBundle(throwing).first, { check: 'shape', at: '', message: 'cannot be read' })
 })
 
-const unsigned = copyOf(makeBundle({ hostId, events: sealFromStart([draft()]).events, createdAt, asOfSequence: 1 }))
+const unsigned = copyOf(makeBundle({ hostId, events: sealFromStart([draft()]), createdAt, asOfSequence: 1 }))
 
 test('the tier below the one demanded is rejected; signed is demanded unless said [H-85]', () => {
   assert.equal(unsigned.assurance, 'hash-chain')
@@ -241,10 +241,10 @@ test('an event must follow the one before [H-82 H-85]', () => {
 
 test('all events are of the host and of one correlation [H-82 H-85]', () => {
   const elsewhere = makeSeal({ hostId: 'elsewhere', tenant: 'northlight' })
-  const foreign = bundleOf(elsewhere([draft()], start).events)
+  const foreign = bundleOf(elsewhere([draft()], start))
   assert.equal(faultOf(foreign), 'chain /events/0/host_id: the event is of another host')
-  const { events: first } = seal([draft()], start)
-  const { events: second } = seal([draft({ correlation: { correlation_id: 'other' } })], {
+  const first = seal([draft()], start)
+  const second = seal([draft({ correlation: { correlation_id: 'other' } })], {
     ...start,
     sequence: 1,
     tails: new Map([['other', first[0]?.contentHash ?? '']]),
@@ -255,12 +255,12 @@ test('all events are of the host and of one correlation [H-82 H-85]', () => {
 
 test('the sequence rises, in all events or in none [H-82 H-85]', () => {
   const at = (sequence: number) => ({ ...start, sequence })
-  const one = seal([draft()], at(5)).events
+  const one = seal([draft()], at(5))
   const two = (sequence: number) =>
     seal([draft({ event_id: 'evt_2' })], {
       ...at(sequence),
       tails: new Map([['run-5521', one[0]?.contentHash ?? '']]),
-    }).events
+    })
   assert.equal(faultOf(bundleOf([...one, ...two(6)], 99)), null)
   const fault = 'sequence /events/1/sequence: the sequence does not rise'
   assert.equal(faultOf(bundleOf([...one, ...two(5)], 99)), fault)
@@ -342,7 +342,7 @@ test('making a bundle gives the shape we promise, signed or not [H-83 F-09]', ()
     head_hash: bundle.events[5]?.content_hash,
   })
   assert.equal(bundle.root_hash, sha256(bundle.events.map((event) => `${event.content_hash}\n`).join('')))
-  const { events } = sealFromStart(storyDrafts())
+  const events = sealFromStart(storyDrafts())
   const unsigned = makeBundle({ hostId, events, createdAt, asOfSequence: 6, identity: hostIdentity() })
   assert.deepEqual(
     Object.keys(unsigned).filter((name) => /key|signature|identity/.test(name)),
@@ -353,7 +353,7 @@ test('making a bundle gives the shape we promise, signed or not [H-83 F-09]', ()
 })
 
 test('making a bundle needs an event, and all of their hashes [H-83 F-09]', () => {
-  const { events } = sealFromStart([draft()])
+  const events = sealFromStart([draft()])
   const parts = { hostId, createdAt, asOfSequence: 1 }
   assert.throws(() => makeBundle({ ...parts, events: [] }, hostKey), { code: 'correlation.not_found' })
   const [event] = events

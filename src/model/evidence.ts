@@ -322,20 +322,16 @@ export interface SealedEvent {
   readonly body: string
 }
 
+/** What one leaf of the log is made of. */
+export type Leaf = Pick<SealedEvent, 'sequence' | 'correlationId' | 'contentHash'>
+
 /** Where the next event goes. */
 export interface ChainPosition {
   /** The last one given out, 0 at the start. */
   readonly sequence: number
-  /** The frontier of the log as text, empty at the start. */
-  readonly log: string
   /** The last content hash of each correlation the drafts belong to, for those that have one. */
   readonly tails: ReadonlyMap<string, string>
 }
 
-export interface Sealed {
-  readonly events: readonly SealedEvent[]
-  readonly log: string
-}
-
 /** Gives drafts their places, in order. Pure: the same drafts at the same position seal to the same events. */
-export type Seal = (drafts: readonly EventDraft[], at: ChainPosition) => Sealed
+export type Seal = (drafts: readonly EventDraft[], at: ChainPosition) => readonly SealedEvent[]

@@ -4,7 +4,7 @@ import { logRoot } from '../evidence/log.ts'
 import type { Checkpoint } from '../model/evidence.ts'
 import { type TenantId, tenantId } from '../model/tenant-id.ts'
 import { allCheckpoints } from '../storage/checkpoints.ts'
-import { chainHead, eventsFrom } from '../storage/events.ts'
+import { eventsFrom, lastSequence } from '../storage/events.ts'
 import { getTenant } from '../storage/tenants.ts'
 import type { Ambit } from './ambit.ts'
 
@@ -28,14 +28,12 @@ export async function auditTenant(
   const heads = await signedHeads(ambit, tenant, host_id)
   if (typeof heads === 'string') return { ok: false, events: 0, message: heads }
   // Read first: what is written while the audit runs is for the next one.
-  const chain = await ambit.store.read(() => chainHead(tenant))
+  const size = await ambit.store.read(() => lastSequence(tenant))
   const auditor = makeAuditor(host_id)
   let taken = 0
-  while (taken < chain.sequence) {
-    const wanted = Math.min(eventsPerRead, chain.sequence - taken)
+  while (taken < size) {
+    const wanted = Math.min(eventsPerRead, size - taken)
     const found = await ambit.store.read(() => eventsFrom(tenant, taken, wanted))
-    if (found.length === 0)
-      return { ok: false, events: taken, message: `${chain.sequence} events were counted, ${taken} are there` }
     for (const stored of found) {
       const problem = auditor.take(stored) ?? headProblem(heads.get(stored.sequence), auditor.log())
       if (problem !== undefined) return { ok: false, events: taken, message: `event ${stored.sequence}: ${problem}` }
@@ -43,8 +41,6 @@ export async function auditTenant(
     }
     onProgress(taken)
   }
-  if (chain.log !== auditor.log())
-    return { ok: false, events: taken, message: 'the log of the store is not that of its events' }
   return { ok: true, events: taken, message: `${taken} records and ${heads.size} signed heads agree` }
 }
 

@@ -5,7 +5,7 @@ import type { Keyring } from '../keys/keyring.ts'
 import type { Checkpoint } from '../model/evidence.ts'
 import { type TenantId, tenantId } from '../model/tenant-id.ts'
 import { checkpointAt, lastCheckpoint } from '../storage/checkpoints.ts'
-import { chainHead, lastSequence } from '../storage/events.ts'
+import { lastSequence } from '../storage/events.ts'
 import type { Store } from '../storage/store.ts'
 import { getTenant, listTenants } from '../storage/tenants.ts'
 import { newestHead, tenantsWithHeads } from './head-file.ts'
@@ -40,19 +40,16 @@ export async function checkHeads(deps: CheckDeps): Promise<Map<TenantId, Checkpo
 
 async function checkTenant({ store, keyring, files }: CheckDeps, tenant: TenantId): Promise<Checkpoint | undefined> {
   const input = await newestHead(files, tenant)
-  const { host_id, chain, last, rows } = await store.read(function* () {
+  const { host_id, size, last } = await store.read(function* () {
     const { host_id } = yield* getTenant(tenant)
-    const [chain, last] = [yield* chainHead(tenant), yield* lastCheckpoint(tenant)]
-    return { host_id, chain, last, rows: yield* lastSequence(tenant) }
+    return { host_id, size: yield* lastSequence(tenant), last: yield* lastCheckpoint(tenant) }
   })
-  if (rows !== chain.sequence) throw mismatch(tenant, `${chain.sequence} events were counted, the rows end at ${rows}`)
   if (input === undefined && last !== undefined) throw mismatch(tenant, 'its file of signed heads is gone')
   const { publicKey, history } = await keyring.publicKeys(host_id)
   const keys = [publicKey, ...history.map((step) => step.old_public_key)]
   const head = input === undefined ? undefined : good(tenant, input, keys)
-  const from = head === undefined ? logStart : await placeOf(store, tenant, head, chain.sequence)
-  const { log } = await replayLog(store, tenant, from, chain.sequence)
-  if (log !== chain.log) throw mismatch(tenant, 'the newest rows are not those that were counted')
+  const from = head === undefined ? logStart : await placeOf(store, tenant, head, size)
+  await replayLog(store, tenant, from, size)
   return head
 }
 

@@ -179,11 +179,8 @@ function reseal(database: DatabaseSync, id: string): void {
   const { decision: _, ...payload } = event.payload as Record<string, Json>
   const draft = { ...event, payload, subject: { id }, actor: null, record: {} }
   const tails = new Map([[event.correlation.correlation_id, event.prev_hash ?? '']])
-  const position = { sequence: Number(found?.['sequence']) - 1, log: '', tails }
-  const [sealed] = makeSeal({ hostId: event.host_id, tenant: 'acme' })(
-    [draft as unknown as EventDraft],
-    position,
-  ).events
+  const position = { sequence: Number(found?.['sequence']) - 1, tails }
+  const [sealed] = makeSeal({ hostId: event.host_id, tenant: 'acme' })([draft as unknown as EventDraft], position)
   const update = database.prepare('UPDATE events SET body = ?, content_hash = ?, subject_id = ? WHERE sequence = ?')
   update.run(sealed?.body ?? '', sealed?.contentHash ?? '', id, Number(found?.['sequence']))
 }

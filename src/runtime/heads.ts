@@ -1,14 +1,15 @@
 import { Failure } from '../base/failure.ts'
+import { limits } from '../base/limits.ts'
 import { type Clock, formatTime } from '../base/time.ts'
 import { checkpointHash, signCheckpoint } from '../evidence/checkpoint.ts'
 import { revocationHead } from '../evidence/head.ts'
 import { logRoot } from '../evidence/log.ts'
 import type { FileRoot } from '../files/root.ts'
 import type { Keyring } from '../keys/keyring.ts'
-import type { Checkpoint } from '../model/evidence.ts'
+import type { Checkpoint, Leaf } from '../model/evidence.ts'
 import type { TenantId } from '../model/tenant-id.ts'
-import { addCheckpoint, lastCheckpoint, type StoredCheckpoint } from '../storage/checkpoints.ts'
-import { chainHead } from '../storage/events.ts'
+import { addCheckpoint, lastCheckpoint } from '../storage/checkpoints.ts'
+import { lastSequence } from '../storage/events.ts'
 import type { Store } from '../storage/store.ts'
 import { getTenant } from '../storage/tenants.ts'
 import { checkHeads } from './check-heads.ts'
@@ -18,7 +19,7 @@ import { logStart, mismatch, replayLog } from './replay-log.ts'
 /** Keeps signed heads of every tenant's log in files outside the store, so that a store cut or rewritten is found out. */
 export interface Heads {
   /** To be told of every commit: after enough events, or enough time, a head is signed in the background. */
-  grew(tenant: TenantId, events: number): void
+  grew(tenant: TenantId, events: readonly Leaf[]): void
   /** Signs the head as it is now, and keeps it in the store and in the file. Null while the tenant has no events. */
   checkpoint(tenant: TenantId): Promise<Checkpoint | null>
   /** The newest head that is in the file, as far as this process knows. */
@@ -41,7 +42,7 @@ export interface HeadsDeps {
 export async function openHeads(deps: HeadsDeps): Promise<Heads> {
   const { files } = deps
   const inFile = files === undefined ? new Map<TenantId, Checkpoint>() : await checkHeads({ ...deps, files })
-  const known: Known = { inFile, owed: new Map() }
+  const known: Known = { inFile, owed: new Map(), written: new Map() }
   const unsigned = new Map<TenantId, number>()
   let tail: Promise<unknown> = Promise.resolve()
 
@@ -59,7 +60,8 @@ export async function openHeads(deps: HeadsDeps): Promise<Heads> {
     checkpoint,
     newest: (tenant) => inFile.get(tenant),
     grew: (tenant, events) => {
-      const count = (unsigned.get(tenant) ?? 0) + events
+      remember(known.written, tenant, events)
+      const count = (unsigned.get(tenant) ?? 0) + events.length
       unsigned.set(tenant, count)
       if (count >= deps.everyEvents) inBackground(tenant)
     },
@@ -81,6 +83,18 @@ interface Known {
   readonly inFile: Map<TenantId, Checkpoint>
   /** Heads that are in the store and could not be appended to their file yet. */
   readonly owed: Map<TenantId, Checkpoint>
+  /** The newest events this process wrote, number → hash: rows that became others since are not signed. */
+  readonly written: Map<TenantId, Map<number, string>>
+}
+
+function remember(written: Known['written'], tenant: TenantId, events: readonly Leaf[]): void {
+  const known = written.get(tenant) ?? new Map<number, string>()
+  written.set(tenant, known)
+  for (const { sequence, contentHash } of events) known.set(sequence, contentHash)
+  for (const sequence of known.keys()) {
+    if (known.size <= limits.unsignedEventsKeptMax) break
+    known.delete(sequence)
+  }
 }
 
 async function sign(deps: HeadsDeps, known: Known, tenant: TenantId): Promise<Checkpoint | null> {
@@ -105,40 +119,34 @@ async function payUp({ files }: HeadsDeps, { inFile, owed }: Known, tenant: Tena
   inFile.set(tenant, head)
 }
 
-async function signOnce(deps: HeadsDeps, { owed }: Known, tenant: TenantId): Promise<Checkpoint | null> {
+async function signOnce(deps: HeadsDeps, { owed, written }: Known, tenant: TenantId): Promise<Checkpoint | null> {
   const { store, keyring, clock } = deps
-  const { host_id, chain, last } = await store.read(function* () {
+  const { host_id, size, last } = await store.read(function* () {
     const { host_id } = yield* getTenant(tenant)
-    return { host_id, chain: yield* chainHead(tenant), last: yield* lastCheckpoint(tenant) }
+    return { host_id, size: yield* lastSequence(tenant), last: yield* lastCheckpoint(tenant) }
   })
   const prev = last === undefined ? null : (JSON.parse(last.body) as Checkpoint)
-  if (chain.sequence === (prev?.log_size ?? 0)) return prev
-  await checkSince(deps, tenant, last, chain)
+  if (size === (prev?.log_size ?? 0)) return prev
+  const from = last === undefined ? logStart : { size: last.logSize, log: last.log }
+  const own = written.get(tenant)
+  const { log } = await replayLog(store, tenant, from, size, ({ sequence, contentHash }) => {
+    if ((own?.get(sequence) ?? contentHash) !== contentHash)
+      throw mismatch(tenant, `event ${sequence} is not the one that was written`)
+  })
   const { signer, keys } = await keyring.signing(host_id)
   const fields = {
     host_id,
-    log_size: chain.sequence,
-    log_root: logRoot(chain.log),
-    sequence: chain.sequence,
+    log_size: size,
+    log_root: logRoot(log),
+    sequence: size,
     store_head: null,
     revocation_head: revocationHead({ mandates: [], keyIds: keys.revoked }),
     at: formatTime(clock.now()),
   }
   const signed = signCheckpoint(fields, prev, signer)
-  const kept = { logSize: chain.sequence, log: chain.log, hash: checkpointHash(signed), body: JSON.stringify(signed) }
+  const kept = { logSize: size, log, hash: checkpointHash(signed), body: JSON.stringify(signed) }
   await store.write(tenant, addCheckpoint(kept, last?.hash ?? null))
   owed.set(tenant, signed)
+  for (const sequence of own?.keys() ?? []) if (sequence <= size) own?.delete(sequence)
   return signed
-}
-
-/** Nothing is signed that the rows do not lead to. */
-async function checkSince(
-  { store }: HeadsDeps,
-  tenant: TenantId,
-  last: StoredCheckpoint | undefined,
-  chain: { readonly sequence: number; readonly log: string },
-): Promise<void> {
-  const from = last === undefined ? logStart : { size: last.logSize, log: last.log }
-  const { log } = await replayLog(store, tenant, from, chain.sequence)
-  if (log !== chain.log) throw mismatch(tenant, 'the newest rows are not those that were counted')
 }

@@ -60,7 +60,7 @@ async function keep<T>(
 ): Promise<Recorded<T>> {
   const seal = makeSeal({ hostId, tenant })
   const done = await ambit.store.commit(tenant, { ...(change && { change }), events, seal })
-  ambit.heads.grew(tenant, events.length)
+  ambit.heads.grew(tenant, done.events)
   return { value: done.value as T, events: done.events }
 }
 

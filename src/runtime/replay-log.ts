@@ -1,7 +1,8 @@
 import { Failure, quote } from '../base/failure.ts'
-import { appendLeaf, logLeaf } from '../evidence/log.ts'
+import { grown } from '../evidence/log.ts'
+import type { Leaf } from '../model/evidence.ts'
 import type { TenantId } from '../model/tenant-id.ts'
-import { type Leaf, leavesFrom } from '../storage/events.ts'
+import { leavesFrom } from '../storage/events.ts'
 import type { Store } from '../storage/store.ts'
 
 /** A place in a tenant's log: how many events, and the frontier over them. */
@@ -31,8 +32,7 @@ export async function replayLog(
     if (leaves.length === 0) throw mismatch(tenant, `event ${at + 1} of ${size} is missing`)
     for (const leaf of leaves) {
       if (leaf.sequence !== ++at) throw mismatch(tenant, `event ${at} of ${size} is missing`)
-      const { sequence, correlationId: correlation_id, contentHash: content_hash } = leaf
-      log = appendLeaf(log, logLeaf({ sequence, correlation_id, content_hash }))
+      log = grown(log, [leaf])
       visit(leaf, log)
     }
   }

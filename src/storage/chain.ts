@@ -1,39 +1,42 @@
 import { formatTime } from '../base/time.ts'
-import type { EventDraft, SealedEvent } from '../model/evidence.ts'
+import type { EventDraft, Leaf, SealedEvent } from '../model/evidence.ts'
 import type { TenantId } from '../model/tenant-id.ts'
+import type { KnownChains } from './known-chains.ts'
 import { noTenant } from './tenants.ts'
 import { number, type Row, type Statement, sql, text, type Value, type Work } from './work.ts'
 
 /** Where a tenant's chain stands while a batch is sealed into it. */
 export interface Chain {
   sequence: number
-  log: string
   /** The latest time of any event so far, and the furthest that a later one fell behind it. */
   latest: string
   lagMs: number
   readonly tails: Map<string, string>
+  /** How it was when the batch began, and whether that was remembered rather than read. */
+  readonly from: { readonly sequence: number; readonly lagMs: number }
+  readonly remembered: boolean
 }
 
-interface Wanted {
+export interface Wanted {
   readonly tenant: TenantId
   readonly drafts: readonly EventDraft[]
 }
 
 /**
- * Reads and locks the heads of every tenant that is about to write events, and the tails of their correlations: two
- * statements a tenant, whatever the number of events. Tenants are locked in order, so that batches cannot deadlock.
+ * The chains of every tenant that is about to write events. What is remembered is not read again: if another process
+ * has written since, the next sequence number is taken, and the commit fails as a duplicate.
  */
-export function* loadChains(wanted: readonly Wanted[]): Work<ReadonlyMap<TenantId, Chain>> {
-  const byTenant = correlationsByTenant(wanted)
-  if (byTenant.size === 0) return new Map()
-  const tenants = [...byTenant.keys()].sort()
-  const answers = yield tenants.flatMap((tenant) => headStatements(tenant, byTenant.get(tenant) ?? []))
-  return new Map(
-    tenants.map((tenant, index) => [tenant, chainFrom(tenant, answers[index * 2], answers[index * 2 + 1])]),
-  )
+export function* loadChains(wanted: readonly Wanted[], known: KnownChains): Work<ReadonlyMap<TenantId, Chain>> {
+  const chains = new Map<TenantId, Chain>()
+  for (const [tenant, correlations] of correlationsByTenant(wanted)) {
+    const chain = known.recall(tenant, correlations)
+    const unknown = [...correlations].filter((correlation) => !chain?.tails.has(correlation))
+    chains.set(tenant, chain !== undefined && unknown.length === 0 ? chain : yield* readChain(tenant, chain, unknown))
+  }
+  return chains
 }
 
-function correlationsByTenant(wanted: readonly Wanted[]): Map<TenantId, string[]> {
+function correlationsByTenant(wanted: readonly Wanted[]): ReadonlyMap<TenantId, ReadonlySet<string>> {
   const found = new Map<TenantId, Set<string>>()
   for (const { tenant, drafts } of wanted) {
     if (drafts.length === 0) continue
@@ -41,23 +44,34 @@ function correlationsByTenant(wanted: readonly Wanted[]): Map<TenantId, string[]
     for (const draft of drafts) known.add(draft.correlation.correlation_id)
     found.set(tenant, known)
   }
-  return new Map([...found].map(([tenant, known]) => [tenant, [...known]]))
+  return found
 }
 
-const headStatements = (tenant: TenantId, correlations: readonly string[]): readonly Statement[] => [
-  sql('SELECT sequence, log, latest, lag_ms FROM chain_heads WHERE tenant_id = ? FOR UPDATE', tenant),
-  sql(tailsOf(width(correlations.length)), ...padded(correlations), tenant),
-]
+/** The chain with the tails of more correlations; read whole when nothing is remembered of it. */
+function* readChain(tenant: TenantId, remembered: Chain | undefined, correlations: readonly string[]): Work<Chain> {
+  const head = remembered === undefined ? [sql(selectHead, tenant)] : []
+  const [tails = [], [found] = []] = yield [tailsOf(tenant, correlations), ...head]
+  const chain = remembered ?? chainFrom(tenant, found)
+  for (const row of tails) if (row['tail'] !== null) chain.tails.set(text(row, 'id'), text(row, 'tail'))
+  return chain
+}
+
+const selectHead = `SELECT
+  COALESCE((SELECT MAX(sequence) FROM events WHERE events.tenant_id = tenants.tenant_id), 0) AS sequence,
+  COALESCE((SELECT MAX(timestamp) FROM events WHERE events.tenant_id = tenants.tenant_id), '') AS latest,
+  COALESCE((SELECT lag_ms FROM clock_lags WHERE clock_lags.tenant_id = tenants.tenant_id), 0) AS lag_ms
+  FROM tenants WHERE tenant_id = ?`
 
 const tailTexts = new Map<number, string>()
 
-function tailsOf(count: number): string {
-  const known = tailTexts.get(count)
-  if (known !== undefined) return known
-  const places = Array.from({ length: count }, () => '(?)').join(', ')
-  const text = `WITH wanted (id) AS (VALUES ${places}) SELECT id, (SELECT content_hash FROM events WHERE tenant_id = ? AND correlation_id = id ORDER BY sequence DESC LIMIT 1) AS tail FROM wanted`
+function tailsOf(tenant: TenantId, correlations: readonly string[]): Statement {
+  const count = width(correlations.length)
+  const places = () => Array.from({ length: count }, () => '(?)').join(', ')
+  const text =
+    tailTexts.get(count) ??
+    `WITH wanted (id) AS (VALUES ${places()}) SELECT id, (SELECT content_hash FROM events WHERE tenant_id = ? AND correlation_id = id ORDER BY sequence DESC LIMIT 1) AS tail FROM wanted`
   tailTexts.set(count, text)
-  return text
+  return sql(text, ...padded(correlations), tenant)
 }
 
 // Lists are padded to a power of two by repeating their last item, so that few statements are ever prepared.
@@ -67,16 +81,10 @@ const padded = (items: readonly string[]): readonly string[] => [
   ...Array.from({ length: width(items.length) - items.length }, () => items.at(-1) ?? ''),
 ]
 
-function chainFrom(tenant: TenantId, head: readonly Row[] = [], tails: readonly Row[] = []): Chain {
-  const [row] = head
-  if (row === undefined) throw noTenant(tenant)
-  return {
-    sequence: number(row, 'sequence'),
-    log: text(row, 'log'),
-    latest: text(row, 'latest'),
-    lagMs: number(row, 'lag_ms'),
-    tails: new Map(tails.filter((tail) => tail['tail'] !== null).map((tail) => [text(tail, 'id'), text(tail, 'tail')])),
-  }
+function chainFrom(tenant: TenantId, head: Row | undefined): Chain {
+  if (head === undefined) throw noTenant(tenant)
+  const from = { sequence: number(head, 'sequence'), lagMs: number(head, 'lag_ms') }
+  return { ...from, latest: text(head, 'latest'), tails: new Map(), from, remembered: false }
 }
 
 /** Notes when an event was: clocks step back, and a search by time has to know how far they ever did. */
@@ -97,11 +105,21 @@ export function instantOf(time: string): number | undefined {
   return !Number.isNaN(ms) && formatTime(ms) === time ? ms : undefined
 }
 
-const update = 'UPDATE chain_heads SET sequence = ?, log = ?, latest = ?, lag_ms = ? WHERE tenant_id = ?'
+const saveLag = `INSERT INTO clock_lags (tenant_id, lag_ms) VALUES (?, ?)
+  ON CONFLICT (tenant_id) DO UPDATE SET lag_ms = excluded.lag_ms`
 
-/** The statements that store where each chain now stands. */
-export const saveChains = (chains: ReadonlyMap<TenantId, Chain>): readonly Statement[] =>
-  [...chains].map(([tenant, { sequence, log, latest, lagMs }]) => sql(update, sequence, log, latest, lagMs, tenant))
+/** What must be stored of chains besides their events: that a clock went back further than ever before. */
+export function lagsOf(chains: ReadonlyMap<TenantId, Chain>): readonly Statement[] {
+  const statements: Statement[] = []
+  for (const [tenant, { lagMs, from }] of chains) if (lagMs !== from.lagMs) statements.push(sql(saveLag, tenant, lagMs))
+  return statements
+}
+
+export const leafOf = (found: Row): Leaf => ({
+  sequence: number(found, 'sequence'),
+  correlationId: text(found, 'correlation_id'),
+  contentHash: text(found, 'content_hash'),
+})
 
 /** An event as a row of `events`, in the order of that table's columns. */
 export const eventRow = (tenant: TenantId, event: SealedEvent): readonly Value[] => [

@@ -17,8 +17,8 @@ export interface StoredCheckpoint {
  */
 export const addCheckpoint = ({ logSize, log, hash, body }: StoredCheckpoint, prev: string | null): Change<void> =>
   function* (tenant) {
-    // Whoever adds a checkpoint holds the head: the check and the insert are one step.
-    yield [sql('SELECT sequence FROM chain_heads WHERE tenant_id = ? FOR UPDATE', tenant)]
+    // Whoever adds a checkpoint holds the tenant: the check and the insert are one step.
+    yield [sql('SELECT tenant_id FROM tenants WHERE tenant_id = ? FOR UPDATE', tenant)]
     const last = yield* lastCheckpoint(tenant)
     if ((last?.hash ?? null) !== prev) throw new Failure('head.conflict', 'another head was signed in between')
     yield [{ into: checkpoints, rows: [[tenant, logSize, log, hash, body]] }]

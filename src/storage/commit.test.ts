@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'vitest'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { describe, onTestFinished, test, vi } from 'vitest'
 import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import type { EventDraft } from '../model/evidence.ts'
@@ -13,11 +16,27 @@ import { openStore, type Store } from './store.ts'
 import { type Change, rows, type Work } from './work.ts'
 
 describe('commits that wait together share a transaction [F-13]', () => {
-  test('a hundred of them make one', async () => {
+  test('of a hundred, the first goes at once and the others make one', async () => {
     const { store, tenant, transactions } = await counted()
     await Promise.all(times(100, (index) => commit(store, tenant, [`e-${index}`])))
-    assert.equal(transactions(), 1)
+    assert.equal(transactions(), 2)
     assert.equal((await allEvents(store, tenant)).length, 100)
+  })
+
+  test('where they come together again and again, all of them make one', async () => {
+    const { store, tenant, transactions } = await counted()
+    const round = (name: string) => Promise.all(times(16, (index) => commit(store, tenant, [`${name}-${index}`])))
+    for (const name of ['a', 'b', 'c']) await round(name)
+    assert.equal(transactions(), 2 + 1 + 1)
+  })
+
+  test('one that always comes alone never waits for others', async () => {
+    const { store, tenant, transactions } = await counted()
+    const turn = vi.spyOn(globalThis, 'setImmediate')
+    onTestFinished(() => turn.mockRestore())
+    for (const id of ['a', 'b', 'c']) await commit(store, tenant, [id])
+    assert.equal(transactions(), 3)
+    assert.equal(turn.mock.calls.length, 0)
   })
 
   test('those that come while one runs share the next', async () => {
@@ -55,7 +74,7 @@ describe('commits that wait together share a transaction [F-13]', () => {
   test('tenants of one lane share it too, each with its own sequence', async () => {
     const { store, tenant, other, transactions } = await counted()
     await Promise.all(times(20, (index) => commit(store, index % 2 === 0 ? tenant : other, [`e-${index}`])))
-    assert.equal(transactions(), 1)
+    assert.equal(transactions(), 2)
     for (const each of [tenant, other]) {
       const events = await allEvents(store, each)
       assert.equal(events.length, 10)
@@ -72,22 +91,23 @@ describe('a failure stays with its caller [F-13]', () => {
   test('the batch is undone, and what came before and after it is tried again without it', async () => {
     const { store, tenant, transactions } = await counted()
     const answers = await codes([
+      commit(store, tenant, ['first']),
       commit(store, tenant, ['a']),
       store.commit(tenant, { change: refused, events: [sampleDraft('b')], seal: plainSeal }),
       commit(store, tenant, ['c']),
     ])
-    assert.deepEqual(answers, ['kept', 'field.invalid', 'kept'])
-    assert.equal(transactions(), 4)
+    assert.deepEqual(answers, ['kept', 'kept', 'field.invalid', 'kept'])
+    assert.equal(transactions(), 1 + 4)
     assert.deepEqual(
       (await allEvents(store, tenant)).map((event) => event.eventId),
-      ['a', 'c'],
+      ['first', 'a', 'c'],
     )
   })
 
   test.each([
-    ['one refused change', [100], 4],
+    ['one refused change', [100], 5],
     ['the first refused', [0], 2],
-    ['three refused', [20, 21, 150], 8],
+    ['three refused', [20, 21, 150], 9],
     ['all refused', times(200, (index) => index), 200],
   ])('%s of 200 costs a few transactions more, and nobody else notices', async (_, bad, expected) => {
     const { store, tenant, transactions } = await counted()
@@ -161,10 +181,28 @@ describe('a failure stays with its caller [F-13]', () => {
       answers,
       times(5, () => 'store.unavailable'),
     )
-    assert.equal(transactions(), 1)
+    assert.equal(transactions(), 2)
     down = false
     await commit(store, tenant, ['after'])
     assert.equal((await allEvents(store, tenant)).length, 1)
+  })
+
+  test('a chain that another process has grown since is read again, and the commit is kept', async () => {
+    const path = join(mkdtempSync(join(tmpdir(), 'ambit-commit-')), 'a.db')
+    onTestFinished(() => rmSync(dirname(path), { recursive: true }))
+    const { store, tenant, transactions } = await counted(undefined, false, path)
+    for (const id of ['a', 'b', 'c']) await commit(store, tenant, [id])
+    const other = await openStore(openSqlite({ path }))
+    await commit(other, tenant, ['d'])
+    await commit(store, tenant, ['e'])
+    assert.equal(transactions(), 3 + 2)
+    const events = await allEvents(store, tenant)
+    assert.deepEqual(chainFlaws(events), [])
+    assert.deepEqual(
+      events.map((event) => event.eventId),
+      ['a', 'b', 'c', 'd', 'e'],
+    )
+    await Promise.all([store.close(), other.close()])
   })
 
   test('a key that another process takes in between is seen by the second try', async () => {
@@ -205,8 +243,9 @@ const commit = (store: Store, tenant: TenantId, ids: readonly string[]): Promise
 async function counted(
   around: (write: () => Promise<unknown>) => unknown = (write) => write(),
   lanePerTenant = false,
+  path = ':memory:',
 ): Promise<{ store: Store; tenant: TenantId; other: TenantId; transactions: () => number }> {
-  const inner = openSqlite({ path: ':memory:' })
+  const inner = openSqlite({ path })
   let ready = false
   let transactions = 0
   const database: Database = {

@@ -1,18 +1,20 @@
 import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
-import type { EventDraft, SealedEvent } from '../model/evidence.ts'
+import type { EventDraft, Seal, SealedEvent } from '../model/evidence.ts'
 import type { TenantId } from '../model/tenant-id.ts'
-import { type Chain, eventRow, loadChains, noteTime, saveChains } from './chain.ts'
+import { type Chain, eventRow, lagsOf, loadChains, noteTime } from './chain.ts'
 import { type Database, Duplicate } from './database.ts'
+import { type KnownChains, knownChains } from './known-chains.ts'
 import { events as eventsTable } from './schema.ts'
 import type { Commit, Committed } from './store.ts'
-import type { Work } from './work.ts'
+import type { Value, Work } from './work.ts'
 
 type AnyCommit = Commit<unknown> | { readonly change: Commit<unknown>['change'] }
 
 interface Pending {
   readonly tenant: TenantId
   readonly commit: AnyCommit
+  readonly drafts: readonly EventDraft[]
   readonly resolve: (committed: Committed<unknown>) => void
   readonly reject: (error: unknown) => void
 }
@@ -26,107 +28,141 @@ export function groupCommit(
   database: Database,
 ): <T>(tenant: TenantId, commit: Commit<T> | { change: Commit<T>['change'] }) => Promise<Committed<T>> {
   const lanes = new Map<string, Pending[]>()
+  const place: Place = { database, known: knownChains() }
+
+  // Lanes in which several commits came together lately: there it pays to wait for those that are about to come.
+  const busy = new Set<string>()
 
   const drain = async (lane: string, waiting: Pending[]): Promise<void> => {
-    while (waiting.length > 0) await settle(database, takeBatch(waiting))
+    while (waiting.length > 0) {
+      const batch = takeBatch(waiting)
+      if (batch.length > 1) busy.add(lane)
+      else busy.delete(lane)
+      await settle(place, batch)
+    }
     lanes.delete(lane)
   }
 
   return (tenant, commit) =>
     new Promise((resolve, reject) => {
-      if (draftsOf(commit).length > limits.eventsPerCommitMax) return void reject(tooMany())
-      const pending = { tenant, commit, resolve, reject } as Pending
+      const drafts = 'seal' in commit ? commit.events : []
+      if (drafts.length > limits.eventsPerCommitMax) return void reject(tooMany())
+      const pending = { tenant, commit, drafts, resolve, reject } as Pending
       const lane = database.lane(tenant)
       const waiting = lanes.get(lane)
       if (waiting !== undefined) return void waiting.push(pending)
       const started = [pending]
       lanes.set(lane, started)
       // One turn of the event loop lets everyone who is ready join.
-      setImmediate(() => void drain(lane, started))
+      if (busy.has(lane)) setImmediate(() => void drain(lane, started))
+      else void drain(lane, started)
     })
 }
 
 function takeBatch(waiting: Pending[]): Pending[] {
   let events = 0
   let count = 0
-  for (const { commit } of waiting) {
-    events += draftsOf(commit).length
+  for (const { drafts } of waiting) {
+    events += drafts.length
     if (count > 0 && (count >= limits.commitsPerBatchMax || events > limits.eventsPerCommitMax)) break
     count++
   }
   return waiting.splice(0, count)
 }
 
-async function settle(database: Database, batch: readonly Pending[], again = true): Promise<void> {
+/** Where commits go, and what is known of it. */
+interface Place {
+  readonly database: Database
+  readonly known: KnownChains
+}
+
+async function settle(place: Place, batch: readonly Pending[], again = true): Promise<void> {
   if (batch.length === 0) return
-  const progress: Progress = {}
+  const progress: Progress = { remembered: false }
   try {
-    // A batch locks rows of many callers in any order, so two of them side by side would wait for each other.
-    const queue = batch.length > 1 ? database.lane(batch[0]?.tenant ?? '') : undefined
-    const done = await database.write(() => commitAll(batch, progress), queue)
-    for (const [index, pending] of batch.entries()) pending.resolve(done[index] as Committed<unknown>)
+    const done = await place.database.write(() => commitAll(batch, progress, place.known), queueOf(place, batch))
+    for (const [tenant, chain] of done.chains) place.known.keep(tenant, chain)
+    for (const [index, committed] of done.committed.entries()) batch[index]?.resolve(committed)
   } catch (error) {
-    if (isStoreFailure(error)) for (const pending of batch) pending.reject(error)
-    else await settleApart(database, batch, error, { at: progress.at ?? batch.length >> 1, again })
+    const away = isStoreFailure(error)
+    if (away || error instanceof Duplicate) for (const { tenant } of batch) place.known.forget(tenant)
+    if (away) for (const pending of batch) pending.reject(error)
+    // Perhaps another process has written to a chain since: now it is read.
+    else if (error instanceof Duplicate && progress.remembered) await settle(place, batch, again)
+    else await settleApart(place, batch, error, { at: progress.at ?? batch.length >> 1, again })
   }
 }
 
+/**
+ * Whoever writes to a chain does so alone, and reads where it stands only then. Besides, a batch locks rows of many
+ * callers in any order: two of them side by side would wait for each other.
+ */
+const queueOf = ({ database }: Place, batch: readonly Pending[]): string | undefined =>
+  batch.length > 1 || batch.some(({ drafts }) => drafts.length > 0) ? database.lane(batch[0]?.tenant ?? '') : undefined
+
 /** `at` is the place of the commit that failed, or the middle when nobody knows. */
 async function settleApart(
-  database: Database,
+  place: Place,
   batch: readonly Pending[],
   error: unknown,
   { at, again }: { at: number; again: boolean },
 ): Promise<void> {
   if (at > 0) {
     // What came before is settled first: this one may have failed because of something that will not be kept.
-    await settle(database, batch.slice(0, at))
-    return settle(database, batch.slice(at))
+    await settle(place, batch.slice(0, at))
+    return settle(place, batch.slice(at))
   }
   // Another process took the key a moment ago: now the change sees it, and can say itself what that means.
-  if (error instanceof Duplicate && again) return settle(database, batch, false)
+  if (error instanceof Duplicate && again) return settle(place, batch, false)
   batch[0]?.reject(error instanceof Duplicate ? conflict() : error)
-  return settle(database, batch.slice(1))
+  return settle(place, batch.slice(1))
 }
 
-/** Whose own change or seal is under way, by place in the batch. */
 interface Progress {
+  /** Whose own change or seal is under way, by place in the batch. */
   at?: number | undefined
+  /** Whether a chain was taken from memory. */
+  remembered: boolean
 }
 
-function* commitAll(batch: readonly Pending[], progress: Progress): Work<readonly Committed<unknown>[]> {
+interface Done {
+  readonly committed: readonly Committed<unknown>[]
+  readonly chains: ReadonlyMap<TenantId, Chain>
+}
+
+function* commitAll(batch: readonly Pending[], progress: Progress, known: KnownChains): Work<Done> {
   const values: unknown[] = []
-  for (const [index, { tenant, commit }] of batch.entries()) {
-    progress.at = index
+  for (const { tenant, commit } of batch) {
+    progress.at = values.length
     values.push(commit.change && (yield* commit.change(tenant)))
   }
   progress.at = undefined
-  // The counters are locked last, after everything that may wait or fail, and for the shortest time.
-  const chains = yield* loadChains(batch.map(({ tenant, commit }) => ({ tenant, drafts: draftsOf(commit) })))
-  const sealed = batch.map(({ tenant, commit }, index) => {
-    progress.at = index
-    return 'seal' in commit ? sealInto(chains.get(tenant), commit) : []
-  })
+  const chains = yield* loadChains(batch, known)
+  for (const chain of chains.values()) progress.remembered ||= chain.remembered
+  const committed: Committed<unknown>[] = []
+  const rows: (readonly Value[])[] = []
+  for (const { tenant, commit, drafts } of batch) {
+    progress.at = committed.length
+    const chain = chains.get(tenant)
+    const events = 'seal' in commit && chain !== undefined ? sealInto(chain, drafts, commit.seal) : []
+    for (const event of events) rows.push(eventRow(tenant, event))
+    committed.push({ value: values[committed.length], events })
+  }
   progress.at = undefined
-  const rows = batch.flatMap(({ tenant }, index) => (sealed[index] ?? []).map((event) => eventRow(tenant, event)))
-  if (rows.length > 0) yield [{ into: eventsTable, rows }, ...saveChains(chains)]
-  return values.map((value, index) => ({ value, events: sealed[index] ?? [] }))
+  if (rows.length > 0) yield [{ into: eventsTable, rows }, ...lagsOf(chains)]
+  return { committed, chains }
 }
 
-function sealInto(chain: Chain | undefined, { events, seal }: Commit<unknown>): readonly SealedEvent[] {
-  if (chain === undefined || events.length === 0) return []
-  const sealed = seal(events, chain)
-  if (sealed.events.length !== events.length) throw new Error('the seal function left an event out')
-  for (const event of sealed.events) {
+function sealInto(chain: Chain, drafts: readonly EventDraft[], seal: Seal): readonly SealedEvent[] {
+  const sealed = seal(drafts, chain)
+  if (sealed.length !== drafts.length) throw new Error('the seal function left an event out')
+  for (const event of sealed) {
     if (event.sequence !== ++chain.sequence) throw new Error('the seal function did not take the next sequence')
     chain.tails.set(event.correlationId, event.contentHash)
     noteTime(chain, event.timestamp)
   }
-  chain.log = sealed.log
-  return sealed.events
+  return sealed
 }
-
-const draftsOf = (commit: AnyCommit): readonly EventDraft[] => ('seal' in commit ? commit.events : [])
 
 const isStoreFailure = (error: unknown): boolean => error instanceof Failure && error.code.startsWith('store.')
 

@@ -1,8 +1,8 @@
 import { Failure, quote } from '../base/failure.ts'
 import { formatTime } from '../base/time.ts'
-import type { SealedEvent } from '../model/evidence.ts'
+import type { Leaf, SealedEvent } from '../model/evidence.ts'
 import type { TenantId } from '../model/tenant-id.ts'
-import { instantOf } from './chain.ts'
+import { instantOf, leafOf } from './chain.ts'
 import { type Page, type PageOptions, page } from './page.ts'
 import { noTenant } from './tenants.ts'
 import { number, optionalText, type Row, row, rows, type Statement, sql, text, type Value, type Work } from './work.ts'
@@ -44,8 +44,8 @@ function* stretch(
   const everything = { after: 0, before: Number.MAX_SAFE_INTEGER }
   // A correlation is short: its own index is quicker than any bound.
   if (correlation !== undefined || (since === undefined && until === undefined)) return everything
-  const head = yield* row('SELECT lag_ms FROM chain_heads WHERE tenant_id = ?', tenant)
-  const lagMs = head === undefined ? 0 : number(head, 'lag_ms')
+  const lag = yield* row('SELECT lag_ms FROM clock_lags WHERE tenant_id = ?', tenant)
+  const lagMs = lag === undefined ? 0 : number(lag, 'lag_ms')
   const [[older] = [], [newer] = []] = yield [
     edge(tenant, '< ? ORDER BY timestamp DESC', moved(since, -lagMs) ?? ''),
     edge(tenant, '>= ? ORDER BY timestamp', moved(until, lagMs) ?? '~'),
@@ -99,17 +99,15 @@ export function* getEvent(tenant: TenantId, eventId: string): Work<SealedEvent> 
   return eventOf(found)
 }
 
-export interface ChainHead {
-  readonly sequence: number
-  readonly log: string
+/** How many events the tenant has; the last of them has this number. */
+export function* lastSequence(tenant: TenantId): Work<number> {
+  const found = yield* row(selectSequence, tenant)
+  if (found === undefined) throw noTenant(tenant)
+  return number(found, 'sequence')
 }
 
-/** How far the tenant's chain has come. */
-export function* chainHead(tenant: TenantId): Work<ChainHead> {
-  const found = yield* row('SELECT sequence, log FROM chain_heads WHERE tenant_id = ?', tenant)
-  if (found === undefined) throw noTenant(tenant)
-  return { sequence: number(found, 'sequence'), log: text(found, 'log') }
-}
+const selectSequence =
+  'SELECT COALESCE((SELECT MAX(sequence) FROM events WHERE events.tenant_id = tenants.tenant_id), 0) AS sequence FROM tenants WHERE tenant_id = ?'
 
 /** The last content hash of every correlation, ids in code point order. */
 export function* chainTails(tenant: TenantId): Work<readonly (readonly [correlation: string, hash: string])[]> {
@@ -120,24 +118,11 @@ export function* chainTails(tenant: TenantId): Work<readonly (readonly [correlat
   )
 }
 
-/** The highest sequence number among the rows themselves; 0 when there are none. */
-export function* lastSequence(tenant: TenantId): Work<number> {
-  const found = yield* row('SELECT MAX(sequence) AS sequence FROM events WHERE tenant_id = ?', tenant)
-  return Number(found?.['sequence'] ?? 0)
-}
-
-/** What one leaf of the log is made of. */
-export type Leaf = Pick<SealedEvent, 'sequence' | 'correlationId' | 'contentHash'>
-
 /** The leaves in order, strictly after a sequence number, at most `limit`. */
 export function* leavesFrom(tenant: TenantId, after: number, limit: number): Work<readonly Leaf[]> {
   const select =
     'SELECT sequence, correlation_id, content_hash FROM events WHERE tenant_id = ? AND sequence > ? ORDER BY sequence LIMIT ?'
-  return (yield* rows(select, tenant, after, limit)).map((found) => ({
-    sequence: number(found, 'sequence'),
-    correlationId: text(found, 'correlation_id'),
-    contentHash: text(found, 'content_hash'),
-  }))
+  return (yield* rows(select, tenant, after, limit)).map(leafOf)
 }
 
 /** All events in order, strictly after a sequence number, at most `limit`. */

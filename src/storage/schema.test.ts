@@ -9,7 +9,7 @@ import { takeClaim } from './claims.ts'
 import type { Database } from './database.ts'
 import { openPostgres } from './drivers/postgres.ts'
 import { openSqlite } from './drivers/sqlite.ts'
-import { chainHead } from './events.ts'
+import { lastSequence } from './events.ts'
 import { principalRecords } from './identities.ts'
 import { migrate, schemaVersion, versionOf } from './schema.ts'
 import { openStore } from './store.ts'
@@ -44,7 +44,7 @@ function migrations(empty: () => Promise<Database>): void {
 
     if (version > 0) {
       assert.deepEqual(await store.read(() => getTenant(acme)), sampleTenant('acme'))
-      const { sequence } = await store.read(() => chainHead(acme))
+      const sequence = await store.read(() => lastSequence(acme))
       await store.commit(acme, {
         change: takeClaim({ scope: 'new', key: 'k', fingerprint: 'f', owner: 'o' }, 0),
         events: [sampleDraft('after', { correlation: { correlation_id: 'cor_1' } })],
@@ -110,10 +110,10 @@ const steps: readonly Step[] = [
     ],
   },
   {
-    tables: ['events', 'chain_heads', 'checkpoints'],
+    tables: ['events', 'clock_lags', 'checkpoints'],
     rows: [
       ...['e-1', 'e-2'].map(eventOf),
-      ["INSERT INTO chain_heads VALUES ('acme', 2, '2', '1970-01-01T00:00:00.000Z', 0)"],
+      ["INSERT INTO clock_lags VALUES ('acme', 5)"],
       ["INSERT INTO checkpoints VALUES ('acme', 2, '2', 'h', '{}')"],
     ],
   },
@@ -128,9 +128,9 @@ const steps: readonly Step[] = [
 ]
 
 function eventOf(_: string, index: number, ids: readonly string[]): [sql: string, ...params: Value[]] {
-  const { events } = plainSeal(
+  const events = plainSeal(
     ids.map((id) => sampleDraft(id)),
-    { sequence: 0, log: '', tails: new Map() },
+    { sequence: 0, tails: new Map() },
   )
   const event = events[index]
   assert(event !== undefined)

@@ -35,10 +35,10 @@ export const events: Table = {
   },
   key: ['tenant_id', 'sequence'],
 }
-export const chainHeads: Table = {
-  name: 'chain_heads',
-  // `latest` is the latest time of any event so far, `lag_ms` the furthest that a later one fell behind it.
-  columns: { tenant_id: 'text', sequence: 'number', log: 'text', latest: 'text', lag_ms: 'number' },
+const clockLags: Table = {
+  name: 'clock_lags',
+  // The furthest that the time of an event ever fell behind that of an earlier one; no row while clocks went forward.
+  columns: { tenant_id: 'text', lag_ms: 'number' },
   key: ['tenant_id'],
 }
 export const checkpoints: Table = {
@@ -77,7 +77,7 @@ export const tables: readonly Table[] = [
   principals,
   apiKeys,
   events,
-  chainHeads,
+  clockLags,
   checkpoints,
   blobs,
   claims,
@@ -100,7 +100,7 @@ const migrations: readonly Migration[] = [
     ],
   },
   {
-    tables: [events, chainHeads, checkpoints],
+    tables: [events, clockLags, checkpoints],
     after: [
       'CREATE UNIQUE INDEX events_id ON events (tenant_id, event_id)',
       'CREATE INDEX events_correlation ON events (tenant_id, correlation_id, sequence)',
@@ -111,7 +111,6 @@ const migrations: readonly Migration[] = [
           `CREATE INDEX events_${column} ON events (tenant_id, ${column}, sequence) WHERE ${column} IS NOT NULL`,
       ),
       'CREATE INDEX events_time ON events (tenant_id, timestamp)',
-      "INSERT INTO chain_heads (tenant_id, sequence, log, latest, lag_ms) SELECT tenant_id, 0, '', '', 0 FROM tenants",
     ],
   },
   { tables: [blobs, claims, leases], after: [] },

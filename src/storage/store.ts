@@ -48,15 +48,14 @@ export async function openStore(database: Database): Promise<Store> {
   const underWay = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
 
-  const track = async <T>(begin: () => Promise<T>): Promise<T> => {
-    if (closing !== undefined) throw new Failure('store.unavailable', 'the store is closed', { outcome: 'none' })
+  const track = <T>(begin: () => Promise<T>): Promise<T> => {
+    if (closing !== undefined)
+      return Promise.reject(new Failure('store.unavailable', 'the store is closed', { outcome: 'none' }))
     const running = begin()
     underWay.add(running)
-    try {
-      return await running
-    } finally {
-      underWay.delete(running)
-    }
+    const done = (): void => void underWay.delete(running)
+    running.then(done, done)
+    return running
   }
   return {
     read: (work) => track(() => database.read(work)),

@@ -3,19 +3,16 @@ import type { Tenant } from '../model/tenant.ts'
 import type { TenantId } from '../model/tenant-id.ts'
 import { type Page, type PageOptions, page } from './page.ts'
 import { bodyOf } from './records.ts'
-import { chainHeads, tenants } from './schema.ts'
+import { tenants } from './schema.ts'
 import { type Change, row, rows, sql, text, type Work } from './work.ts'
 
-/** Adds a tenant and the start of its chain. Its id and its host id must both be new. */
+/** Adds a tenant. Its id and its host id must both be new. */
 export const addTenant = (record: Tenant): Change<void> =>
   function* (tenant) {
     const taken = yield* row('SELECT tenant_id FROM tenants WHERE tenant_id = ? OR host_id = ?', tenant, record.host_id)
     if (taken !== undefined)
       throw new Failure('tenant.exists', `tenant ${quote(tenant)} or its host id exists already`, { id: tenant })
-    yield [
-      { into: tenants, rows: [[tenant, record.host_id, JSON.stringify(record)]] },
-      { into: chainHeads, rows: [[tenant, 0, '', '', 0]] },
-    ]
+    yield [{ into: tenants, rows: [[tenant, record.host_id, JSON.stringify(record)]] }]
   }
 
 /** The tenant, or `tenant.not_found`. */

@@ -12,7 +12,7 @@ import type {
   EvidenceBundle,
   HostIdentity,
   KeyRotation,
-  Sealed,
+  SealedEvent,
 } from '../../src/model/evidence.ts'
 
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex')
@@ -157,13 +157,13 @@ export const storyDrafts = (): EventDraft[] => [
 ]
 
 export const seal = makeSeal({ hostId, tenant })
-export const start = { sequence: 0, log: '', tails: new Map<string, string>() } as const
+export const start = { sequence: 0, tails: new Map<string, string>() } as const
 
-export const sealFromStart = (drafts: readonly EventDraft[]): Sealed => seal(drafts, start)
+export const sealFromStart = (drafts: readonly EventDraft[]): readonly SealedEvent[] => seal(drafts, start)
 
 /** A signed, covered bundle of the story, as read from a file. The host had counted to 40 before it began. */
 export function storyBundle(): EvidenceBundle {
-  const { events } = seal(storyDrafts(), { ...start, sequence: 40 })
+  const events = seal(storyDrafts(), { ...start, sequence: 40 })
   return copyOf(makeBundle({ hostId, events, createdAt, asOfSequence: 50, identity: hostIdentity() }, hostKey))
 }
 

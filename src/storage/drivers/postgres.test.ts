@@ -64,7 +64,7 @@ describe.skipIf(started === undefined)('what cannot be waited for is refused [F-
     const stranger = new pg.Client({ connectionString: url })
     await stranger.connect()
     await stranger.query('BEGIN')
-    await stranger.query('SELECT * FROM chain_heads FOR UPDATE')
+    await stranger.query('LOCK TABLE events')
     assert.deepEqual(await codes([commit('one'), commit('two')]), ['store.busy', 'store.busy'])
     await stranger.query('ROLLBACK')
     await stranger.end()

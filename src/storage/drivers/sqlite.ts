@@ -28,8 +28,15 @@ export function openSqlite(options: SqliteOptions): Database {
   return {
     dialect: 'sqlite',
     lane: () => '',
-    read: async (work) => transact(prepare, 'BEGIN', work),
-    write: async (work) => transact(prepare, 'BEGIN IMMEDIATE', work),
+    read: async (work) => {
+      while (connection.isTransaction) await undefined
+      return transact(prepare, 'BEGIN', work)
+    },
+    write: async (work) => {
+      // Asked for from inside other work, which ends within this turn.
+      while (connection.isTransaction) await undefined
+      return transact(prepare, 'BEGIN IMMEDIATE', work)
+    },
     close: async () => {
       if (connection.isOpen) connection.close()
     },

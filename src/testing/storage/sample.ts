@@ -9,17 +9,16 @@ import type { Store } from '../../storage/store.ts'
 import { addTenant } from '../../storage/tenants.ts'
 
 /**
- * The smallest seal that keeps the promises of `Seal`: next sequence, link to the correlation's tail, a log that counts.
+ * The smallest seal that keeps the promises of `Seal`: next sequence, link to the correlation's tail.
  * The body holds the link as `prev`, so that chains can be checked without knowing how evidence is hashed.
  */
 export const plainSeal: Seal = (drafts, at) => {
   const tails = new Map(at.tails)
-  const events = drafts.map((draft, index) => {
+  return drafts.map((draft, index) => {
     const event = sealOne(draft, at.sequence + index + 1, tails)
     tails.set(event.correlationId, event.contentHash)
     return event
   })
-  return { events, log: String(at.sequence + events.length) }
 }
 
 function sealOne(draft: EventDraft, sequence: number, tails: ChainPosition['tails']): SealedEvent {

@@ -6,7 +6,7 @@ import { type TenantId, tenantId } from '../../model/tenant-id.ts'
 import { getBlob, putBlob } from '../../storage/blobs.ts'
 import { addCheckpoint, checkpointAt, lastCheckpoint } from '../../storage/checkpoints.ts'
 import { findClaim, releaseClaim, takeClaim } from '../../storage/claims.ts'
-import { chainHead, chainTails, eventsFrom, eventsOf, findEvents, getEvent } from '../../storage/events.ts'
+import { chainTails, eventsFrom, eventsOf, findEvents, getEvent, lastSequence } from '../../storage/events.ts'
 import { keyRecords, keysOf, principalRecords } from '../../storage/identities.ts'
 import { acquireLease, type Lease, releaseLease, renewLease } from '../../storage/leases.ts'
 import type { Store } from '../../storage/store.ts'
@@ -118,7 +118,7 @@ async function everything(store: Store, tenant: TenantId, others: string): Promi
       yield* findEvents(tenant, {}),
       yield* eventsOf(tenant, 'cor_1', 0, 10),
       yield* getEvent(tenant, 'evt_1'),
-      yield* chainHead(tenant),
+      yield* lastSequence(tenant),
       yield* chainTails(tenant),
       yield* eventsFrom(tenant, 0, 10),
       yield* findClaim(tenant, 's', 'k'),
@@ -188,7 +188,7 @@ async function unknownTenant({ store, tenant }: Given): Promise<void> {
   assert.deepEqual(await store.read(() => principalRecords.list(nobody)), { items: [] })
   assert.deepEqual(await allEvents(store, nobody), [])
   await assert.rejects(
-    store.read(() => chainHead(nobody)),
+    store.read(() => lastSequence(nobody)),
     { code: 'tenant.not_found' },
   )
 }
