@@ -240,11 +240,13 @@ function hostile(below: (count: number) => number): string {
   }
 }
 
+const strings = process.env['SHORT_LOOPS'] === undefined ? 25_000 : 500
+
 for (const [index, shape] of shapes.entries()) {
-  test(`nothing escapes from ${shape.name} in 25,000 hostile strings [F-07 G-45 K-96 R-103 W-34]`, () => {
+  test(`nothing escapes from ${shape.name} in ${strings} hostile strings [F-07 G-45 K-96 R-103 W-34]`, () => {
     const below = generator(20_260_728 + index)
     let disarmed = 0
-    for (let count = 0; count < 25_000; count++) {
+    for (let count = 0; count < strings; count++) {
       const text = hostile(below)
       try {
         if (assertHeld(text, shape) > 0) disarmed++
@@ -252,8 +254,8 @@ for (const [index, shape] of shapes.entries()) {
         assert.fail(`${error instanceof Error && error.message}: ${JSON.stringify(text)}`)
       }
     }
-    process.stdout.write(`fence: ${shape.name}: 25000 hostile strings, ${disarmed} with look-alikes, 0 escapes\n`)
-    assert(disarmed > 10_000)
+    process.stdout.write(`fence: ${shape.name}: ${strings} hostile strings, ${disarmed} with look-alikes, 0 escapes\n`)
+    assert(disarmed > strings * 0.4)
   })
 }
 
