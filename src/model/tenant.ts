@@ -8,7 +8,7 @@ import { form, id, line } from './text.ts'
 export const tenantIdText = form(tenantIdPattern, '1 to 63 lower-case letters, digits and hyphens, no hyphen first')
 
 /**
- * A tenant as stored: its own logical host, with its own keys, counter and chains. `roots` are the namespace paths its
+ * A tenant as stored: its own logical host, with its own keys and chains. `roots` are the namespace paths its
  * grants must lie under; a tenant without roots can hold none. Closed.
  */
 export const tenant = z.strictObject({

@@ -34,6 +34,7 @@ export async function auditTenant(
   while (taken < size) {
     const wanted = Math.min(eventsPerRead, size - taken)
     const found = await ambit.store.read(() => eventsFrom(tenant, taken, wanted))
+    if (found.length === 0) return { ok: false, events: taken, message: `event ${taken + 1} of ${size} is missing` }
     for (const stored of found) {
       const problem = auditor.take(stored) ?? headProblem(heads.get(stored.sequence), auditor.log())
       if (problem !== undefined) return { ok: false, events: taken, message: `event ${stored.sequence}: ${problem}` }
@@ -41,6 +42,9 @@ export async function auditTenant(
     }
     onProgress(taken)
   }
+  const beyond = [...heads.keys()].find((signed) => signed > taken)
+  if (beyond !== undefined)
+    return { ok: false, events: taken, message: `the store ends at event ${taken}, a head was signed at ${beyond}` }
   return { ok: true, events: taken, message: `${taken} records and ${heads.size} signed heads agree` }
 }
 

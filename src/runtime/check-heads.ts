@@ -19,9 +19,8 @@ export interface CheckDeps {
 }
 
 /**
- * Holds the store against the newest head of every tenant, and every row since that head against the counters. What
- * was cut, or rewritten since then, is `head.mismatch`; a row rewritten before it is found by an export or an audit.
- * Answers the newest heads.
+ * Holds the store against the newest head of every tenant, and looks for gaps since. What was cut before the head is
+ * `head.mismatch`; a row rewritten before it is found by an export or an audit. Answers the newest heads.
  */
 export async function checkHeads(deps: CheckDeps): Promise<Map<TenantId, Checkpoint>> {
   const { store, files } = deps

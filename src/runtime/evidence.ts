@@ -1,10 +1,12 @@
 import { Failure, quote } from '../base/failure.ts'
 import { formatTime, parseTime } from '../base/time.ts'
 import { makeBundle } from '../evidence/bundle.ts'
+import { verifyCheckpoint } from '../evidence/checkpoint.ts'
 import { logRoot } from '../evidence/log.ts'
 import { verifyBundle } from '../evidence/verify.ts'
-import type { EvidenceBundle, EvidenceEvent, Leaf, SealedEvent } from '../model/evidence.ts'
+import type { Checkpoint, EvidenceBundle, EvidenceEvent, Leaf, SealedEvent } from '../model/evidence.ts'
 import type { TenantId } from '../model/tenant-id.ts'
+import { lastCheckpoint, type StoredCheckpoint } from '../storage/checkpoints.ts'
 import { type EventFilter, eventsOf, findEvents, getEvent, lastSequence } from '../storage/events.ts'
 import type { Page, PageOptions } from '../storage/page.ts'
 import { getTenant } from '../storage/tenants.ts'
@@ -40,12 +42,27 @@ export async function exportBundle(ambit: Ambit, caller: Caller, correlation: st
   demand(caller, 'audit')
   // Taken before the snapshot: a head signed before this time has counted no further than the bundle does.
   const now = ambit.clock.now()
-  const { tenant, size, events } = await ambit.store.read(() => wholeCorrelation(caller.tenant, correlation))
+  const own = { expected: ambit.heads.expect(caller.tenant), newest: ambit.heads.newest(caller.tenant) }
+  const {
+    tenant,
+    size,
+    events,
+    last: stored,
+  } = await ambit.store.read(() => wholeCorrelation(caller.tenant, correlation))
   const last = events.at(-1)
   if (last === undefined) {
     throw new Failure('correlation.not_found', `nothing is recorded under ${quote(correlation)}`, { id: correlation })
   }
-  await proveLog(ambit, caller.tenant, size, correlation, events)
+  const heads = [own.newest, await signedHead(ambit, caller.tenant, tenant.host_id, stored)]
+  own.expected.checkSize(size)
+  for (const head of heads)
+    if (head !== undefined && head.log_size > size)
+      throw mismatch(caller.tenant, `the store ends at event ${size}, a head was signed at ${head.log_size}`)
+  const visit = (leaf: Leaf, log: string): void => {
+    own.expected.check(leaf)
+    for (const head of heads) checkHead(caller.tenant, leaf, log, head)
+  }
+  await proveLog(ambit, caller.tenant, { size, correlation, events, visit })
   await ambit.heads.checkpoint(caller.tenant)
   const { signer, identity, keys } = await ambit.keyring.signing(tenant.host_id)
   // A clock that was set back must not date the bundle before its events or its key.
@@ -54,24 +71,40 @@ export async function exportBundle(ambit: Ambit, caller: Caller, correlation: st
   return checked(makeBundle(parts, signer), signer.publicKey)
 }
 
-async function proveLog(
-  ambit: Ambit,
-  tenant: TenantId,
-  size: number,
-  correlation: string,
-  events: readonly SealedEvent[],
-): Promise<void> {
-  const signed = ambit.heads.newest(tenant)
+interface Proof {
+  readonly size: number
+  readonly correlation: string
+  readonly events: readonly SealedEvent[]
+  readonly visit: (leaf: Leaf, log: string) => void
+}
+
+async function proveLog(ambit: Ambit, tenant: TenantId, { size, correlation, events, visit }: Proof): Promise<void> {
   let own = 0
-  const visit = (leaf: Leaf, log: string): void => {
+  await replayLog(ambit.store, tenant, logStart, size, (leaf, log) => {
     if (leaf.correlationId === correlation && events[own++]?.contentHash !== leaf.contentHash) {
       throw mismatch(tenant, `event ${leaf.sequence} is not the one in the log`)
     }
-    if (leaf.sequence === signed?.log_size && logRoot(log) !== signed.log_root) {
-      throw mismatch(tenant, `the rows are not those that the head at event ${leaf.sequence} was signed over`)
-    }
-  }
-  await replayLog(ambit.store, tenant, logStart, size, visit)
+    visit(leaf, log)
+  })
+}
+
+function checkHead(tenant: TenantId, { sequence }: Leaf, log: string, head: Checkpoint | undefined): void {
+  if (sequence !== head?.log_size || logRoot(log) === head.log_root) return
+  throw mismatch(tenant, `the rows are not those that the head at event ${sequence} was signed over`)
+}
+
+/** The newest head in the store, which another process may have signed, if it is good. */
+async function signedHead(
+  ambit: Ambit,
+  tenant: TenantId,
+  hostId: string,
+  stored: StoredCheckpoint | undefined,
+): Promise<Checkpoint | undefined> {
+  if (stored === undefined) return undefined
+  const { publicKey, history } = await ambit.keyring.publicKeys(hostId)
+  const head = verifyCheckpoint(JSON.parse(stored.body), [publicKey, ...history.map((step) => step.old_public_key)])
+  if (head.ok) return head.value
+  throw mismatch(tenant, `its last head is not good: ${head.message}`)
 }
 
 /** What we sign, we have verified. */
@@ -97,11 +130,12 @@ function* wholeCorrelation(tenantId: TenantId, correlation: string): Work<Whole>
     events.push(...found)
     more = found.length === eventsPerRead
   }
-  return { tenant, size, events }
+  return { tenant, size, events, last: yield* lastCheckpoint(tenantId) }
 }
 
 interface Whole {
   readonly tenant: { readonly host_id: string; readonly created_at: string }
   readonly size: number
   readonly events: readonly SealedEvent[]
+  readonly last: StoredCheckpoint | undefined
 }

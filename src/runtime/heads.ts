@@ -1,5 +1,4 @@
 import { Failure } from '../base/failure.ts'
-import { limits } from '../base/limits.ts'
 import { type Clock, formatTime } from '../base/time.ts'
 import { checkpointHash, signCheckpoint } from '../evidence/checkpoint.ts'
 import { revocationHead } from '../evidence/head.ts'
@@ -14,7 +13,8 @@ import type { Store } from '../storage/store.ts'
 import { getTenant } from '../storage/tenants.ts'
 import { checkHeads } from './check-heads.ts'
 import { headFile } from './head-file.ts'
-import { logStart, mismatch, replayLog } from './replay-log.ts'
+import { logStart, replayLog } from './replay-log.ts'
+import { type Expectation, openWritten, type Written } from './written.ts'
 
 /** Keeps signed heads of every tenant's log in files outside the store, so that a store cut or rewritten is found out. */
 export interface Heads {
@@ -24,6 +24,8 @@ export interface Heads {
   checkpoint(tenant: TenantId): Promise<Checkpoint | null>
   /** The newest head that is in the file, as far as this process knows. */
   newest(tenant: TenantId): Checkpoint | undefined
+  /** What the store must hold of what this process wrote. */
+  expect(tenant: TenantId): Expectation
   /** Signs what is still unsigned, and what could not be signed in the background, and ends the clockwork. */
   close(): Promise<void>
 }
@@ -42,7 +44,7 @@ export interface HeadsDeps {
 export async function openHeads(deps: HeadsDeps): Promise<Heads> {
   const { files } = deps
   const inFile = files === undefined ? new Map<TenantId, Checkpoint>() : await checkHeads({ ...deps, files })
-  const known: Known = { inFile, owed: new Map(), written: new Map() }
+  const known: Known = { inFile, owed: new Map(), written: openWritten() }
   const unsigned = new Map<TenantId, number>()
   let tail: Promise<unknown> = Promise.resolve()
 
@@ -59,8 +61,9 @@ export async function openHeads(deps: HeadsDeps): Promise<Heads> {
   return {
     checkpoint,
     newest: (tenant) => inFile.get(tenant),
+    expect: (tenant) => known.written.expect(tenant),
     grew: (tenant, events) => {
-      remember(known.written, tenant, events)
+      known.written.note(tenant, events)
       const count = (unsigned.get(tenant) ?? 0) + events.length
       unsigned.set(tenant, count)
       if (count >= deps.everyEvents) inBackground(tenant)
@@ -83,18 +86,7 @@ interface Known {
   readonly inFile: Map<TenantId, Checkpoint>
   /** Heads that are in the store and could not be appended to their file yet. */
   readonly owed: Map<TenantId, Checkpoint>
-  /** The newest events this process wrote, number → hash: rows that became others since are not signed. */
-  readonly written: Map<TenantId, Map<number, string>>
-}
-
-function remember(written: Known['written'], tenant: TenantId, events: readonly Leaf[]): void {
-  const known = written.get(tenant) ?? new Map<number, string>()
-  written.set(tenant, known)
-  for (const { sequence, contentHash } of events) known.set(sequence, contentHash)
-  for (const sequence of known.keys()) {
-    if (known.size <= limits.unsignedEventsKeptMax) break
-    known.delete(sequence)
-  }
+  readonly written: Written
 }
 
 async function sign(deps: HeadsDeps, known: Known, tenant: TenantId): Promise<Checkpoint | null> {
@@ -121,18 +113,21 @@ async function payUp({ files }: HeadsDeps, { inFile, owed }: Known, tenant: Tena
 
 async function signOnce(deps: HeadsDeps, { owed, written }: Known, tenant: TenantId): Promise<Checkpoint | null> {
   const { store, keyring, clock } = deps
+  const expected = written.expect(tenant)
   const { host_id, size, last } = await store.read(function* () {
     const { host_id } = yield* getTenant(tenant)
     return { host_id, size: yield* lastSequence(tenant), last: yield* lastCheckpoint(tenant) }
   })
   const prev = last === undefined ? null : (JSON.parse(last.body) as Checkpoint)
-  if (size === (prev?.log_size ?? 0)) return prev
   const from = last === undefined ? logStart : { size: last.logSize, log: last.log }
-  const own = written.get(tenant)
-  const { log } = await replayLog(store, tenant, from, size, ({ sequence, contentHash }) => {
-    if ((own?.get(sequence) ?? contentHash) !== contentHash)
-      throw mismatch(tenant, `event ${sequence} is not the one that was written`)
-  })
+  expected.checkSize(size)
+  // What another process has signed is held against what this one wrote of it.
+  await expected.checkUpTo(store, from.size)
+  const { log } = await replayLog(store, tenant, from, size, expected.check)
+  if (size === from.size) {
+    expected.forgetUpTo(size)
+    return prev
+  }
   const { signer, keys } = await keyring.signing(host_id)
   const fields = {
     host_id,
@@ -147,6 +142,6 @@ async function signOnce(deps: HeadsDeps, { owed, written }: Known, tenant: Tenan
   const kept = { logSize: size, log, hash: checkpointHash(signed), body: JSON.stringify(signed) }
   await store.write(tenant, addCheckpoint(kept, last?.hash ?? null))
   owed.set(tenant, signed)
-  for (const sequence of own?.keys() ?? []) if (sequence <= size) own?.delete(sequence)
+  expected.forgetUpTo(size)
   return signed
 }

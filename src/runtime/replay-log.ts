@@ -27,6 +27,7 @@ export async function replayLog(
   visit: (leaf: Leaf, log: string) => void = () => undefined,
 ): Promise<LogPlace> {
   let { size: at, log } = from
+  if (size < at) throw mismatch(tenant, `the store ends at event ${size}, a head was signed at ${at}`)
   while (at < size) {
     const leaves = await store.read(() => leavesFrom(tenant, at, Math.min(leavesPerRead, size - at)))
     if (leaves.length === 0) throw mismatch(tenant, `event ${at + 1} of ${size} is missing`)

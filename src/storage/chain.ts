@@ -8,12 +8,14 @@ import { number, type Row, type Statement, sql, text, type Value, type Work } fr
 /** Where a tenant's chain stands while a batch is sealed into it. */
 export interface Chain {
   sequence: number
+  /** The content hash of the last event; empty where that was not read. */
+  hash: string
   /** The latest time of any event so far, and the furthest that a later one fell behind it. */
   latest: string
   lagMs: number
   readonly tails: Map<string, string>
   /** How it was when the batch began, and whether that was remembered rather than read. */
-  readonly from: { readonly sequence: number; readonly lagMs: number }
+  readonly from: { readonly sequence: number; readonly hash: string; readonly lagMs: number }
   readonly remembered: boolean
 }
 
@@ -83,7 +85,7 @@ const padded = (items: readonly string[]): readonly string[] => [
 
 function chainFrom(tenant: TenantId, head: Row | undefined): Chain {
   if (head === undefined) throw noTenant(tenant)
-  const from = { sequence: number(head, 'sequence'), lagMs: number(head, 'lag_ms') }
+  const from = { sequence: number(head, 'sequence'), hash: '', lagMs: number(head, 'lag_ms') }
   return { ...from, latest: text(head, 'latest'), tails: new Map(), from, remembered: false }
 }
 
@@ -104,6 +106,14 @@ export function instantOf(time: string): number | undefined {
   const ms = time.length === 24 ? Date.parse(time) : Number.NaN
   return !Number.isNaN(ms) && formatTime(ms) === time ? ms : undefined
 }
+
+const selectLast = 'SELECT 1 AS found FROM events WHERE tenant_id = ? AND sequence = ? AND content_hash = ?'
+
+/** Asks for the last event of every chain that is only remembered: a row each, unless the store went back behind it. */
+export const lastEvents = (chains: ReadonlyMap<TenantId, Chain>): readonly Statement[] =>
+  [...chains].flatMap(([tenant, { from, remembered }]) =>
+    remembered ? [sql(selectLast, tenant, from.sequence, from.hash)] : [],
+  )
 
 const saveLag = `INSERT INTO clock_lags (tenant_id, lag_ms) VALUES (?, ?)
   ON CONFLICT (tenant_id) DO UPDATE SET lag_ms = excluded.lag_ms`

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { describe, onTestFinished, test, vi } from 'vitest'
+import { describe, onTestFinished, test } from 'vitest'
 import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import type { EventDraft } from '../model/evidence.ts'
@@ -30,13 +30,33 @@ describe('commits that wait together share a transaction [F-13]', () => {
     assert.equal(transactions(), 2 + 1 + 1)
   })
 
-  test('one that always comes alone never waits for others', async () => {
+  test('those of independent callers share one too, though each comes in a callback of its own', async () => {
     const { store, tenant, transactions } = await counted()
-    const turn = vi.spyOn(globalThis, 'setImmediate')
-    onTestFinished(() => turn.mockRestore())
-    for (const id of ['a', 'b', 'c']) await commit(store, tenant, [id])
-    assert.equal(transactions(), 3)
-    assert.equal(turn.mock.calls.length, 0)
+    const socket = () => new Promise<void>((resolve) => setTimeout(resolve, 1))
+    const client = async (name: number): Promise<void> => {
+      for (const turn of times(20, (index) => index)) {
+        await socket()
+        await commit(store, tenant, [`${name}-${turn}`])
+      }
+    }
+    await Promise.all(times(16, client))
+    assert.equal((await allEvents(store, tenant)).length, 320)
+    assert(transactions() < 160, `${transactions()} transactions`)
+  })
+
+  test('one that always comes alone waits less and less often, and everything else still gets its turn', async () => {
+    const { store, tenant, transactions } = await counted()
+    let turns = 0
+    let running = true
+    const count = (): void => {
+      turns++
+      if (running) setImmediate(count)
+    }
+    count()
+    for (const index of times(160, (index) => index)) await commit(store, tenant, [`e-${index}`])
+    running = false
+    assert.equal(transactions(), 160)
+    assert(turns >= 9 && turns <= 40, `${turns} turns`)
   })
 
   test('those that come while one runs share the next', async () => {

@@ -2,9 +2,10 @@ import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import type { EventDraft, Seal, SealedEvent } from '../model/evidence.ts'
 import type { TenantId } from '../model/tenant-id.ts'
-import { type Chain, eventRow, lagsOf, loadChains, noteTime } from './chain.ts'
+import { type Chain, eventRow, lagsOf, lastEvents, loadChains, noteTime } from './chain.ts'
 import { type Database, Duplicate } from './database.ts'
 import { type KnownChains, knownChains } from './known-chains.ts'
+import { makePace } from './pace.ts'
 import { events as eventsTable } from './schema.ts'
 import type { Commit, Committed } from './store.ts'
 import type { Value, Work } from './work.ts'
@@ -20,7 +21,7 @@ interface Pending {
 }
 
 /**
- * Commits that wait at the same time share one transaction, and so one wait for the disk and one counter update.
+ * Commits that wait at the same time share one transaction, and so one wait for the disk.
  * When one of them fails the batch is undone, and those before and after it are tried again without it: a failure
  * stays with its caller and costs the others a few transactions, not one each.
  */
@@ -28,16 +29,16 @@ export function groupCommit(
   database: Database,
 ): <T>(tenant: TenantId, commit: Commit<T> | { change: Commit<T>['change'] }) => Promise<Committed<T>> {
   const lanes = new Map<string, Pending[]>()
-  const place: Place = { database, known: knownChains() }
-
-  // Lanes in which several commits came together lately: there it pays to wait for those that are about to come.
-  const busy = new Set<string>()
+  const place: Place = { database, known: knownChains(database.dialect) }
+  const pace = makePace()
 
   const drain = async (lane: string, waiting: Pending[]): Promise<void> => {
     while (waiting.length > 0) {
+      const waits = !pace.mayGo(lane)
+      // One turn of the event loop lets everyone who is ready join.
+      if (waits) await new Promise(setImmediate)
       const batch = takeBatch(waiting)
-      if (batch.length > 1) busy.add(lane)
-      else busy.delete(lane)
+      pace.took(lane, batch.length, waits)
       await settle(place, batch)
     }
     lanes.delete(lane)
@@ -53,9 +54,7 @@ export function groupCommit(
       if (waiting !== undefined) return void waiting.push(pending)
       const started = [pending]
       lanes.set(lane, started)
-      // One turn of the event loop lets everyone who is ready join.
-      if (busy.has(lane)) setImmediate(() => void drain(lane, started))
-      else void drain(lane, started)
+      void drain(lane, started)
     })
 }
 
@@ -149,7 +148,12 @@ function* commitAll(batch: readonly Pending[], progress: Progress, known: KnownC
     committed.push({ value: values[committed.length], events })
   }
   progress.at = undefined
-  if (rows.length > 0) yield [{ into: eventsTable, rows }, ...lagsOf(chains)]
+  const checks = known.mayBeAhead ? lastEvents(chains) : []
+  if (rows.length > 0) {
+    const answers = yield [...checks, { into: eventsTable, rows }, ...lagsOf(chains)]
+    // What was built on is not there any more: as with a number that is taken, the chain has to be read.
+    if (checks.some((_, index) => answers[index]?.length === 0)) throw new Duplicate()
+  }
   return { committed, chains }
 }
 
@@ -158,6 +162,7 @@ function sealInto(chain: Chain, drafts: readonly EventDraft[], seal: Seal): read
   if (sealed.length !== drafts.length) throw new Error('the seal function left an event out')
   for (const event of sealed) {
     if (event.sequence !== ++chain.sequence) throw new Error('the seal function did not take the next sequence')
+    chain.hash = event.contentHash
     chain.tails.set(event.correlationId, event.contentHash)
     noteTime(chain, event.timestamp)
   }

@@ -11,10 +11,11 @@ const of = (...correlations: string[]): ReadonlySet<string> => new Set(correlati
 /** A chain after one commit that took it from one number to another and left these tails. */
 const chain = (from: number, sequence: number, tails: Record<string, string> = {}): Chain => ({
   sequence,
+  hash: `h${sequence}`,
   latest: '',
   lagMs: 0,
   tails: new Map(Object.entries(tails)),
-  from: { sequence: from, lagMs: 0 },
+  from: { sequence: from, hash: `h${from}`, lagMs: 0 },
   remembered: false,
 })
 
@@ -23,7 +24,7 @@ const keepAll = (known: KnownChains, ...chains: readonly Chain[]): void => {
 }
 
 test('a chain is remembered once two commits in a row found what the first left [F-13]', () => {
-  const known = knownChains()
+  const known = knownChains('sqlite')
   assert.equal(known.recall(acme, of()), undefined)
   keepAll(known, chain(7, 8))
   assert.equal(known.recall(acme, of()), undefined)
@@ -32,13 +33,13 @@ test('a chain is remembered once two commits in a row found what the first left 
 })
 
 test('a chain that others grow in between is read every time [F-13]', () => {
-  const known = knownChains()
+  const known = knownChains('sqlite')
   keepAll(known, chain(0, 1), chain(2, 3), chain(4, 5))
   assert.equal(known.recall(acme, of()), undefined)
 })
 
 test('what is forgotten is read, and so is a tenant of which nothing is known [F-13]', () => {
-  const known = knownChains()
+  const known = knownChains('sqlite')
   keepAll(known, chain(0, 1), chain(1, 2))
   assert.equal(known.recall(tenantId('other'), of()), undefined)
   known.forget(acme)
@@ -46,7 +47,7 @@ test('what is forgotten is read, and so is a tenant of which nothing is known [F
 })
 
 test('a recalled chain has the tails that were asked for, and changing it changes nothing [F-13]', () => {
-  const known = knownChains()
+  const known = knownChains('sqlite')
   keepAll(known, chain(0, 1, { a: '1' }), chain(1, 3, { a: '2', b: '3' }))
   const first = known.recall(acme, of('a', 'c'))
   assert.deepEqual([...(first?.tails ?? [])], [['a', '2']])
@@ -56,13 +57,13 @@ test('a recalled chain has the tails that were asked for, and changing it change
 })
 
 test('tails from before others wrote are not believed [F-13]', () => {
-  const known = knownChains()
+  const known = knownChains('sqlite')
   keepAll(known, chain(0, 1, { a: 'old' }), chain(5, 6, { b: '6' }), chain(6, 7))
   assert.deepEqual([...(known.recall(acme, of('a', 'b'))?.tails ?? [])], [['b', '6']])
 })
 
 test('only so many correlations and tenants are remembered, those used last [F-13]', () => {
-  const known = knownChains()
+  const known = knownChains('sqlite')
   keepAll(known, chain(0, 1), chain(1, 2, { first: 'x' }))
   for (const index of times(1024, (index) => index))
     keepAll(known, chain(index + 2, index + 3, { [`c-${index}`]: 'x' }))

@@ -4,9 +4,9 @@ import pg from 'pg'
 import { afterAll, describe, test } from 'vitest'
 import { emptySchema, inspect, pairOf } from '../../../test/storage/target.ts'
 import { type Postgres, startPostgres } from '../../../test/support/postgres.ts'
-import { tenantId } from '../../model/tenant-id.ts'
-import { codes, times } from '../../testing/storage/given.ts'
-import { makeTenant, plainSeal, sampleDraft } from '../../testing/storage/sample.ts'
+import { type TenantId, tenantId } from '../../model/tenant-id.ts'
+import { allEvents, codes, times } from '../../testing/storage/given.ts'
+import { chainFlaws, makeTenant, plainSeal, sampleDraft } from '../../testing/storage/sample.ts'
 import { openStore, type Store } from '../store.ts'
 import { rows } from '../work.ts'
 import { openPostgres } from './postgres.ts'
@@ -53,6 +53,49 @@ describe.skipIf(started === undefined)('a store outlives its database server [F-
     assert.deepEqual((await inspect(store, tenant)).flaws, [])
     await store.close()
   })
+})
+
+describe.skipIf(started === undefined)('what a server does by itself does not fork a chain [F-13 F-14]', () => {
+  const commit = (store: Store, tenant: TenantId, id: string) =>
+    store.commit(tenant, { events: [sampleDraft(id)], seal: plainSeal })
+
+  test('one that went back behind what it acknowledged is read anew', async () => {
+    const url = await emptySchema(theServer())
+    const store = await openStore(openPostgres({ url }))
+    const tenant = await makeTenant(store, 'a')
+    for (const id of ['a', 'b', 'c', 'd', 'e']) await commit(store, tenant, id)
+    const stranger = new pg.Client({ connectionString: url })
+    await stranger.connect()
+    await stranger.query('DELETE FROM events WHERE sequence > 3')
+    await stranger.end()
+    for (const id of ['f', 'g']) await commit(store, tenant, id)
+    const events = await allEvents(store, tenant)
+    assert.deepEqual(chainFlaws(events), [])
+    assert.deepEqual(
+      events.map((event) => event.eventId),
+      ['a', 'b', 'c', 'f', 'g'],
+    )
+    await store.close()
+  })
+
+  test.each(['repeatable read', 'serializable'])(
+    'one whose default isolation is %s gives no false conflict',
+    async (level) => {
+      const address = new URL(await emptySchema(theServer()))
+      const isolation = `-c default_transaction_isolation=${level.replace(' ', '\\ ')}`
+      address.searchParams.set('options', `${address.searchParams.get('options')} ${isolation}`)
+      const url = address.href
+      const stores = [await openStore(openPostgres({ url })), await openStore(openPostgres({ url }))] as const
+      const tenant = await makeTenant(stores[0], 'a')
+      const writer = (store: Store, name: number) => times(30, (index) => commit(store, tenant, `${name}-${index}`))
+      assert.deepEqual(
+        await codes(stores.flatMap(writer)),
+        times(60, () => 'kept'),
+      )
+      assert.deepEqual(chainFlaws(await allEvents(stores[0], tenant)), [])
+      for (const store of stores) await store.close()
+    },
+  )
 })
 
 describe.skipIf(started === undefined)('what cannot be waited for is refused [F-14]', () => {

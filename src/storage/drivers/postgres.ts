@@ -31,7 +31,7 @@ export function openPostgres({ url, connections = 16 }: PostgresOptions): Databa
     dialect: 'postgres',
     lane: (tenant) => tenant,
     read: (work) => transact(pool, [{ text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' }], work),
-    write: (work, queue) => transact(pool, [{ text: 'BEGIN' }, ...turnIn(queue)], work),
+    write: (work, queue) => transact(pool, [{ text: 'BEGIN ISOLATION LEVEL READ COMMITTED' }, ...turnIn(queue)], work),
     close: () => {
       ended ??= pool.end()
       return ended

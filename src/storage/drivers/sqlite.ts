@@ -29,12 +29,12 @@ export function openSqlite(options: SqliteOptions): Database {
     dialect: 'sqlite',
     lane: () => '',
     read: async (work) => {
-      while (connection.isTransaction) await undefined
+      if (connection.isTransaction) await undefined
       return transact(prepare, 'BEGIN', work)
     },
     write: async (work) => {
       // Asked for from inside other work, which ends within this turn.
-      while (connection.isTransaction) await undefined
+      if (connection.isTransaction) await undefined
       return transact(prepare, 'BEGIN IMMEDIATE', work)
     },
     close: async () => {
