@@ -12,11 +12,15 @@ import type { Bench, Row } from './measure.ts'
 
 const benches: Readonly<Record<string, () => Promise<{ default: Bench }>>> = {
   canonical: () => import('./canonical.ts'),
+  grants: () => import('./grants.ts'),
+  policy: () => import('./policy.ts'),
   verify: () => import('./verify.ts'),
   sqlite: () => import('./sqlite.ts'),
   record: () => import('./record.ts'),
   growth: () => import('./growth.ts'),
+  http: () => import('./http.ts'),
   postgres: () => import('./postgres.ts'),
+  gateway: () => import('./gateway.ts'),
   package: () => import('./package.ts'),
 }
 

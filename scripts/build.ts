@@ -23,7 +23,7 @@ async function bundle(): Promise<void> {
   const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   await build({
     absWorkingDir: root,
-    entryPoints: ['src/index.ts', 'src/testing/index.ts', 'src/cli/main.ts'],
+    entryPoints: ['src/index.ts', 'src/client/index.ts', 'src/testing/index.ts', 'src/cli/main.ts'],
     outbase: 'src',
     outdir: 'dist',
     bundle: true,

@@ -5,6 +5,18 @@ export type { FailureCode } from './base/codes.ts'
 export { Failure, type Problem, problem } from './base/failure.ts'
 export { objectHash } from './base/hash.ts'
 export { type BundleReport, type VerifyOptions, verifyBundle } from './evidence/verify.ts'
+export {
+  type CallContext,
+  type Capability,
+  type CapabilitySpec,
+  defineCapability,
+  type Handler,
+  type InterruptedCall,
+  type Reconciled,
+} from './gateway/capability.ts'
+export type { Resolver, SafetyEvaluator, SafetyVerdict } from './gateway/deps.ts'
+export type { Gateway } from './gateway/gateway.ts'
+export type { SchemaLike, StandardSchema } from './gateway/schema-like.ts'
 export type { ApprovalGrant, ApprovalRequest, Approver, Vote } from './model/approval.ts'
 export type { CapabilityDescriptor } from './model/capability.ts'
 export type { Config } from './model/config.ts'
@@ -23,10 +35,14 @@ export type { Tenant } from './model/tenant.ts'
 export { type TenantId, tenantId } from './model/tenant-id.ts'
 export { type Ambit, openAmbit } from './runtime/ambit.ts'
 export { authenticate, issueKey, keysIn, type NewKey, renewKeys, revokeKey, rotateKey } from './runtime/api-keys.ts'
+export { addApprover, approversOf, type NewApprover, revokeApprover } from './runtime/approvers.ts'
 export { backUp, restore } from './runtime/backup.ts'
 export { type Caller, operator, type Right } from './runtime/caller.ts'
 export { loadSettings, type Settings } from './runtime/config.ts'
 export { exportBundle, searchEvidence, showEvent } from './runtime/evidence.ts'
+export { type AmbitHost, callerOf, openHost } from './runtime/host.ts'
+export { openConfiguredHost } from './runtime/hosting.ts'
+export { makeOffer, type OfferSpec } from './runtime/offer.ts'
 export { createPrincipal, type NewPrincipal, principalsOf, revokePrincipal } from './runtime/principals.ts'
 export { type EventInput, type Recorded, record } from './runtime/record.ts'
 export { removeSecret, secretsOf, setSecret } from './runtime/secrets.ts'
@@ -38,6 +54,7 @@ export {
   rotateTenantKey,
   setTenantStatus,
 } from './runtime/tenants.ts'
+export { type AmbitConfig, defineConfig, definePolicy } from './runtime/user-config.ts'
 // To run on a database of one's own: the driver port, and the contract that `ambit/testing` checks it against.
 export { type Database, Duplicate } from './storage/database.ts'
 export { type Commit, type Committed, openStore, type Store } from './storage/store.ts'

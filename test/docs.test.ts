@@ -47,7 +47,7 @@ afterAll(() => server?.stop())
 
 describe('what a document shows is what happens [F-18]', () => {
   test.each(documents.filter(({ text }) => text.includes('```sh run\n')))('every command of $path', ({ text }) => {
-    runBlocks(blocksOf(text).filter(({ info }) => info === 'sh run'))
+    runBlocks(blocksOf(text).filter(({ info }) => info === 'sh run' || savedAs(info) !== undefined))
   })
 
   test.skipIf(server === undefined)('every command for PostgreSQL', () => {
@@ -56,10 +56,16 @@ describe('what a document shows is what happens [F-18]', () => {
     runBlocks(blocks, { AMBIT_DATABASE_URL: server?.url ?? '' })
   })
 
-  test('the example runs to its end', () => {
-    const { stdout, status } = spawnSync(process.execPath, ['examples/record-and-verify.ts'], { cwd: projectRoot })
+  test.each([
+    ['record-and-verify', /valid: true, covered: yes\nafter a change, valid: false/],
+    [
+      'call-a-capability',
+      /^1250 cents: success\n9000 cents: denied, approval_required\n.*approved\n9000 cents: success\n/,
+    ],
+  ])('the example %s runs to its end', (name, expected) => {
+    const { stdout, status } = spawnSync(process.execPath, [`examples/${name}.ts`], { cwd: projectRoot })
     assert.equal(status, 0)
-    assert.match(String(stdout), /valid: true, covered: yes\nafter a change, valid: false/)
+    assert.match(String(stdout), expected)
   })
 
   test('every piece of TypeScript is cut from a program that runs', () => {
@@ -69,6 +75,24 @@ describe('what a document shows is what happens [F-18]', () => {
         assert.equal(shown, cut(file, name), `${path}: ${name}`)
       }
   })
+
+  test('a file that is said to be one of the examples is that one', () => {
+    const saved = documents.flatMap(({ text }) => blocksOf(text).filter(({ info }) => /^json save /.test(info)))
+    const cited = saved.flatMap(({ above, text }) => {
+      const file = /^<!-- from (\S+) -->$/.exec(above)?.[1]
+      return file === undefined ? [] : [{ file, text }]
+    })
+    assert(cited.length > 0)
+    for (const { file, text } of cited) assert.equal(text, textOf(file))
+  })
+})
+
+test('the guide on hosting shows an example before any schema, and links what belongs together [H-93]', () => {
+  const guide = textOf('docs/guides/host-capabilities.md')
+  const [example = 0, schema = 0] = ['\n```ts save ', 'ambit schema show'].map((mark) => guide.indexOf(mark))
+  assert(example > 0 && example < schema)
+  for (const link of ['[context contract](', '[rules](', '[invocation](', '[evidence]('])
+    assert(guide.includes(link), link)
 })
 
 describe('the demo prints what the README shows [F-22]', () => {
@@ -79,19 +103,27 @@ describe('the demo prints what the README shows [F-22]', () => {
   })
 })
 
+/** The name under which a reader is to save what a block shows: `ts save ambit.config.ts`. */
+const savedAs = (info: string): string | undefined => /^\w+ save (\S+)$/.exec(info)?.[1]
+
 /** A line with `$ ` and what it prints. */
 interface Step {
   readonly command: string
   readonly shown: string
 }
 
-const stepsOf = ({ text }: Block): Step[] =>
-  text
-    .split(/^\$ /m)
-    .slice(1)
-    .map((step) => ({ command: step.slice(0, step.indexOf('\n')), shown: step.slice(step.indexOf('\n') + 1) }))
+function stepsOf({ info, text }: Block): Step[] {
+  const name = savedAs(info)
+  if (name !== undefined)
+    return [{ command: `mkdir -p ${dirname(name)} && cat > ${name} <<'end'\n${text}end`, shown: '' }]
+  const steps = text.split(/^\$ /m).slice(1)
+  return steps.map((step) => ({
+    command: step.slice(0, step.indexOf('\n')),
+    shown: step.slice(step.indexOf('\n') + 1),
+  }))
+}
 
-/** Runs the commands one after the other in one new folder. What `<name>` stood for in an answer, it stands for later. */
+/** Saves the files and runs the commands, one after the other, in one new folder. What `<name>` stood for in an answer, it stands for later. */
 function runBlocks(blocks: readonly Block[], variables: Readonly<Record<string, string>> = {}): void {
   const folder = mkdtempSync(join(tmpdir(), 'ambit-docs-'))
   try {
@@ -109,8 +141,14 @@ function runBlocks(blocks: readonly Block[], variables: Readonly<Record<string, 
       for (const [name, value] of Object.entries(match.groups ?? {})) known.set(name.replaceAll('_', '-'), value)
     }
   } finally {
+    stopServer(join(folder, 'here/host.pid'))
     rmSync(folder, { recursive: true })
   }
+}
+
+/** A document that serves ends what it started; should it not come to that, we do. */
+function stopServer(pidFile: string): void {
+  if (existsSync(pidFile)) process.kill(Number(readFileSync(pidFile, 'utf8')), 'SIGKILL')
 }
 
 /** As on a machine of its own: nothing of ours is set, and `ambit` is the command. */
@@ -151,7 +189,7 @@ function cut(path: string, name: string): string {
     .trimEnd()
     .split('\n')
   const indent = Math.min(...lines.filter((line) => line !== '').map((line) => line.search(/\S/)))
-  return `${lines.map((line) => line.slice(indent)).join('\n')}\n`.replace("'../src/index.ts'", "'ambit'")
+  return `${lines.map((line) => line.slice(indent)).join('\n')}\n`.replace(/'(?:\.\.\/)+src\/index\.ts'/, "'ambit'")
 }
 
 describe('a document names only what exists [F-18]', () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import canonicalize from 'canonicalize'
@@ -7,7 +8,7 @@ import { test } from 'vitest'
 import { dataFolder } from '../../test/support/data.ts'
 import { byCodePoint, canonical, type Json, stable } from './canonical.ts'
 import { Failure } from './failure.ts'
-import { keyedDigest, objectHash, sha256 } from './hash.ts'
+import { digestUnder, keyedDigest, objectHash, sha256 } from './hash.ts'
 
 test('RFC 8785 text equals the oracle library on any JSON value [F-03 H-81]', () => {
   fc.assert(
@@ -119,4 +120,18 @@ test('hashes are pinned [F-03]', () => {
   )
   assert.match(keyedDigest(new Uint8Array(32), ['a']), /^hmac-sha256:[0-9a-f]{64}$/)
   assert.notEqual(keyedDigest(new Uint8Array(32), ['a']), keyedDigest(new Uint8Array(32).fill(1), ['a']))
+})
+
+test('a keyed digest is the HMAC of the parts joined by NUL, for every key of a block or less [F-03]', () => {
+  fc.assert(
+    fc.property(
+      fc.uint8Array({ maxLength: 64 }),
+      fc.array(fc.string({ unit: 'binary' }), { maxLength: 4 }),
+      (key, parts) => {
+        const expected = createHmac('sha256', key).update(parts.join('\0')).digest('hex')
+        assert.equal(digestUnder(key)(parts), `hmac-sha256:${expected}`)
+      },
+    ),
+  )
+  assert.throws(() => digestUnder(new Uint8Array(65)), /longer than a block/)
 })

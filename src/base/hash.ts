@@ -1,4 +1,4 @@
-import { createHmac, hash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { canonical, type Json } from './canonical.ts'
 
 /** Lower-case hex SHA-256 of bytes, or of text as UTF-8. */
@@ -8,5 +8,25 @@ export const sha256 = (data: string | Uint8Array): string => hash('sha256', data
 export const objectHash = (value: Json): string => `sha256:${sha256(canonical(value))}`
 
 /** A digest that no reader without the key can test guesses against: `hmac-sha256:` and hex. */
-export const keyedDigest = (key: Uint8Array, parts: readonly string[]): string =>
-  `hmac-sha256:${createHmac('sha256', key).update(parts.join('\0')).digest('hex')}`
+export const keyedDigest = (key: Uint8Array, parts: readonly string[]): string => digestUnder(key)(parts)
+
+const blockBytes = 64
+
+/**
+ * The digest under one key, for keys of at most one block. HMAC is two hashes over padded keys (RFC 2104): with the pads
+ * made once, it costs a fraction of what making a keyed hash anew costs every time.
+ */
+export function digestUnder(key: Uint8Array): (parts: readonly string[]) => string {
+  if (key.byteLength > blockBytes) throw new Error('the key is longer than a block')
+  const padded = (byte: number): Buffer => {
+    const pad = Buffer.alloc(blockBytes, byte)
+    for (const [index, part] of key.entries()) pad[index] = byte ^ part
+    return pad
+  }
+  const [inner, outer] = [padded(0x36), Buffer.concat([padded(0x5c), Buffer.alloc(32)])]
+  return (parts) => {
+    const message = Buffer.from(parts.join('\0'))
+    hash('sha256', Buffer.concat([inner, message]), 'buffer').copy(outer, blockBytes)
+    return `hmac-sha256:${hash('sha256', outer, 'hex')}`
+  }
+}

@@ -7,7 +7,15 @@ export interface Clock {
 const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):(\d{2}):(\d{2})(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/
 
 /** The one form we write: UTC with three decimals, always 24 characters, so that text order is time order. */
-export const formatTime = (ms: number): string => new Date(ms).toISOString()
+export function formatTime(ms: number): string {
+  if (ms === last.ms) return last.text
+  const text = new Date(ms).toISOString()
+  last = { ms, text }
+  return text
+}
+
+// Much is written within one millisecond.
+let last = { ms: 0, text: new Date(0).toISOString() }
 
 /** The instant an RFC 3339 text names, in milliseconds, or undefined. Any precision and offset is read. */
 export function parseTime(text: string): number | undefined {

@@ -14,14 +14,18 @@ interface Shown {
   readonly attempts: readonly { readonly what: string; readonly caught: boolean; readonly message: string }[]
 }
 
-describe('demo [F-22 F-18]', () => {
+describe('demo [F-22 F-18 H-92]', () => {
   test('tells a story, proves it, and catches six forgeries', async () => {
     const shell = givenShell()
     vi.stubEnv('TMPDIR', tempFolder())
     onTestFinished(() => void vi.unstubAllEnvs())
     const { out } = await shell.good('demo')
-    for (const number of [1, 2, 3, 4, 5, 6]) assert.match(out, new RegExp(`\n${number}\\. [A-Z]`))
-    assert.match(out, /\nGOOD {2}5 records of `run-5521`, host `northlight`\n/)
+    for (const number of [1, 2, 3, 4, 5, 6, 7]) assert.match(out, new RegExp(`\n${number}\\. [A-Z]`))
+    assert.match(out, /\nGOOD {2}9 records of `run-5521`, host `northlight`\n/)
+    assert.deepEqual(
+      out.match(/ (?:DONE|DENIED|APPROVED)(?= )/g)?.map((word) => word.trim()),
+      [...['DONE', 'DENIED', 'DENIED'], ...['APPROVED', 'DONE', 'DONE']],
+    )
     assert.equal(out.match(/ caught: \S/g)?.length, 6)
     assert.doesNotMatch(out, /not noticed|undefined|null/)
     assert.match(out, /\nNext:\n {2}ambit demo --keep story\.json /)
@@ -31,7 +35,7 @@ describe('demo [F-22 F-18]', () => {
 
   test('for programs: what was tried, and that it was caught', async () => {
     const { events, public_key, attempts } = (await givenShell().good('demo', '--json')).json<Shown>()
-    assert.equal(events, 5)
+    assert.equal(events, 9)
     assert.match(public_key, /^[A-Za-z0-9+/]{43}=$/)
     assert.equal(attempts.length, 6)
     for (const { what, caught, message } of attempts) assert(caught && message !== '', what)

@@ -1,23 +1,21 @@
-import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
-import { Failure } from '../base/failure.ts'
-import { signedText } from '../evidence/bundle.ts'
 import { verifyBundle } from '../evidence/verify.ts'
-import { signerOf } from '../keys/signer.ts'
 import type { EvidenceBundle } from '../model/evidence.ts'
 import { tenantId } from '../model/tenant-id.ts'
 import { type Ambit, openAmbit } from '../runtime/ambit.ts'
 import { authenticate, issueKey } from '../runtime/api-keys.ts'
+import { addApprover } from '../runtime/approvers.ts'
 import { type Caller, operator } from '../runtime/caller.ts'
 import { exportBundle } from '../runtime/evidence.ts'
+import { openHost } from '../runtime/host.ts'
+import { makeOffer } from '../runtime/offer.ts'
 import { createPrincipal, type NewPrincipal } from '../runtime/principals.ts'
-import { record } from '../runtime/record.ts'
 import { createTenant } from '../runtime/tenants.ts'
 import { found, type Register } from './command.ts'
-import { story, task } from './demo-story.ts'
+import { cutStore, tamper } from './demo-forgeries.ts'
+import { offered, playStory, task } from './demo-story.ts'
 import { writeOutput } from './files.ts'
 import { type Io, line, paint, printJson } from './io.ts'
 import { printReport } from './report.ts'
@@ -32,7 +30,10 @@ const register: Register = (command, io) => {
       try {
         const { bundle, publicKey } = await tell(stage, folder)
         if (options.keep !== undefined) writeOutput(io, options.keep, `${JSON.stringify(bundle, null, 2)}\n`)
-        const attempts = [...tamper(stage, bundle, publicKey), await cutStore(stage, folder)]
+        step(stage, 6, 'Somebody edits the file')
+        const edits = tamper(stage, bundle, publicKey)
+        step(stage, 7, 'Somebody with the database removes the newest records, and their trace in it')
+        const attempts = [...edits, await cutStore(stage, folder)]
         ending(stage, options.keep)
         if (options.json) printJson(io, { events: bundle.events.length, public_key: publicKey, attempts })
         if (attempts.some(({ caught }) => !caught)) found(io)
@@ -59,24 +60,36 @@ async function tell(io: Io, folder: string): Promise<{ bundle: EvidenceBundle; p
 
     step(io, 2, 'Those who may act, each known by a key that is shown once and kept as a hash')
     const callers = {
-      'stock-planner': await enrol(ambit, { id: 'stock-planner', kind: 'service', roles: ['planner'] }, ['depot.*']),
+      'stock-planner': await enrol(
+        ambit,
+        { id: 'stock-planner', kind: 'agent', roles: ['planner'], permissions: ['stock:release'] },
+        ['depot.*'],
+      ),
       ida: await enrol(ambit, { id: 'ida', kind: 'user', roles: ['responsible_pharmacist', 'auditor'] }, []),
     }
     for (const { subject } of Object.values(callers))
       line(io, `  ${subject.id.padEnd(14)} authenticated, roles: ${subject.roles?.join(', ')}`)
 
-    step(io, 3, 'A small story: each record sealed to the one before, on disk before it is acknowledged')
-    for (const { by, says, event } of story) {
-      const [sealed] = (await record(ambit, callers[by], [event])).events
+    await addApprover(ambit, operator(tenantId(tenant.tenant_id)), {
+      principal: 'ida',
+      roles: ['responsible_pharmacist'],
+    })
+
+    step(io, 3, 'Calls through the gateway: rules decide, and nothing happens that is not on the disk before')
+    const host = await openHost(ambit, tenantId(tenant.tenant_id), (hostId) => makeOffer(hostId, offered))
+    await playStory(io, host, callers['stock-planner'], callers.ida)
+    await host.close()
+
+    step(io, 4, 'What is on record: each event sealed to the one before')
+    const bundle = await exportBundle(ambit, callers.ida, task)
+    for (const { sequence, event_type, subject, content_hash } of bundle.events)
       line(
         io,
-        `  ${String(sealed?.sequence).padStart(2)}  ${event.event_type.padEnd(20)} ${by.padEnd(14)} ${sealed?.contentHash.slice(0, 12)}…  ${paint(io, 'dim', says)}`,
+        `  ${String(sequence).padStart(2)}  ${event_type.padEnd(24)} ${(subject?.id ?? '').padEnd(14)} ${content_hash?.slice(0, 12)}…`,
       )
-    }
 
-    step(io, 4, 'One file for the auditor, checked without store, key or network')
-    const bundle = await exportBundle(ambit, callers.ida, task)
-    printReport(io, verifyBundle(bundle, { pins: [publicKey] }))
+    step(io, 5, 'One file for the auditor, checked without store, key or network')
+    printReport(io, { ...verifyBundle(bundle, { pins: [publicKey] }), story: [] })
     return { bundle, publicKey }
   } finally {
     await ambit.close()
@@ -91,79 +104,14 @@ async function enrol(ambit: Ambit, wish: NewPrincipal, scopes: readonly string[]
   return authenticate(ambit, secret)
 }
 
-/** Something that was tried, and whether it was found out. */
-interface Attempt {
-  readonly what: string
-  readonly caught: boolean
-  readonly message: string
-}
-
-type Forged = Omit<EvidenceBundle, 'events'> & { events: Record<string, unknown>[] }
-
-const forgeries: readonly [what: string, forge: (bundle: Forged) => void][] = [
-  [
-    'blame somebody else for the release',
-    ({ events }) => Object.assign(events[3] ?? {}, { subject: { id: 'jo', type: 'user', verified: true } }),
-  ],
-  ['make the denial disappear', ({ events }) => Object.assign(events[1] ?? {}, { denial: null })],
-  ['leave out the last record', ({ events }) => void events.pop()],
-  ['swap two records', ({ events }) => void events.splice(1, 2, ...events.slice(1, 3).reverse())],
-  ['sign it anew, with a key of their own', signAnew],
-]
-
-function signAnew(bundle: Forged): void {
-  const { keyId: key_id, publicKey: public_key, sign } = signerOf(randomBytes(32))
-  const signature = { algorithm: 'ed25519', key_id, signature: sign(signedText(bundle)) }
-  Object.assign(bundle, { public_key, signature })
-  delete bundle.host_identity
-}
-
-function tamper(io: Io, bundle: EvidenceBundle, pin: string): readonly Attempt[] {
-  step(io, 5, 'Somebody edits the file')
-  return forgeries.map(([what, forge]) => {
-    const copy: Forged = structuredClone(bundle)
-    forge(copy)
-    const { valid, first } = verifyBundle(copy, { pins: [pin] })
-    const message = first === null ? '' : `${first.message} (at ${first.at})`
-    line(io, `  ${what.padEnd(38)} ${verdict(io, !valid, message)}`)
-    return { what, caught: !valid, message }
-  })
-}
-
-async function cutStore(io: Io, folder: string): Promise<Attempt> {
-  const what = 'remove the newest records from the database, and their trace in it'
-  step(io, 6, 'Somebody with the database removes the newest records, and their trace in it')
-  const database = new DatabaseSync(join(folder, '.ambit', 'ambit.db'))
-  database.exec('DELETE FROM events WHERE sequence > 6; DELETE FROM checkpoints')
-  database.close()
-  const message = await refusal(folder)
-  line(io, `  ${verdict(io, message !== undefined, message ?? '')}`)
-  if (message !== undefined) line(io, '  Ambit does not start on such a store: signed heads lie outside it.')
-  return { what, caught: message !== undefined, message: message ?? '' }
-}
-
-/** Why Ambit does not start here; undefined when it does. */
-async function refusal(folder: string): Promise<string | undefined> {
-  try {
-    await (await openAmbit({ folder, env: {} })).close()
-    return undefined
-  } catch (error) {
-    if (error instanceof Failure) return error.message
-    throw error
-  }
-}
-
-const verdict = (io: Io, caught: boolean, message: string): string =>
-  caught ? `${paint(io, 'green', 'caught')}: ${message}` : paint(io, 'red', 'not noticed')
-
 function ending(io: Io, kept: string | undefined): void {
   line(io)
   line(io, 'Next:')
   line(
     io,
     kept === undefined
-      ? '  ambit demo --keep story.json     keep the file of step 4'
-      : `  ambit verify ${kept}     check the file of step 4 yourself`,
+      ? '  ambit demo --keep story.json     keep the file of step 5'
+      : `  ambit verify ${kept}     check the file of step 5 yourself`,
   )
   line(io, '  ambit init                       write a configuration here')
   line(io, '  ambit --help                     everything there is')

@@ -1,4 +1,5 @@
-import { examine, type Finding } from '../runtime/doctor.ts'
+import { examine } from '../runtime/doctor.ts'
+import type { Finding } from '../runtime/finding.ts'
 import { found, type Register } from './command.ts'
 import { type Io, line, paint, plain, printJson, progress } from './io.ts'
 import { type CommonOptions, sourceOf, withStore } from './session.ts'

@@ -1,14 +1,16 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { Failure, quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
-import { formatTime, parseTime } from '../base/time.ts'
-import { outcome, type SealedEvent } from '../model/evidence.ts'
+import { type EvidenceEvent, outcome, type SealedEvent } from '../model/evidence.ts'
 import { exportBundle, searchEvidence, showEvent } from '../runtime/evidence.ts'
+import { wholeList } from '../runtime/pages.ts'
 import type { Register } from './command.ts'
-import { duration } from './duration.ts'
 import { writePrivate } from './files.ts'
+import { instant } from './instant.ts'
 import { type Io, line, paint, printJson } from './io.ts'
 import { type CommonOptions, inTenant, withTenant } from './session.ts'
 import { printTable } from './table.ts'
+import { printTrace } from './trace.ts'
 
 interface ListOptions extends CommonOptions {
   readonly subject?: string
@@ -56,6 +58,18 @@ const register: Register = (evidence, io) => {
       inTenant(io, options, async (ambit, caller) => printJson(io, await showEvent(ambit, caller, id))),
     )
 
+  withTenant(evidence.command('trace <correlation>'))
+    .description('the calls of one task, for people: who, what, by which rule, with which facts, how it ended')
+    .action((correlation: string, options: CommonOptions) =>
+      inTenant(io, options, async (ambit, caller) => {
+        const found = await wholeList((page) => searchEvidence(ambit, caller, { correlation }, page))
+        const events = found.toReversed().map(({ body }) => JSON.parse(body) as EvidenceEvent)
+        if (events.length === 0)
+          throw new Failure('correlation.not_found', `correlation ${quote(correlation)} not found`, { id: correlation })
+        options.json ? printJson(io, events) : printTrace(io, events)
+      }),
+    )
+
   withTenant(evidence.command('export <correlation>'))
     .description('everything of one correlation as a signed bundle that verifies offline')
     .option('--out <file>', 'write it to a file that only you can read, instead of standard output')
@@ -85,10 +99,6 @@ const withFilters = (command: Command): Command =>
     .option('--type <event-type>', 'which kind of record')
     .option('--since <time>', 'from this time on: RFC 3339, or an age such as 7d', instant)
     .option('--until <time>', 'before this time: RFC 3339, or an age such as 1h', instant)
-
-function instant(text: string): string {
-  return formatTime(parseTime(text) ?? Date.now() - duration(text))
-}
 
 function wholeNumber(text: string): number {
   if (/^[1-9][0-9]{0,3}$/.test(text) && Number(text) <= limits.pageRowsMax) return Number(text)

@@ -1,6 +1,8 @@
 import { closeSync, fchmodSync, fstatSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import type { Json } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
+import { readJson } from '../base/json.ts'
 import type { Io } from './io.ts'
 
 /** The bytes of a file that was named on the command line. */
@@ -9,6 +11,18 @@ export function readInput(io: Io, path: string): Buffer {
     return readFileSync(resolve(io.cwd, path))
   } catch (error) {
     throw new Failure('file.not_found', `${quote(path)} cannot be read (${codeOf(error)})`)
+  }
+}
+
+/** The JSON in a file that was named on the command line. */
+export const readJsonInput = (io: Io, path: string): Json => jsonIn(path, readInput(io, path))
+
+/** JSON by the strict reader, whose refusals name where it came from. */
+export function jsonIn(path: string, text: string | Buffer): Json {
+  try {
+    return readJson(text)
+  } catch (error) {
+    throw error instanceof Failure ? new Failure(error.code, `${quote(path)}: ${error.message}`, error.data) : error
   }
 }
 

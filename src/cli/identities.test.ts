@@ -87,10 +87,26 @@ describe('principal [F-18 F-17]', () => {
     assert.equal((await shell.good('principal', 'list')).out, 'none yet: `ambit principal create` adds one\n')
     const { out } = await shell.good('principal', 'create', 'bot', '--kind', 'agent', '--role', 'a', '--role', 'b')
     assert.equal(out, 'agent `bot` added to tenant `local`\n')
-    assert.match((await shell.good('principal', 'list')).out, /^PRINCIPAL +KIND .*\nbot +agent +active +a b +\d{4}/)
+    assert.match((await shell.good('principal', 'list')).out, /^PRINCIPAL +KIND .*\nbot +agent +active +a b +– +\d{4}/)
     assert.match((await shell.good('principal', 'rotate', 'bot')).out, secretPattern)
     assert.equal((await shell.good('principal', 'revoke', 'bot')).out, '`bot` is revoked\n')
     assert.match((await shell.good('principal', 'list')).out, /bot +agent +revoked/)
+  })
+
+  test('permit and withdraw, for people and programs', async () => {
+    const shell = givenShell()
+    await shell.good('tenant', 'create', 'local')
+    await shell.good('principal', 'create', 'ida', '--permission', 'stock:read', '--permission', 'stock:count')
+    const { out } = await shell.good('principal', 'permit', 'ida', 'stock:release')
+    assert.equal(out, '`ida` has the permission `stock:release`\n')
+    assert.match((await shell.good('principal', 'list')).out, /ida .* stock:read stock:count stock:release +\d{4}/)
+    const withdrawn = await shell.good('principal', 'withdraw', 'ida', 'stock:read')
+    assert.equal(withdrawn.out, '`ida` no longer has the permission `stock:read`\n')
+    const changed = (await shell.good('principal', 'withdraw', 'ida', 'stock:count', '--json')).json()
+    assert.deepEqual(principal.parse(changed), changed)
+    assert.deepEqual(changed['revoked_permissions'], ['stock:read', 'stock:count'])
+    const again = (await shell.good('principal', 'permit', 'ida', 'stock:read', '--json')).json()
+    assert.deepEqual(again['permissions'], ['stock:release', 'stock:read'])
   })
 
   test('and for programs', async () => {

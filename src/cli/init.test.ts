@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'vitest'
 import { filesIn } from '../../test/cli/given.ts'
 import { givenShell, type Shell } from '../../test/cli/harness.ts'
+import { projectRoot } from '../../test/support/source.ts'
 import { Failure } from '../base/failure.ts'
 import { jsonSchemaOf, listSchemas } from '../model/schemas.ts'
 import { loadSettings } from '../runtime/config.ts'
@@ -16,10 +18,12 @@ describe('init writes a configuration that loads and says the defaults [F-20 F-1
     const shell = givenShell()
     const { out } = await shell.good('init', '--format', format)
     assert.equal(out, `wrote ambit.config.${format}\nnext: \`ambit tenant create local\`, then \`ambit doctor\`\n`)
-    const { file, dataDir: _, keysDir: __, store, ...rest } = await settingsIn(shell)
-    const { file: ___, dataDir: ____, keysDir: _____, store: other, ...expected } = await defaults()
+    const { file, files, dataDir: _, keysDir: __, store, hosting, ...rest } = await settingsIn(shell)
+    const { store: other, hosting: usual, tenant, passphrase, checkpoint } = await defaults()
     assert.equal(file, join(shell.cwd, `ambit.config.${format}`))
-    assert.deepEqual(rest, expected)
+    assert.deepEqual(files, [file])
+    assert.deepEqual(rest, { tenant, passphrase, checkpoint })
+    assert.deepEqual([hosting.port, hosting.hostname], [usual.port, usual.hostname])
     assert(store.driver === 'sqlite' && other.driver === 'sqlite' && store.durability === other.durability)
     await shell.good('tenant', 'create', 'local')
     assert.equal((await shell.run('doctor')).code, 0)
@@ -31,6 +35,33 @@ describe('init writes a configuration that loads and says the defaults [F-20 F-1
     const text = readFileSync(join(shell.cwd, 'ambit.config.ts'), 'utf8')
     const { properties } = jsonSchemaOf('config') as { properties: Record<string, unknown> }
     for (const name of Object.keys(properties)) assert.match(text, new RegExp(`^ {2}(// )?${name}: `, 'm'))
+  })
+
+  test('the example in it is typed as its author would want', async () => {
+    const shell = givenShell()
+    await shell.good('init')
+    const compilerOptions = {
+      paths: { ambit: [join(projectRoot, 'src/index.ts')] },
+      typeRoots: [join(projectRoot, 'node_modules/@types')],
+    }
+    const config = { extends: join(projectRoot, 'tsconfig.json'), compilerOptions, include: ['*.ts'] }
+    writeFileSync(join(shell.cwd, 'package.json'), '{"type":"module"}')
+    writeFileSync(join(shell.cwd, 'tsconfig.json'), JSON.stringify(config))
+    const { status, stdout } = spawnSync(join(projectRoot, 'node_modules/.bin/tsc'), ['-p', shell.cwd])
+    assert.equal(status, 0, String(stdout))
+  })
+
+  test('and can be called at once, by its rules [H-06 H-07]', async () => {
+    const shell = givenShell()
+    await shell.good('init')
+    await shell.good('tenant', 'create', 'local')
+    const call = (cents: number) =>
+      shell.run('call', 'desk.refund', '--payload', JSON.stringify({ order: 'A-17', cents }))
+    assert.equal((await call(1250)).code, 0)
+    const { code, out } = await call(9000)
+    assert.equal(code, 1)
+    assert.match(out, /approval_required/)
+    assert.match((await shell.good('capabilities', 'list')).out, /A team lead|desk\.refund/)
   })
 
   test.each([

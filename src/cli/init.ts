@@ -5,6 +5,7 @@ import { Failure } from '../base/failure.ts'
 import { configNames } from '../runtime/config.ts'
 import type { Register } from './command.ts'
 import { writeOutput } from './files.ts'
+import { commented, plain } from './init-template.ts'
 import { line, printJson } from './io.ts'
 
 const register: Register = (command, io) => {
@@ -42,39 +43,3 @@ function isModule(path: string): boolean {
     return false
   }
 }
-
-const plain = {
-  tenant: 'local',
-  store: { driver: 'sqlite', durability: 'full' },
-  checkpoint: { everyEvents: 1000, everyMs: 60000 },
-}
-
-const commented = `// Configuration of Ambit. Every member may be left out; what stands here are the defaults.
-// A member that is not known is refused, so a misspelt one cannot pass unseen.
-
-export default {
-  // The tenant that commands mean when none is named.
-  tenant: 'local',
-
-  // Where records, identities and everything else are kept.
-  //   sqlite    one file, nothing to install
-  //   postgres  for several machines: { driver: 'postgres', urlEnv: 'AMBIT_DATABASE_URL' }
-  store: {
-    driver: 'sqlite',
-    // path: '.ambit/ambit.db',
-    // 'full': a record is on the disk before it is acknowledged.
-    // 'normal': faster; a power cut may lose the newest records, never tear one.
-    durability: 'full',
-  },
-
-  // The store's file, the signed heads and, unless \`keys.dir\` says otherwise, the keys.
-  // dataDir: '.ambit',
-
-  // Signing keys and secrets. With a passphrase in this variable they are encrypted on the disk.
-  // keys: { dir: '.ambit/keys', passphraseEnv: 'AMBIT_PASSPHRASE' },
-
-  // How often the head of the log is signed and appended to a file outside the store.
-  // A store that was cut or rewritten since its last signed head is refused at start.
-  checkpoint: { everyEvents: 1000, everyMs: 60_000 },
-}
-`

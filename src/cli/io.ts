@@ -11,9 +11,13 @@ export interface Io {
   /** Asks for a value without showing it; only at a terminal. */
   readonly askHidden: (question: string) => Promise<string | undefined>
   readonly color: boolean
+  /** Tells of signals until what it answers is called. While somebody listens they do not end the process. */
+  readonly onSignal: (listener: (signal: Signal) => void) => () => void
   /** Whether somebody watches standard error, so that progress is worth showing there. */
   readonly live?: boolean
 }
+
+export type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
 
 type Style = Parameters<typeof styleText>[0]
 

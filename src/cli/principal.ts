@@ -1,8 +1,16 @@
 import { Option } from 'commander'
+import { quote } from '../base/failure.ts'
 import { principalKind } from '../model/principal.ts'
 import { renewKeys } from '../runtime/api-keys.ts'
 import { wholeList } from '../runtime/pages.ts'
-import { createPrincipal, type NewPrincipal, principalsOf, revokePrincipal } from '../runtime/principals.ts'
+import {
+  createPrincipal,
+  type NewPrincipal,
+  permit,
+  principalsOf,
+  revokePrincipal,
+  withdraw,
+} from '../runtime/principals.ts'
 import type { Register } from './command.ts'
 import { line, printJson } from './io.ts'
 import { printIssued } from './issued.ts'
@@ -10,19 +18,28 @@ import { type CommonOptions, inTenant, withTenant } from './session.ts'
 import { several } from './several.ts'
 import { printTable } from './table.ts'
 
+interface CreateOptions {
+  readonly kind: NewPrincipal['kind']
+  readonly display?: string
+  readonly role?: string[]
+  readonly permission?: string[]
+}
+
 const register: Register = (principal, io) => {
   withTenant(principal.command('create <id>'))
     .description('add a person, service, agent or automation')
     .addOption(new Option('--kind <kind>', 'what it is').choices(principalKind.options).default('user'))
     .option('--display <text>', 'a name for people')
     .option('--role <name>', 'a role, as policies and approvals name it; may be given several times', several)
-    .action((id: string, options: CommonOptions & { kind: NewPrincipal['kind']; display?: string; role?: string[] }) =>
+    .option('--permission <name>', 'what a capability may demand; may be given several times', several)
+    .action((id: string, options: CommonOptions & CreateOptions) =>
       inTenant(io, options, async (ambit, caller) => {
         const made = await createPrincipal(ambit, caller, {
           id,
           kind: options.kind,
           ...(options.display !== undefined && { display: options.display }),
           ...(options.role !== undefined && { roles: options.role }),
+          ...(options.permission !== undefined && { permissions: options.permission }),
         })
         options.json ? printJson(io, made) : line(io, `${made.kind} \`${id}\` added to tenant \`${caller.tenant}\``)
       }),
@@ -39,14 +56,33 @@ const register: Register = (principal, io) => {
           item.kind,
           item.status,
           item.roles.join(' ') || '–',
+          item.permissions.join(' ') || '–',
           item.created_at,
         ])
         printTable(
           io,
-          ['PRINCIPAL', 'KIND', 'STATUS', 'ROLES', 'CREATED'],
+          ['PRINCIPAL', 'KIND', 'STATUS', 'ROLES', 'PERMISSIONS', 'CREATED'],
           rows,
           'none yet: `ambit principal create` adds one',
         )
+      }),
+    )
+
+  withTenant(principal.command('permit <id> <permission>'))
+    .description('give a principal a permission that capabilities may demand')
+    .action((id: string, permission: string, options: CommonOptions) =>
+      inTenant(io, options, async (ambit, caller) => {
+        const changed = await permit(ambit, caller, id, permission)
+        options.json ? printJson(io, changed) : line(io, `\`${id}\` has the permission ${quote(permission)}`)
+      }),
+    )
+
+  withTenant(principal.command('withdraw <id> <permission>'))
+    .description('take a permission back from a principal')
+    .action((id: string, permission: string, options: CommonOptions) =>
+      inTenant(io, options, async (ambit, caller) => {
+        const changed = await withdraw(ambit, caller, id, permission)
+        options.json ? printJson(io, changed) : line(io, `\`${id}\` no longer has the permission ${quote(permission)}`)
       }),
     )
 

@@ -1,6 +1,6 @@
 import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
-import type { Io } from './io.ts'
+import type { Io, Signal } from './io.ts'
 
 /** The terminal, or whatever the process was connected to. */
 export const realIo = (): Io => ({
@@ -11,6 +11,7 @@ export const realIo = (): Io => ({
   stdin: async () => (process.stdin.isTTY ? undefined : textFrom(process.stdin)),
   askHidden,
   color: process.stdout.isTTY === true && !process.env['NO_COLOR'],
+  onSignal,
   live: process.stderr.isTTY === true,
 })
 
@@ -37,6 +38,15 @@ function writerTo(stream: NodeJS.WriteStream): (text: string) => void {
     if (error.code !== 'EPIPE') throw error
   })
   return (text) => void stream.write(text)
+}
+
+const signals: readonly Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
+
+function onSignal(listener: (signal: Signal) => void): () => void {
+  for (const signal of signals) process.on(signal, listener)
+  return () => {
+    for (const signal of signals) process.off(signal, listener)
+  }
 }
 
 async function askHidden(question: string): Promise<string | undefined> {

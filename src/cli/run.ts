@@ -1,11 +1,10 @@
 import { Command, CommanderError } from 'commander'
 import type { FailureCode } from '../base/codes.ts'
 import { Failure, problem } from '../base/failure.ts'
+import { version } from '../base/version.ts'
 import { hasFindings } from './command.ts'
 import { commands } from './commands.ts'
 import { type Io, line, paint, plain, printJson } from './io.ts'
-
-const version = '0.1.0'
 
 const good = 0
 const finding = 1
@@ -67,5 +66,16 @@ const stackOf = (error: unknown): string =>
 
 // What the caller typed, or what surrounds us, is wrong; all else is an answer to the question asked.
 const isUsage = (code: FailureCode): boolean =>
-  /^(field|id|json|number|config|store|cursor|file)\b/.test(code) ||
-  ['key.permissions', 'key.locked', 'key.invalid', 'secret.invalid', 'internal'].includes(code)
+  /^(field|id|json|number|config|store|cursor|file|answer)\b/.test(code) ||
+  [
+    ...brokenFiles,
+    'key.permissions',
+    'key.locked',
+    'key.invalid',
+    'secret.invalid',
+    'host.unreachable',
+    'internal',
+  ].includes(code)
+
+/** What the configuration lists is wrong. */
+const brokenFiles: readonly FailureCode[] = ['capability.invalid', 'contract.invalid', 'policy.invalid']

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander'
 import type { Json } from '../base/canonical.ts'
-import { Failure, quote } from '../base/failure.ts'
+import { Failure } from '../base/failure.ts'
 import { readJson } from '../base/json.ts'
 import { limits } from '../base/limits.ts'
 import type { Pin } from '../evidence/check-signature.ts'
@@ -9,7 +9,7 @@ import { publicKey, type Tier } from '../model/evidence.ts'
 import { identityDocument } from '../model/host.ts'
 import { parseAs } from '../model/parse.ts'
 import { found, type Register } from './command.ts'
-import { readInput } from './files.ts'
+import { jsonIn, readInput, readJsonInput } from './files.ts'
 import { type Io, printJson, progress } from './io.ts'
 import { printReport } from './report.ts'
 
@@ -82,11 +82,7 @@ function unreadable(message: string): BundleReport {
 
 /** The rotations and revoked keys of an identity document. What it says of its own key proves nothing. */
 function identityIn(io: Io, path: string): Pick<VerifyOptions, 'rotations' | 'revoked'> {
-  const { key_history = [], revoked_keys = [] } = parseAs(
-    identityDocument,
-    jsonIn(path, readInput(io, path)),
-    'identity',
-  )
+  const { key_history = [], revoked_keys = [] } = parseAs(identityDocument, readJsonInput(io, path), 'identity')
   return { rotations: key_history, revoked: revoked_keys }
 }
 
@@ -103,14 +99,6 @@ function isJson(text: string): boolean {
     return true
   } catch {
     return false
-  }
-}
-
-function jsonIn(path: string, text: string | Buffer): Json {
-  try {
-    return readJson(text)
-  } catch (error) {
-    throw error instanceof Failure ? new Failure(error.code, `${quote(path)}: ${error.message}`, error.data) : error
   }
 }
 

@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto'
 import { canonical, type Json, stable } from '../base/canonical.ts'
-import { keyedDigest, objectHash, sha256 } from '../base/hash.ts'
+import { objectHash } from '../base/hash.ts'
 import { fractionsAsText } from './json.ts'
 
 const protocol = 'chp/0.1'
@@ -41,16 +42,34 @@ export const invocationDigest = (call: Invocation): string =>
   })
 
 /** The digest of the chunks of a stream, in the order they were sent. */
-export const chunkDigest = (deltas: readonly Json[]): string =>
-  sha256(deltas.map((delta) => `${stable(fractionsAsText(delta))}\n`).join(''))
+export function chunkDigest(deltas: readonly Json[]): string {
+  const digest = digestChunks()
+  for (const delta of deltas) digest.add(delta)
+  return digest.end()
+}
+
+/** The same, chunk by chunk; `add` answers how long the chunk is as text. */
+export function digestChunks(): { readonly add: (delta: Json) => number; readonly end: () => string } {
+  const hash = createHash('sha256')
+  return {
+    add: (delta) => {
+      const line = `${stable(fractionsAsText(delta))}\n`
+      hash.update(line)
+      return line.length
+    },
+    end: () => hash.digest('hex'),
+  }
+}
 
 // Digests under the tenant's key: no reader without it can test guesses.
 
-export const contextDigest = (key: Uint8Array, name: string, value: Json): string =>
-  keyedDigest(key, ['ambit-context-v1', name, canonical(value)])
+/** The keyed digest of a tenant, over parts. */
+export type TenantDigest = (parts: readonly string[]) => string
 
-export const inputDigest = (key: Uint8Array, payload: Json): string =>
-  keyedDigest(key, ['ambit-input-v1', stable(fractionsAsText(payload))])
+export const contextDigest = (digest: TenantDigest, name: string, value: Json): string =>
+  digest(['ambit-context-v1', name, canonical(value)])
 
-export const outputDigest = (key: Uint8Array, data: Json): string =>
-  keyedDigest(key, ['ambit-output-v1', canonical(data)])
+export const inputDigest = (digest: TenantDigest, payload: Json): string =>
+  digest(['ambit-input-v1', stable(fractionsAsText(payload))])
+
+export const outputDigest = (digest: TenantDigest, data: Json): string => digest(['ambit-output-v1', canonical(data)])

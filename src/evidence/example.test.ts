@@ -13,11 +13,19 @@ import {
   tenant,
 } from '../../test/support/evidence.ts'
 import * as example from '../../test/support/evidence-example.ts'
-import { objectHash, sha256 } from '../base/hash.ts'
+import { keyedDigest, objectHash, sha256 } from '../base/hash.ts'
 import { approvalGrant } from '../model/approval.ts'
 import { callRecord } from '../model/evidence.ts'
 import { makeBundle } from './bundle.ts'
-import { actionDigest, chunkDigest, contextDigest, inputDigest, invocationDigest, outputDigest } from './digests.ts'
+import {
+  actionDigest,
+  chunkDigest,
+  contextDigest,
+  inputDigest,
+  invocationDigest,
+  outputDigest,
+  type TenantDigest,
+} from './digests.ts'
 import { payloadCommitment } from './event.ts'
 import { signGrant, verifyGrant } from './grant.ts'
 import { revocationHead } from './head.ts'
@@ -25,6 +33,11 @@ import { grown } from './log.ts'
 import { verifyBundle } from './verify.ts'
 
 const tenantKey = Buffer.alloc(32, 0x11)
+const digestUnder =
+  (key: Uint8Array): TenantDigest =>
+  (parts) =>
+    keyedDigest(key, parts)
+const digest = digestUnder(tenantKey)
 const { payload } = example.envelope
 const digests = {
   descriptor: 'sha256:36bb1e331bc1eed31e8768d5720a3ca900cafbae848f0cfc460df0b2ea4612bd',
@@ -46,16 +59,16 @@ test('the objects of the worked example have the digests the reference states [H
 })
 
 test('digests of sensitive values are under the key of the tenant, each kind apart from the others [H-50]', () => {
-  const consignee = contextDigest(tenantKey, 'consignee', payload.consignee)
+  const consignee = contextDigest(digest, 'consignee', payload.consignee)
   assert.equal(consignee, 'hmac-sha256:fea811b5cc6cc404abd804d414064d4b6248b9cfa9084febb00f99c823f09ad7')
   assert.equal(consignee, example.record.context[1].digest)
-  assert.equal(inputDigest(tenantKey, payload), example.record.input)
-  assert.notEqual(contextDigest(Buffer.alloc(32, 0x12), 'consignee', payload.consignee), consignee)
-  assert.notEqual(contextDigest(tenantKey, 'consignor', payload.consignee), consignee)
-  assert.notEqual(outputDigest(tenantKey, payload), inputDigest(tenantKey, payload))
-  assert.equal(inputDigest(tenantKey, { ratio: 0.5 }), inputDigest(tenantKey, { ratio: '0.5' }))
+  assert.equal(inputDigest(digest, payload), example.record.input)
+  assert.notEqual(contextDigest(digestUnder(Buffer.alloc(32, 0x12)), 'consignee', payload.consignee), consignee)
+  assert.notEqual(contextDigest(digest, 'consignor', payload.consignee), consignee)
+  assert.notEqual(outputDigest(digest, payload), inputDigest(digest, payload))
+  assert.equal(inputDigest(digest, { ratio: 0.5 }), inputDigest(digest, { ratio: '0.5' }))
   const output = createHmac('sha256', tenantKey).update('ambit-output-v1\0{"slot":0.5}').digest('hex')
-  assert.equal(outputDigest(tenantKey, { slot: 0.5 }), `hmac-sha256:${output}`)
+  assert.equal(outputDigest(digest, { slot: 0.5 }), `hmac-sha256:${output}`)
 })
 
 test('the digest of a stream is over one line per chunk, fractions as text [H-64]', () => {

@@ -1,7 +1,6 @@
 import type { Json } from '../base/canonical.ts'
+import { redactedText } from '../model/evidence.ts'
 import { isSensitiveName } from './names.ts'
-
-const redactedText = '[redacted]'
 
 /** What must not be seen: places by JSON Pointer (`*` for any item or member), or everything. */
 export interface Marks {

@@ -9,11 +9,12 @@ export function withhold(
   bundle: EvidenceBundle,
   hides: (event: EvidenceEvent) => boolean = () => true,
 ): EvidenceBundle {
-  const events = bundle.events.map((event) => (hides(event) ? hidden(event) : event))
+  const events = bundle.events.map((event) => (hides(event) ? hiddenEvent(event) : event))
   return { ...bundle, events }
 }
 
-const hidden = (event: EvidenceEvent): EvidenceEvent => ({
+/** One event without its payload, and without what the record in it vouched for. */
+export const hiddenEvent = (event: EvidenceEvent): EvidenceEvent => ({
   ...event,
   payload: withheldMarker,
   correlation: { correlation_id: event.correlation.correlation_id },

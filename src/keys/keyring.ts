@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Signer } from '../base/ed25519.ts'
 import { Failure, quote } from '../base/failure.ts'
-import { keyedDigest } from '../base/hash.ts'
+import { digestUnder } from '../base/hash.ts'
 import { limits } from '../base/limits.ts'
 import { type Clock, formatTime, parseTime } from '../base/time.ts'
 import type { FileRoot } from '../files/root.ts'
@@ -94,7 +94,7 @@ export function openKeyring(deps: KeyringDeps): Keyring {
     revoke: async (hostId, keyId) => publicKeys(await change(hostId, (keys) => revoked(keys, keyId))),
     digest: async (hostId) => {
       const { digestKey } = await current(hostId)
-      return (parts) => keyedDigest(digestKey, parts)
+      return digestUnder(digestKey)
     },
     identity: async (hostId, validFrom) => {
       const fromMs = parseTime(validFrom)

@@ -5,7 +5,7 @@ import { jsonValue } from './json.ts'
 import { actor, subject } from './subject.ts'
 import { id, line, minted, prose } from './text.ts'
 
-const approvalState = z.enum(['pending', 'approved', 'denied', 'expired', 'withdrawn', 'stale', 'redeemed'])
+export const approvalState = z.enum(['pending', 'approved', 'denied', 'expired', 'withdrawn', 'stale', 'redeemed'])
 
 const approvalId = minted('apr')
 

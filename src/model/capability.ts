@@ -5,8 +5,8 @@ import { jsonObject, jsonValue } from './json.ts'
 import { capabilityId, form, id, line, prose, semver } from './text.ts'
 
 export const callMode = z.enum(['sync', 'async', 'stream', 'fire_and_forget'])
-const risk = z.enum(['low', 'medium', 'high', 'critical'])
-const lifecycle = z.enum([
+export const risk = z.enum(['low', 'medium', 'high', 'critical'])
+export const lifecycle = z.enum([
   'declared',
   'hosted',
   'discoverable',

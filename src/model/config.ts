@@ -1,6 +1,10 @@
 import { z } from 'zod'
+import { lifecycle, risk } from './capability.ts'
+import { environment } from './correlation.ts'
+import { policyDecision, publicKey } from './evidence.ts'
+import { policy } from './policy.ts'
 import { tenantIdText } from './tenant.ts'
-import { line } from './text.ts'
+import { capabilityId, capabilityScope, line } from './text.ts'
 
 const sqliteStore = z.strictObject({
   driver: z.literal('sqlite'),
@@ -15,9 +19,32 @@ const postgresStore = z.strictObject({
   urlEnv: line.optional(),
 })
 
+/** A call whose payload member matches the regular expression, read without case, is decided by it. */
+const blockPattern = z.strictObject({
+  capability_id: capabilityId,
+  field: line,
+  pattern: line,
+  decision: policyDecision.optional(),
+})
+
+/** How capabilities are hosted, as far as JSON can say it: resolvers and the safety evaluator are code. */
+const hosting = z.strictObject({
+  port: z.int().min(0).max(65_535).optional(),
+  hostname: line.optional(),
+  maxRisk: risk.optional(),
+  allow: z.array(capabilityScope).optional(),
+  block: z.array(capabilityScope).optional(),
+  patterns: z.array(blockPattern).optional(),
+  environment: environment.optional(),
+  lifecycles: z.record(capabilityId, lifecycle).optional(),
+  strictOutput: z.boolean().optional(),
+  mandatePrincipals: z.array(publicKey).optional(),
+})
+
 /**
  * What `ambit.config.ts` or `ambit.config.json` may say, in the library's spelling. Every member may be left out, and
- * a member we do not know is refused: a misspelt setting must not silently be the default. Closed at every level.
+ * a member we do not know is refused: a misspelt setting must not silently be the default. A policy is given whole or as
+ * the path of a JSON file. Closed at every level.
  */
 export const config = z.strictObject({
   store: z.discriminatedUnion('driver', [sqliteStore, postgresStore]).optional(),
@@ -25,6 +52,8 @@ export const config = z.strictObject({
   keys: z.strictObject({ dir: line.optional(), passphraseEnv: line.optional() }).optional(),
   tenant: tenantIdText.optional(),
   checkpoint: z.strictObject({ everyEvents: z.int().min(1).optional(), everyMs: z.int().min(1).optional() }).optional(),
+  policies: z.array(z.union([line, policy])).optional(),
+  host: hosting.optional(),
 })
 
 export type Config = z.infer<typeof config>

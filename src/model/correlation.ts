@@ -8,7 +8,7 @@ export const wireId = form(
   `1 to ${limits.wireIdCharsMax} characters without control characters`,
 )
 
-const environment = z.enum(['dev', 'test', 'pilot', 'prod'])
+export const environment = z.enum(['dev', 'test', 'pilot', 'prod'])
 
 /** The thread that joins the invocations of one task. Closed; a member that is absent and one that is null say the same. */
 export const correlation = z.strictObject({

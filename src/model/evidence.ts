@@ -30,6 +30,8 @@ export const hashScheme = 'chp-event-hash-v2'
 export const recordScheme = 'ambit-decision-v1'
 export const completenessScheme = 'chp-completeness-v1'
 export const protocolVersion = '0.2'
+/** What stands where a value was hidden. */
+export const redactedText = '[redacted]'
 
 export const outcome = z.enum(['success', 'failure', 'denied', 'skipped', 'indeterminate'])
 export type Outcome = z.infer<typeof outcome>
@@ -53,6 +55,7 @@ export const policyDecision = z.enum([
 export type PolicyDecision = z.infer<typeof policyDecision>
 
 export const policyState = z.enum(['open', 'restricted', 'approval_required', 'audited', 'blocked', 'revoked'])
+export type PolicyState = z.infer<typeof policyState>
 
 export const signatureObject = z.strictObject({
   algorithm: z.literal('ed25519'),

@@ -20,12 +20,17 @@ const policyRule = z.strictObject({
   approval: approvalTerms.optional(),
 })
 
-/** The one rule format of the product: a named, versioned list of rules for some capabilities. Closed. */
+/**
+ * The one rule format of the product: a named, versioned list of rules for some capabilities. Closed. A policy that is
+ * `audit_only` is evaluated and recorded like any other, and neither blocks nor allows.
+ */
 export const policy = z.strictObject({
   name: line,
   version: line,
+  mode: z.enum(['enforce', 'audit_only']).optional(),
   applies_to: z.array(capabilityScope),
   rules: z.array(policyRule),
 })
 
 export type Policy = z.infer<typeof policy>
+export type ApprovalTerms = z.infer<typeof approvalTerms>

@@ -23,6 +23,7 @@ import { invocationEnvelope, receivedEnvelope } from './invocation.ts'
 import { apiKey, issuedKey, signingKey } from './key.ts'
 import { mandate, mandateRevocation } from './mandate.ts'
 import { policy } from './policy.ts'
+import { policyTest } from './policy-test.ts'
 import { principal } from './principal.ts'
 import { problem } from './problem.ts'
 import { invocationResult, replayQuery, replayResult } from './result.ts'
@@ -39,6 +40,22 @@ import {
 } from './statement.ts'
 import { actor, subject } from './subject.ts'
 import { tenant } from './tenant.ts'
+import {
+  anchorList,
+  anchorReceipt,
+  approvalDecision,
+  approvalList,
+  callPreview,
+  capabilityList,
+  chainReport,
+  health,
+  revocationList,
+  revocationReceipt,
+  storeHead,
+  wireError,
+  witnessList,
+  witnessReceipt,
+} from './wire.ts'
 
 /** Who writes a shape for whom: `in` others for us, `out` we for others, `both`, `disk` we for ourselves. */
 export type Direction = 'in' | 'out' | 'both' | 'disk'
@@ -78,13 +95,18 @@ const of = (direction: Direction, schema: z.ZodType, title: string, description:
 export const contracts: Readonly<Record<string, Contract>> = {
   actor: of('both', actor, 'Actor', 'Who the caller says is acting.'),
   'adapter-provenance': of('in', adapterProvenance, 'Adapter provenance', 'A publisher names the file of its package.'),
+  'anchor-list': of('out', anchorList, 'Anchor list', 'Heads of this host that were countersigned outside.'),
+  'anchor-receipt': of('out', anchorReceipt, 'Anchor receipt', 'An anchor was verified and kept.'),
   'api-key': of('disk', apiKey, 'API key', 'An API key as stored: the hash of its secret, never the secret.'),
+  'approval-decision': of('in', approvalDecision, 'Approval decision', 'What one person says to one request.'),
   'approval-grant': of('both', approvalGrant, 'Approval grant', "An approver's signed yes to one exact call."),
+  'approval-list': of('out', approvalList, 'Approval list', 'One page of the queue of approval requests.'),
   'approval-request': of('out', approvalRequest, 'Approval request', 'The one row of an approval.'),
   'approval-vote': of('both', vote, 'Approval vote', "One person's signed yes or no to one exact call."),
   approver: of('disk', approver, 'Approver', 'A registered person whose votes count, with the key that signs them.'),
   'auth-token': of('both', authToken, 'Auth token', 'A caller proves who it is to one host for a while.'),
   'call-error': of('both', callError, 'Call error', 'Why a call failed, and what is known about its effect.'),
+  'call-preview': of('out', callPreview, 'Call preview', 'What would be decided about a call now.'),
   'call-record': of(
     'out',
     callRecord,
@@ -92,12 +114,14 @@ export const contracts: Readonly<Record<string, Contract>> = {
     'Who, what, context, rule and result of one call, inside its event.',
   ),
   'capability-descriptor': of('both', capabilityDescriptor, 'Capability descriptor', 'One governed action.'),
+  'capability-list': of('out', capabilityList, 'Capability list', 'What a caller may call.'),
   'capability-metadata': of(
     'both',
     capabilityMetadata,
     'Capability metadata',
     'What we keep in the `metadata` of a descriptor.',
   ),
+  'chain-report': of('out', chainReport, 'Chain report', 'Whether the chain of one correlation holds.'),
   'chain-witness': of('both', chainWitness, 'Chain witness', 'Another host has seen this head of a store.'),
   checkpoint: of('both', checkpoint, 'Checkpoint', 'A signed head of the log of all events of a host.'),
   config: of('in', config, 'Configuration', 'What `ambit.config.ts` or `ambit.config.json` may say.'),
@@ -116,6 +140,7 @@ export const contracts: Readonly<Record<string, Contract>> = {
   'evidence-event-received': of('in', foreignEvent, 'Evidence event, received', 'An event of any host.'),
   grant: of('both', grant, 'Grant', 'A namespace path a run may touch, and where the right came from.'),
   'grant-path': of('both', grantPath, 'Grant path', 'A namespace path: the node named and all below it.'),
+  health: of('out', health, 'Health', 'That a host is there, and which.'),
   'host-descriptor': of('both', hostDescriptor, 'Host descriptor', 'The manifest of a host.'),
   'host-identity': of('both', hostIdentity, 'Host identity', "A host's own claim to a key, signed with it."),
   'identity-document': of('both', identityDocument, 'Identity document', 'What a host publishes about its keys.'),
@@ -132,11 +157,15 @@ export const contracts: Readonly<Record<string, Contract>> = {
   mandate: of('both', mandate, 'Mandate', 'A signed, expiring, scoped delegation to a named delegate.'),
   'mandate-revocation': of('both', mandateRevocation, 'Mandate revocation', 'A principal takes a mandate back.'),
   policy: of('in', policy, 'Policy', 'A named, versioned list of rules for some capabilities.'),
+  'policy-test': of('in', policyTest, 'Policy test', 'Policies, and the decisions that they must come to.'),
   principal: of('disk', principal, 'Principal', 'A person, service or agent of a tenant.'),
   problem: of('out', problem, 'Problem', 'The body of every error answer of ours.'),
   'replay-query': of('in', replayQuery, 'Replay query', 'Asks for the events of one correlation.'),
   'replay-result': of('both', replayResult, 'Replay result', 'The events of one correlation in sequence order.'),
+  'revocation-list': of('out', revocationList, 'Revocation list', 'What is not to be believed any more.'),
+  'revocation-receipt': of('out', revocationReceipt, 'Revocation receipt', 'A revocation was verified and kept.'),
   'signing-key': of('disk', signingKey, 'Signing key', "What anyone may read in a host's key file."),
+  'store-head': of('out', storeHead, 'Store head', 'One digest over the newest event of every correlation.'),
   'store-head-anchor': of('both', storeHeadAnchor, 'Store head anchor', 'A head countersigned by a key outside.'),
   'store-head-consistency': of(
     'both',
@@ -154,4 +183,7 @@ export const contracts: Readonly<Record<string, Contract>> = {
   subject: of('both', subject, 'Subject', 'Who authenticated, bound by the host.'),
   'task-bundle': of('both', taskBundle, 'Task bundle', 'The bundles of all hosts that took part in one task.'),
   tenant: of('disk', tenant, 'Tenant', 'A tenant: its own logical host, with its namespace roots.'),
+  'wire-error': of('out', wireError, 'Wire error', 'What never became an invocation, and why.'),
+  'witness-list': of('out', witnessList, 'Witness list', 'What witnesses have said of this host.'),
+  'witness-receipt': of('out', witnessReceipt, 'Witness receipt', "A witness's statement was verified and kept."),
 }

@@ -2,7 +2,7 @@ import { canonical, type Json } from '../base/canonical.ts'
 import type { PolicyDecision } from '../model/evidence.ts'
 
 /** From the strictest to the mildest: among several rules the first of these wins. */
-const byStrictness: readonly PolicyDecision[] = [
+export const byStrictness: readonly PolicyDecision[] = [
   'deny',
   'sandbox_only',
   'requires_escalation',

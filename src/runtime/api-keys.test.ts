@@ -9,7 +9,7 @@ import type { Ambit } from './ambit.ts'
 import { authenticate, issueKey, keysIn, renewKeys, revokeKey, rotateKey } from './api-keys.ts'
 import type { Caller } from './caller.ts'
 import { exportBundle, searchEvidence } from './evidence.ts'
-import { createPrincipal, principalsOf, revokePrincipal } from './principals.ts'
+import { createPrincipal, permit, principalsOf, revokePrincipal, withdraw } from './principals.ts'
 import { setTenantStatus } from './tenants.ts'
 
 const minuteMs = 60_000
@@ -59,6 +59,8 @@ describe('an API key opens its tenant as its principal [F-17]', () => {
       subject: { id: 'ida', type: 'api_key', verified: true, tenant: 'acme', roles: ['approver'], key_id },
       scopes: ['depot.*'],
       rights: [],
+      permissions: [],
+      revokedPermissions: [],
     })
   })
 
@@ -260,6 +262,8 @@ describe('a change of people and keys, and the record of it, are one [F-13 F-17]
     const ada = await authenticate(ambit, secret)
     const before = await eventCount(ambit, me)
     await createPrincipal(ambit, ada, { id: 'kim', kind: 'agent' })
+    await permit(ambit, ada, 'kim', 'stock:release')
+    await withdraw(ambit, ada, 'kim', 'stock:release')
     const { key_id } = await issueKey(ambit, ada, { principal: 'kim' })
     const next = await rotateKey(ambit, ada, key_id)
     await renewKeys(ambit, ada, 'kim')
@@ -269,6 +273,8 @@ describe('a change of people and keys, and the record of it, are one [F-13 F-17]
     const made = (await searchEvidence(ambit, me, {}, { limit: (await eventCount(ambit, me)) - before })).items
     assert.deepEqual(made.map((event) => event.eventType).reverse(), [
       'ambit.principal.created',
+      'ambit.permission.given',
+      'ambit.permission.withdrawn',
       'ambit.key.issued',
       'ambit.key.rotated',
       'ambit.key.rotated',

@@ -162,7 +162,8 @@ export async function authenticate(ambit: Ambit, text: string): Promise<Caller> 
   }
   const { scopes, principal_id: id } = key
   const subject = { id, type: 'api_key', verified: true, tenant, roles: [...principal.roles], key_id: keyId }
-  return { tenant, subject, scopes, rights: rightsOf(principal.roles, scopes) }
+  const { permissions, revoked_permissions: revokedPermissions } = principal
+  return { tenant, subject, scopes, rights: rightsOf(principal.roles, scopes), permissions, revokedPermissions }
 }
 
 interface Found {

@@ -8,9 +8,16 @@ import { sha256 } from '../base/hash.ts'
 import { limits } from '../base/limits.ts'
 import type { Config } from '../model/config.ts'
 import { tenantId } from '../model/tenant-id.ts'
+import { approvalRecords } from '../storage/approvals.ts'
+import { approverRecords } from '../storage/approvers.ts'
 import { putBlob } from '../storage/blobs.ts'
+import { addClaim, takeClaim } from '../storage/claims.ts'
+import { addWithin } from '../storage/counters.ts'
+import { acquireLease } from '../storage/leases.ts'
 import { tables } from '../storage/schema.ts'
-import { rows } from '../storage/work.ts'
+import { addStatement } from '../storage/statements.ts'
+import { inOrder, rows } from '../storage/work.ts'
+import { sampleApproval, sampleApprover, sampleClaim } from '../testing/storage/sample.ts'
 import { acceptLoss } from './accept-loss.ts'
 import { type Ambit, openDatabase } from './ambit.ts'
 import { authenticate, issueKey } from './api-keys.ts'
@@ -28,7 +35,21 @@ afterAll(() => server?.stop())
 const me = operator(tenantId('acme'))
 const event = { event_type: 'noted', payload: { text: 'äöü 𝒳\u2028' }, correlation: { correlation_id: 'c' } }
 
-/** A store with two tenants, people, a key, records and bytes, and the folder it is in. */
+const waiting = { state: 'waiting', result: '{"a":1}', expiresAtMs: null } as const
+
+/** Something for every table that the rest of a store leaves empty. */
+const oneOfEach = [
+  takeClaim(sampleClaim('running'), 0),
+  addClaim({ ...sampleClaim('waiting'), ...waiting }, 0),
+  addClaim({ ...sampleClaim('settled'), ...waiting, state: 'settled', expiresAtMs: 5 }, 0),
+  acquireLease({ name: 'l', holder: 'h', ttlMs: 1 }, 0),
+  addWithin({ scope: 's', key: 'k', amount: Number.MAX_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER }),
+  approvalRecords.add('call', sampleApproval('apr_1', { purpose: 'äöü 𝒳' })),
+  approverRecords.add(sampleApprover('ida')),
+  addStatement({ kind: 'witness', id: 'w', body: '{"a":1}' }),
+]
+
+/** A store with two tenants and something in every table, and the folder it is in. */
 async function givenStore(): Promise<{ folder: string; ambit: Ambit; secret: string }> {
   const folder = tempFolder()
   const ambit = await givenAmbit({ folder })
@@ -37,6 +58,7 @@ async function givenStore(): Promise<{ folder: string; ambit: Ambit; secret: str
   await createPrincipal(ambit, me, { id: 'ida', kind: 'user' })
   const { secret } = await issueKey(ambit, me, { principal: 'ida' })
   await record(ambit, me, [event, event], putBlob(new Uint8Array([0, 255, 10, 13])))
+  await record(ambit, me, [event], inOrder(...oneOfEach))
   return { folder, ambit, secret }
 }
 

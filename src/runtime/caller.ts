@@ -9,6 +9,9 @@ export interface Caller {
   /** What the credential allows: capability ids, or beginnings of them with a `*`; empty means all. */
   readonly scopes: readonly string[]
   readonly rights: readonly Right[]
+  /** What the directory lets this principal do, and what it has taken back. */
+  readonly permissions: readonly string[]
+  readonly revokedPermissions: readonly string[]
 }
 
 /** `administer`: change a tenant's people, keys and secrets. `audit`: read all of its evidence. */
@@ -20,6 +23,8 @@ export const operator = (tenant: TenantId): Caller => ({
   subject: { id: 'operator', type: 'user', verified: false, tenant },
   scopes: [],
   rights: ['administer', 'audit'],
+  permissions: [],
+  revokedPermissions: [],
 })
 
 /** The rights that roles give: `admin` both, `auditor` the second. A key limited to capabilities has neither. */

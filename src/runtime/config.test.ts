@@ -29,6 +29,8 @@ describe('settings are those of the file, or the defaults [F-20]', () => {
       tenant: 'local',
       passphrase: undefined,
       checkpoint: { everyEvents: 1_000, everyMs: 60_000 },
+      hosting: { port: 4770, hostname: '127.0.0.1', spec: { capabilities: [] }, policies: [] },
+      files: [],
     })
     assert.deepEqual([...filesIn(folder)], [])
   })

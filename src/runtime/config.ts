@@ -1,11 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { Failure, quote } from '../base/failure.ts'
 import { readJson } from '../base/json.ts'
 import { type Config, config } from '../model/config.ts'
 import { parseAs } from '../model/parse.ts'
 import { type TenantId, tenantId } from '../model/tenant-id.ts'
+import { type Hosting, settleHosting } from './hosting.ts'
+import { partConfig } from './user-config.ts'
+import { importUserModule } from './user-module.ts'
 
 /** In the order they are looked for. `.mts` and `.mjs` are for packages that are not `"type": "module"`. */
 export const configNames = [
@@ -28,6 +30,9 @@ export interface Settings {
   readonly tenant: TenantId
   readonly passphrase: string | undefined
   readonly checkpoint: { readonly everyEvents: number; readonly everyMs: number }
+  readonly hosting: Hosting
+  /** The files of the user that the settings were made of: the configuration, and what it imports. */
+  readonly files: readonly string[]
 }
 
 export interface ConfigSource {
@@ -35,14 +40,23 @@ export interface ConfigSource {
   /** Instead of looking in `folder`. */
   readonly file?: string
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Reads a module again that this process has read before. */
+  readonly fresh?: boolean
 }
 
 /** The settings in force: those of the configuration file, or the defaults when there is none. */
 export async function loadSettings(source: ConfigSource): Promise<Settings> {
   const file = findConfig(source)
-  const given = file === undefined ? {} : await readConfig(file)
-  return settle(given, file, source)
+  return settle(file === undefined ? nothing : await readConfig(file, source), file, source)
 }
+
+type Given = {
+  readonly config: Config
+  readonly code: ReturnType<typeof partConfig>['code']
+  readonly files: readonly string[]
+}
+
+const nothing: Given = { config: {}, code: {}, files: [] }
 
 function findConfig({ folder, file }: ConfigSource): string | undefined {
   const wanted = file === undefined ? configNames.map((name) => join(folder, name)) : [resolve(folder, file)]
@@ -53,26 +67,35 @@ function findConfig({ folder, file }: ConfigSource): string | undefined {
   return found
 }
 
-async function readConfig(file: string): Promise<Config> {
-  const value = await loading(() => (file.endsWith('.json') ? readJson(readFileSync(file)) : importDefault(file)))
-  return parseAs(config, value, 'configuration')
+async function readConfig(file: string, { fresh = false }: ConfigSource): Promise<Given> {
+  const { value, files } = await loading(() => (file.endsWith('.json') ? jsonIn(file) : importDefault(file, fresh)))
+  const { json, code } = partConfig(value)
+  return { config: parseAs(config, json, 'configuration'), code, files }
 }
 
-async function importDefault(file: string): Promise<unknown> {
-  const module = (await import(pathToFileURL(file).href)) as { default?: unknown }
-  if (module.default !== undefined) return module.default
+interface Loaded {
+  readonly value: unknown
+  readonly files: readonly string[]
+}
+
+const jsonIn = (file: string): Loaded => ({ value: readJson(readFileSync(file)), files: [file] })
+
+async function importDefault(file: string, fresh: boolean): Promise<Loaded> {
+  const { exports, files } = await importUserModule(file, { fresh })
+  if (exports['default'] !== undefined) return { value: exports['default'], files }
   throw new Failure('config.invalid', 'the configuration exports nothing', {}, 'write `export default { … }`')
 }
 
 /** Whatever goes wrong while a file of the user is read becomes one line without the host's paths. */
-async function loading(work: () => unknown): Promise<unknown> {
+async function loading(work: () => Loaded | Promise<Loaded>): Promise<Loaded> {
   try {
     return await work()
   } catch (error) {
     if (error instanceof Failure && error.code === 'config.invalid') throw error
     const message = error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : 'it threw'
     const [help] = hints.filter(([pattern]) => pattern.test(message)).map(([, text]) => text)
-    throw new Failure('config.invalid', `the configuration does not load: ${withoutPaths(message)}`, {}, help)
+    const remedy = error instanceof Failure ? (error.help ?? help) : help
+    throw new Failure('config.invalid', `the configuration does not load: ${withoutPaths(message)}`, {}, remedy)
   }
 }
 
@@ -83,7 +106,11 @@ const hints: readonly [RegExp, string][] = [
 
 const withoutPaths = (message: string): string => message.replace(/(?:file:\/\/)?(?:\/[^\s'"/]+)+\/([^\s'"/]+)/g, '$1')
 
-function settle(given: Config, file: string | undefined, { folder, env }: ConfigSource): Settings {
+function settle(
+  { config: given, code, files }: Given,
+  file: string | undefined,
+  { folder, env }: ConfigSource,
+): Settings {
   const base = file === undefined ? folder : dirname(file)
   const dataDir = resolve(base, given.dataDir ?? '.ambit')
   return {
@@ -94,6 +121,8 @@ function settle(given: Config, file: string | undefined, { folder, env }: Config
     tenant: tenantId(given.tenant ?? 'local'),
     passphrase: passphraseFrom(given.keys?.passphraseEnv, env),
     checkpoint: { everyEvents: given.checkpoint?.everyEvents ?? 1_000, everyMs: given.checkpoint?.everyMs ?? 60_000 },
+    hosting: settleHosting(given, code, base),
+    files,
   }
 }
 

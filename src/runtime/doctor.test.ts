@@ -7,7 +7,8 @@ import { filesIn, givenAmbit, givenTenant, tempFolder } from '../../test/cli/giv
 import { startPostgres } from '../../test/support/postgres.ts'
 import { openSqlite } from '../storage/drivers/sqlite.ts'
 import { migrate, schemaVersion } from '../storage/schema.ts'
-import { type DoctorOptions, examine, type Finding } from './doctor.ts'
+import { type DoctorOptions, examine } from './doctor.ts'
+import type { Finding } from './finding.ts'
 import { record } from './record.ts'
 
 const server = await startPostgres({ fsync: false })

@@ -1,24 +1,17 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Failure } from '../base/failure.ts'
 import { tenantId } from '../model/tenant-id.ts'
 import { schemaVersion, versionOf } from '../storage/schema.ts'
 import { type Ambit, openDatabase, openWith } from './ambit.ts'
 import { auditTenant } from './audit.ts'
 import { type ConfigSource, loadSettings, type Settings } from './config.ts'
+import { checkApprovers, checkOffer } from './doctor-hosting.ts'
+import { attempt, type Finding, fail, ok, warn } from './finding.ts'
 import { headsName } from './head-file.ts'
 import { wholeList } from './pages.ts'
 import { systemClock } from './system.ts'
 import { allTenants } from './tenants.ts'
-
-export interface Finding {
-  readonly check: string
-  readonly verdict: 'ok' | 'warn' | 'fail'
-  readonly message: string
-  /** What to do about it; present unless all is well. */
-  readonly help?: string
-}
 
 export interface DoctorOptions {
   /** Reads every record and recomputes every hash as well. */
@@ -39,6 +32,7 @@ export async function* examine(source: ConfigSource, options: DoctorOptions = {}
     'configuration',
     settings.file === undefined ? 'no file here: the defaults are in force' : 'read and understood',
   )
+  yield* checkOffer(settings)
   yield* checkFolder(settings)
   if (settings.store.driver === 'sqlite' && settings.store.path === ':memory:') return yield checkDurability(settings)
   const ambit = await attempt('store', () => openExisting(settings))
@@ -48,41 +42,11 @@ export async function* examine(source: ConfigSource, options: DoctorOptions = {}
     yield* checkHeads(settings)
     yield checkDurability(settings)
     yield* checkKeys(ambit)
+    yield* checkApprovers(ambit)
     if (options.deep) yield* checkRecords(ambit, options)
   } finally {
     await ambit.close()
   }
-}
-
-const ok = (check: string, message: string): Finding => ({ check, verdict: 'ok', message })
-const warn = (check: string, message: string, help: string): Finding => ({ check, verdict: 'warn', message, help })
-const fail = (check: string, message: string, help: string): Finding => ({ check, verdict: 'fail', message, help })
-
-async function attempt<T extends object>(check: string, work: () => Promise<T>): Promise<T | Finding> {
-  try {
-    return await work()
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error
-    const [noun = ''] = error.code.split('.')
-    return fail(
-      checkOf[noun] ?? check,
-      error.message,
-      error.help ?? remedies[error.code] ?? remedies[noun] ?? 'put right what the message names',
-    )
-  }
-}
-
-/** What goes wrong while the store is opened is not always the store. */
-const checkOf: Readonly<Record<string, string>> = { key: 'keys', head: 'heads', secret: 'secrets' }
-
-/** For failures that do not bring a remedy, by code or by noun. */
-const remedies: Readonly<Record<string, string>> = {
-  'key.permissions': 'let nobody but the owner read it, then ask who could have',
-  'key.locked': 'set the passphrase that it was made with',
-  'key.not_found': 'restore the folder of keys: without it nothing can be signed',
-  key: 'restore the folder of keys from where you keep a copy',
-  secret: 'restore the folder of keys from where you keep a copy',
-  field: 'correct the configuration; `ambit schema show config` says what it may hold',
 }
 
 /** The store as it is, or the finding that says why there is none to look at. */

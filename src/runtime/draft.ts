@@ -1,5 +1,6 @@
 import { Failure } from '../base/failure.ts'
 import { formatTime } from '../base/time.ts'
+import { copyEvent } from '../evidence/copy.ts'
 import { asJson } from '../evidence/json.ts'
 import { type Marks, redact, secretsIn } from '../evidence/redact.ts'
 import { predicateOf } from '../evidence/shape.ts'
@@ -17,7 +18,6 @@ import {
 import { parseAs } from '../model/parse.ts'
 import type { Ambit } from './ambit.ts'
 import type { Caller } from './caller.ts'
-import { copyEvent } from './event-copy.ts'
 
 type Given = Pick<EventDraft, 'event_type' | 'payload'> &
   Partial<Omit<EventDraft, 'event_id' | 'subject' | 'timestamp'>>

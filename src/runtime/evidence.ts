@@ -40,30 +40,30 @@ export async function showEvent(ambit: Ambit, caller: Caller, eventId: string): 
  */
 export async function exportBundle(ambit: Ambit, caller: Caller, correlation: string): Promise<EvidenceBundle> {
   demand(caller, 'audit')
+  return bundleOf(ambit, caller.tenant, correlation)
+}
+
+/** As `exportBundle`, once it is known that whoever asks may see all of the correlation. */
+export async function bundleOf(ambit: Ambit, tenantId: TenantId, correlation: string): Promise<EvidenceBundle> {
   // Taken before the snapshot: a head signed before this time has counted no further than the bundle does.
   const now = ambit.clock.now()
-  const own = { expected: ambit.heads.expect(caller.tenant), newest: ambit.heads.newest(caller.tenant) }
-  const {
-    tenant,
-    size,
-    events,
-    last: stored,
-  } = await ambit.store.read(() => wholeCorrelation(caller.tenant, correlation))
+  const own = { expected: ambit.heads.expect(tenantId), newest: ambit.heads.newest(tenantId) }
+  const { tenant, size, events, last: stored } = await ambit.store.read(() => wholeCorrelation(tenantId, correlation))
   const last = events.at(-1)
   if (last === undefined) {
     throw new Failure('correlation.not_found', `nothing is recorded under ${quote(correlation)}`, { id: correlation })
   }
-  const heads = [own.newest, await signedHead(ambit, caller.tenant, tenant.host_id, stored)]
+  const heads = [own.newest, await signedHead(ambit, tenantId, tenant.host_id, stored)]
   own.expected.checkSize(size)
   for (const head of heads)
     if (head !== undefined && head.log_size > size)
-      throw mismatch(caller.tenant, `the store ends at event ${size}, a head was signed at ${head.log_size}`)
+      throw mismatch(tenantId, `the store ends at event ${size}, a head was signed at ${head.log_size}`)
   const visit = (leaf: Leaf, log: string): void => {
     own.expected.check(leaf)
-    for (const head of heads) checkHead(caller.tenant, leaf, log, head)
+    for (const head of heads) checkHead(tenantId, leaf, log, head)
   }
-  await proveLog(ambit, caller.tenant, { size, correlation, events, visit })
-  await ambit.heads.checkpoint(caller.tenant)
+  await proveLog(ambit, tenantId, { size, correlation, events, visit })
+  await ambit.heads.checkpoint(tenantId)
   const { signer, identity, keys } = await ambit.keyring.signing(tenant.host_id)
   // A clock that was set back must not date the bundle before its events or its key.
   const createdAt = formatTime(Math.max(now, parseTime(last.timestamp) ?? 0, parseTime(keys.createdAt) ?? 0))

@@ -1,6 +1,7 @@
+import { Failure, quote } from '../base/failure.ts'
 import { formatTime } from '../base/time.ts'
 import { parseAs } from '../model/parse.ts'
-import { type Principal, principal as principalShape } from '../model/principal.ts'
+import { type Principal, permission as permissionShape, principal as principalShape } from '../model/principal.ts'
 import { principalRecords } from '../storage/identities.ts'
 import type { Page, PageOptions } from '../storage/page.ts'
 import { administer } from './admin.ts'
@@ -12,6 +13,7 @@ export interface NewPrincipal {
   readonly kind: Principal['kind']
   readonly display?: string
   readonly roles?: readonly string[]
+  readonly permissions?: readonly string[]
 }
 
 /** Adds a person, service, agent or automation to the caller's tenant. */
@@ -21,16 +23,18 @@ export async function createPrincipal(ambit: Ambit, caller: Caller, wish: NewPri
     kind: wish.kind,
     display: wish.display ?? null,
     roles: [...(wish.roles ?? [])],
+    permissions: [...new Set(wish.permissions)],
+    revoked_permissions: [],
     status: 'active',
     created_at: formatTime(ambit.clock.now()),
   }
   const principal = parseAs(principalShape, made, 'principal')
-  const { principal_id, kind, roles } = principal
+  const { principal_id, kind, roles, permissions } = principal
   await administer(
     ambit,
     caller,
     'ambit.principal.created',
-    { principal_id, kind, roles },
+    { principal_id, kind, roles, permissions },
     principalRecords.add(principal),
   )
   return principal
@@ -45,6 +49,45 @@ export const revokePrincipal = (ambit: Ambit, caller: Caller, id: string): Promi
     { principal_id: id },
     principalRecords.amend(id, (principal) => ({ ...principal, status: 'revoked' })),
   )
+
+/** Gives a principal a permission; one that was withdrawn counts again. */
+export const permit = (ambit: Ambit, caller: Caller, id: string, permission: string): Promise<Principal> =>
+  movePermission(ambit, caller, 'ambit.permission.given', { id, permission }, (principal) => ({
+    ...principal,
+    permissions: [...without(principal.permissions, permission), permission],
+    revoked_permissions: without(principal.revoked_permissions, permission),
+  }))
+
+/** Takes a permission back; one that the principal does not have is `permission.not_found`. */
+export const withdraw = (ambit: Ambit, caller: Caller, id: string, permission: string): Promise<Principal> =>
+  movePermission(ambit, caller, 'ambit.permission.withdrawn', { id, permission }, (principal) => {
+    if (!principal.permissions.includes(permission)) throw notHeld(id, permission)
+    return {
+      ...principal,
+      permissions: without(principal.permissions, permission),
+      revoked_permissions: [...principal.revoked_permissions, permission],
+    }
+  })
+
+async function movePermission(
+  ambit: Ambit,
+  caller: Caller,
+  type: string,
+  { id, permission }: { readonly id: string; readonly permission: string },
+  next: (principal: Principal) => Principal,
+): Promise<Principal> {
+  parseAs(permissionShape, permission, 'permission')
+  return administer(ambit, caller, type, { principal_id: id, permission }, principalRecords.amend(id, next))
+}
+
+const without = (permissions: readonly string[], permission: string): string[] =>
+  permissions.filter((each) => each !== permission)
+
+const notHeld = (id: string, permission: string): Failure =>
+  new Failure('permission.not_found', `${quote(id)} does not have the permission ${quote(permission)}`, {
+    id,
+    permission,
+  })
 
 /** The tenant's principals, in order of id. */
 export async function principalsOf(ambit: Ambit, caller: Caller, options?: PageOptions): Promise<Page<Principal>> {

@@ -271,7 +271,8 @@ describe('nobody records what only the runtime may say [H-86 F-17]', () => {
 
 describe('state and evidence are kept together [F-13]', () => {
   const rest = { kind: 'user', display: null, status: 'active', created_at: '2027-01-01T00:00:00.000Z' } as const
-  const adding = (principal_id: string) => principalRecords.add({ principal_id, roles: [], ...rest })
+  const none = { roles: [], permissions: [], revoked_permissions: [] }
+  const adding = (principal_id: string) => principalRecords.add({ principal_id, ...none, ...rest })
 
   test('a change and its events, or neither', async () => {
     const ambit = await givenAmbit()

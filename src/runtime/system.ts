@@ -7,18 +7,35 @@ export const systemClock: Clock = { now: () => Date.now() }
 /** Ids from the clock and the system's randomness. Within a millisecond, or when the clock steps back, they count up. */
 export function randomIds(clock: Clock): Ids {
   let last = 0
-  let entropy = randomBytes(10)
+  const fresh = entropyPool()
+  let entropy = fresh()
   return {
     next: (prefix) => {
       const now = clock.now()
       if (now > last) {
         last = now
-        entropy = randomBytes(10)
+        entropy = fresh()
       } else {
         entropy = countedUp(entropy)
       }
       return formatId(prefix, last, entropy)
     },
+  }
+}
+
+const poolBytes = 2_000
+
+/** Ten random bytes at a time: asking the system for many at once costs as much as asking for few. */
+function entropyPool(): () => Buffer<ArrayBuffer> {
+  let pool = randomBytes(poolBytes)
+  let used = 0
+  return () => {
+    if (used === poolBytes) {
+      pool = randomBytes(poolBytes)
+      used = 0
+    }
+    used += 10
+    return pool.subarray(used - 10, used)
   }
 }
 

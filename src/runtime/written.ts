@@ -32,6 +32,8 @@ export function openWritten(): Written {
       const known = byTenant.get(tenant) ?? new Map<number, string>()
       byTenant.set(tenant, known)
       for (const { sequence, contentHash } of events) known.set(sequence, contentHash)
+      // A map from which much was removed is slow to begin going through.
+      if (known.size <= limits.unsignedEventsKeptMax) return
       for (const sequence of known.keys()) {
         if (known.size <= limits.unsignedEventsKeptMax) break
         known.delete(sequence)

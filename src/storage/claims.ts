@@ -1,90 +1,193 @@
 import { Failure } from '../base/failure.ts'
 import type { TenantId } from '../model/tenant-id.ts'
-import { type Change, optionalText, type Row, row, text, type Work } from './work.ts'
+import { type Page, type PageOptions, page } from './page.ts'
+import {
+  type Change,
+  number,
+  oneStatement,
+  optionalText,
+  type Row,
+  row,
+  rows,
+  sql,
+  text,
+  type Value,
+  type Work,
+} from './work.ts'
 
-/** Who does one thing, once. A claim is `running` until its owner settles it with a result. */
-export interface Claim {
-  readonly scope: string
-  readonly key: string
+/**
+ * Who does one thing, once. A claim is `running` while its owner does it, `waiting` while nobody may (it needs a
+ * yes first), and `settled` once there is a result that stands.
+ */
+export interface Claim extends NewClaim {
+  readonly state: 'running' | 'waiting' | 'settled'
+  /** The recorded result as JSON text; null while running. */
+  readonly result: string | null
+  /** When a settled claim may be forgotten; null for one that is not settled, or never is forgotten. */
+  readonly expiresAtMs: number | null
+}
+
+interface NewClaim extends ClaimName {
   /** What exactly is claimed: a repeat with another fingerprint is another thing under the same name. */
   readonly fingerprint: string
   readonly owner: string
-  readonly state: 'running' | 'settled'
-  /** The recorded result as JSON text, once settled. */
-  readonly result: string | null
+  /** What is to be done, as JSON text: enough for another process to say what was left undone. */
+  readonly body: string
 }
+
+interface ClaimName {
+  readonly scope: string
+  readonly key: string
+}
+
+type OwnClaim = ClaimName & Pick<Claim, 'owner'>
 
 /**
  * Takes a claim, or fails with `claim.taken`. A settled claim may be taken anew after its result has expired; a
  * running one never, however long its owner is silent, because nobody knows whether the thing was done.
  */
-export const takeClaim = (claim: Pick<Claim, 'scope' | 'key' | 'fingerprint' | 'owner'>, nowMs: number): Change<void> =>
-  function* (tenant) {
-    const taken = yield* row(
-      `INSERT INTO claims (tenant_id, scope, claim_key, fingerprint, owner, state) VALUES (?, ?, ?, ?, ?, 'running')
-       ON CONFLICT (tenant_id, scope, claim_key) DO UPDATE
-       SET fingerprint = excluded.fingerprint, owner = excluded.owner, state = 'running', result = NULL, expires_at_ms = NULL
-       WHERE claims.state = 'settled' AND claims.expires_at_ms <= ? RETURNING 1 AS taken`,
+export const takeClaim = (claim: NewClaim, nowMs: number): Change<void> =>
+  putClaim({ ...claim, state: 'running', result: null, expiresAtMs: null }, nowMs)
+
+/** Adds a claim that has its result already: `settled`, or `waiting`. Fails with `claim.taken` where `takeClaim` does. */
+export const addClaim = (
+  claim: NewClaim & {
+    readonly state: 'waiting' | 'settled'
+    readonly result: string
+    readonly expiresAtMs: number | null
+  },
+  nowMs: number,
+): Change<void> => putClaim(claim, nowMs)
+
+const putClaim = (claim: Claim, nowMs: number): Change<void> =>
+  change(
+    taken,
+    `INSERT INTO claims (tenant_id, scope, claim_key, fingerprint, owner, state, body, result, expires_at_ms)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (tenant_id, scope, claim_key) DO UPDATE
+     SET fingerprint = excluded.fingerprint, owner = excluded.owner, state = excluded.state, body = excluded.body,
+         result = excluded.result, expires_at_ms = excluded.expires_at_ms
+     WHERE claims.state = 'settled' AND claims.expires_at_ms <= ? RETURNING 1 AS done`,
+    (tenant) => [
       tenant,
       claim.scope,
       claim.key,
       claim.fingerprint,
       claim.owner,
+      claim.state,
+      claim.body,
+      claim.result,
+      claim.expiresAtMs,
       nowMs,
-    )
-    if (taken === undefined) throw new Failure('claim.taken', 'this has been claimed already')
-  }
+    ],
+  )
+
+/** Lets one go on with a waiting claim of the same fingerprint; everybody else fails with `claim.taken`. */
+export const resumeClaim = ({ scope, key, owner, fingerprint }: OwnClaim & Pick<Claim, 'fingerprint'>): Change<void> =>
+  change(
+    taken,
+    `UPDATE claims SET state = 'running', owner = ?, result = NULL, expires_at_ms = NULL
+     WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND fingerprint = ? AND state = 'waiting' RETURNING 1 AS done`,
+    (tenant) => [owner, tenant, scope, key, fingerprint],
+  )
 
 /** Ends the owner's running claim with a result that is kept until `expiresAtMs`. */
-export const settleClaim = (
-  claim: Pick<Claim, 'scope' | 'key' | 'owner'>,
-  result: string,
-  expiresAtMs: number,
-): Change<void> =>
-  function* (tenant) {
-    const settled = yield* row(
-      `UPDATE claims SET state = 'settled', result = ?, expires_at_ms = ?
-       WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND owner = ? AND state = 'running' RETURNING 1 AS settled`,
-      result,
-      expiresAtMs,
-      tenant,
-      claim.scope,
-      claim.key,
-      claim.owner,
-    )
-    if (settled === undefined) throw noClaim()
-  }
+export const settleClaim = ({ scope, key, owner }: OwnClaim, result: string, expiresAtMs: number): Change<void> =>
+  change(
+    missing,
+    `UPDATE claims SET state = 'settled', result = ?, expires_at_ms = ?
+     WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND owner = ? AND state = 'running' RETURNING 1 AS done`,
+    (tenant) => [result, expiresAtMs, tenant, scope, key, owner],
+  )
+
+/** Leaves the owner's running claim waiting, with what to answer until it is resumed or settled. */
+export const holdClaim = ({ scope, key, owner }: OwnClaim, result: string): Change<void> =>
+  change(
+    missing,
+    `UPDATE claims SET state = 'waiting', result = ?
+     WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND owner = ? AND state = 'running' RETURNING 1 AS done`,
+    (tenant) => [result, tenant, scope, key, owner],
+  )
+
+/** Ends a waiting claim, whoever held it last: it will not be resumed any more. */
+export const settleWaiting = ({ scope, key }: ClaimName, result: string, expiresAtMs: number): Change<void> =>
+  change(
+    missing,
+    `UPDATE claims SET state = 'settled', result = ?, expires_at_ms = ?
+     WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND state = 'waiting' RETURNING 1 AS done`,
+    (tenant) => [result, expiresAtMs, tenant, scope, key],
+  )
 
 /** Gives the owner's running claim back, as if it had never been taken. */
-export const releaseClaim = (claim: Pick<Claim, 'scope' | 'key' | 'owner'>): Change<void> =>
-  function* (tenant) {
-    const released = yield* row(
-      "DELETE FROM claims WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND owner = ? AND state = 'running' RETURNING 1 AS released",
-      tenant,
-      claim.scope,
-      claim.key,
-      claim.owner,
-    )
-    if (released === undefined) throw noClaim()
-  }
+export const releaseClaim = ({ scope, key, owner }: OwnClaim): Change<void> =>
+  change(
+    missing,
+    `DELETE FROM claims
+     WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND owner = ? AND state = 'running' RETURNING 1 AS done`,
+    (tenant) => [tenant, scope, key, owner],
+  )
 
 export function* findClaim(tenant: TenantId, scope: string, key: string): Work<Claim | undefined> {
-  const found = yield* row(
-    'SELECT * FROM claims WHERE tenant_id = ? AND scope = ? AND claim_key = ?',
-    tenant,
-    scope,
-    key,
-  )
+  const select = `SELECT ${columns} FROM claims WHERE tenant_id = ? AND scope = ? AND claim_key = ?`
+  const found = yield* row(select, tenant, scope, key)
   return found && claimOf(found)
 }
 
-const noClaim = (): Failure => new Failure('claim.not_found', 'no running claim of this owner')
+/** The claims of a scope that somebody runs, or ran when the process ended; in order of key. */
+export function* runningClaims(tenant: TenantId, scope: string, options: PageOptions = {}): Work<Page<Claim>> {
+  const select = `SELECT ${columns} FROM claims
+    WHERE tenant_id = ? AND scope = ? AND claim_key > ? AND state = 'running' ORDER BY claim_key LIMIT ?`
+  return yield* page(
+    options,
+    '',
+    (after, limit) => rows(select, tenant, scope, after, limit),
+    claimOf,
+    (found) => text(found, 'claim_key'),
+  )
+}
+
+/** Forgets at most `limit` settled claims whose results have expired, the oldest first, and says how many. */
+export const dropExpiredClaims = (nowMs: number, limit: number): Change<number> =>
+  function* (tenant) {
+    // What makes a claim droppable is asked of the row itself too: it may have been taken anew since it was chosen.
+    const dropped = yield* rows(
+      `DELETE FROM claims WHERE tenant_id = ? AND state = 'settled' AND expires_at_ms <= ? AND (scope, claim_key) IN
+       (SELECT scope, claim_key FROM claims WHERE tenant_id = ? AND state = 'settled' AND expires_at_ms <= ?
+        ORDER BY expires_at_ms LIMIT ?) RETURNING 1 AS done`,
+      tenant,
+      nowMs,
+      tenant,
+      nowMs,
+      limit,
+    )
+    return dropped.length
+  }
+
+/** A change that is one statement and touches one claim; `otherwise` is why it touched none. */
+const change = (
+  otherwise: () => Failure,
+  statement: string,
+  params: (tenant: TenantId) => readonly Value[],
+): Change<void> =>
+  oneStatement(
+    (tenant) => sql(statement, ...params(tenant)),
+    (found) => {
+      if (found.length === 0) throw otherwise()
+    },
+  )
+
+const taken = (): Failure => new Failure('claim.taken', 'this has been claimed already')
+const missing = (): Failure => new Failure('claim.not_found', 'no such claim in the state that this needs')
+
+const columns = 'scope, claim_key, fingerprint, owner, state, body, result, expires_at_ms'
 
 const claimOf = (found: Row): Claim => ({
   scope: text(found, 'scope'),
   key: text(found, 'claim_key'),
   fingerprint: text(found, 'fingerprint'),
   owner: text(found, 'owner'),
-  state: text(found, 'state') === 'settled' ? 'settled' : 'running',
+  state: text(found, 'state') as Claim['state'],
+  body: text(found, 'body'),
   result: optionalText(found, 'result'),
+  expiresAtMs: found['expires_at_ms'] === null ? null : number(found, 'expires_at_ms'),
 })

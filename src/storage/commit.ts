@@ -8,7 +8,7 @@ import { type KnownChains, knownChains } from './known-chains.ts'
 import { makePace } from './pace.ts'
 import { events as eventsTable } from './schema.ts'
 import type { Commit, Committed } from './store.ts'
-import type { Value, Work } from './work.ts'
+import type { Row, Statement, Value, Work } from './work.ts'
 
 type AnyCommit = Commit<unknown> | { readonly change: Commit<unknown>['change'] }
 
@@ -130,12 +130,7 @@ interface Done {
 }
 
 function* commitAll(batch: readonly Pending[], progress: Progress, known: KnownChains): Work<Done> {
-  const values: unknown[] = []
-  for (const { tenant, commit } of batch) {
-    progress.at = values.length
-    values.push(commit.change && (yield* commit.change(tenant)))
-  }
-  progress.at = undefined
+  const values = yield* makeChanges(batch, progress)
   const chains = yield* loadChains(batch, known)
   for (const chain of chains.values()) progress.remembered ||= chain.remembered
   const committed: Committed<unknown>[] = []
@@ -155,6 +150,40 @@ function* commitAll(batch: readonly Pending[], progress: Progress, known: KnownC
     if (checks.some((_, index) => answers[index]?.length === 0)) throw new Duplicate()
   }
   return { committed, chains }
+}
+
+/** The changes one after the other; those next to each other that are one statement each travel together. */
+function* makeChanges(batch: readonly Pending[], progress: Progress): Work<readonly unknown[]> {
+  const values: unknown[] = []
+  while (values.length < batch.length) {
+    const singles = singlesFrom(batch, values.length)
+    const answers = singles.length > 0 ? yield singles.map(({ statement }) => statement) : []
+    for (const [index, { read }] of singles.entries()) {
+      progress.at = values.length
+      values.push(read(answers[index] ?? []))
+    }
+    progress.at = values.length
+    const next = batch[values.length]
+    if (next !== undefined) values.push(next.commit.change && (yield* next.commit.change(next.tenant)))
+  }
+  progress.at = undefined
+  return values
+}
+
+interface SingleStep {
+  readonly statement: Statement
+  readonly read: (rows: readonly Row[]) => unknown
+}
+
+function singlesFrom(batch: readonly Pending[], start: number): readonly SingleStep[] {
+  const found: SingleStep[] = []
+  for (let index = start; index < batch.length; index++) {
+    const { tenant, commit } = batch[index] as Pending
+    const single = commit.change?.single
+    if (single === undefined) break
+    found.push({ statement: single.statement(tenant), read: single.read })
+  }
+  return found
 }
 
 function sealInto(chain: Chain, drafts: readonly EventDraft[], seal: Seal): readonly SealedEvent[] {

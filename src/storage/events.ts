@@ -109,11 +109,14 @@ export function* lastSequence(tenant: TenantId): Work<number> {
 const selectSequence =
   'SELECT COALESCE((SELECT MAX(sequence) FROM events WHERE events.tenant_id = tenants.tenant_id), 0) AS sequence FROM tenants WHERE tenant_id = ?'
 
-/** The last content hash of every correlation, ids in code point order. */
-export function* chainTails(tenant: TenantId): Work<readonly (readonly [correlation: string, hash: string])[]> {
+/** The last content hash of every correlation, ids in code point order; with `upTo`, as it was after that event. */
+export function* chainTails(
+  tenant: TenantId,
+  upTo: number = Number.MAX_SAFE_INTEGER,
+): Work<readonly (readonly [correlation: string, hash: string])[]> {
   const select = `SELECT correlation_id, content_hash FROM events WHERE tenant_id = ? AND sequence IN
-    (SELECT MAX(sequence) FROM events WHERE tenant_id = ? GROUP BY correlation_id) ORDER BY correlation_id`
-  return (yield* rows(select, tenant, tenant)).map(
+    (SELECT MAX(sequence) FROM events WHERE tenant_id = ? AND sequence <= ? GROUP BY correlation_id) ORDER BY correlation_id`
+  return (yield* rows(select, tenant, tenant, upTo)).map(
     (tail) => [text(tail, 'correlation_id'), text(tail, 'content_hash')] as const,
   )
 }

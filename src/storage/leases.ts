@@ -1,5 +1,6 @@
 import { Failure, quote } from '../base/failure.ts'
-import { type Change, number, row } from './work.ts'
+import type { TenantId } from '../model/tenant-id.ts'
+import { type Change, number, row, text, type Work } from './work.ts'
 
 /** The sole right to do something until a time. `fence` rises with every new holder: who shows an older one is late. */
 export interface Lease {
@@ -65,3 +66,19 @@ export const releaseLease = (lease: Lease): Change<void> =>
   }
 
 const lost = ({ name }: Lease): Failure => new Failure('lease.lost', `lease ${quote(name)} is no longer held`, { name })
+
+/** The lease of this name, whoever holds it and whether or not it has lapsed. */
+export function* leaseOf(tenant: TenantId, name: string): Work<Lease | undefined> {
+  const found = yield* row(
+    'SELECT holder, fence, expires_at_ms FROM leases WHERE tenant_id = ? AND name = ?',
+    tenant,
+    name,
+  )
+  if (found === undefined) return undefined
+  return {
+    name,
+    holder: text(found, 'holder'),
+    fence: number(found, 'fence'),
+    expiresAtMs: number(found, 'expires_at_ms'),
+  }
+}

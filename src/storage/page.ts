@@ -37,6 +37,16 @@ export function* page<T, K extends string | number>(
   return found.length > limit && last !== undefined ? { items, next: writeCursor(keyOf(last)) } : { items }
 }
 
+/** The whole of a list that comes in pages, from one snapshot. */
+export function* allPages<T>(read: (options: PageOptions) => Work<Page<T>>): Work<readonly T[]> {
+  const items: T[] = []
+  for (let page = yield* read({ limit: limits.pageRowsMax }); ; ) {
+    items.push(...page.items)
+    if (page.next === undefined) return items
+    page = yield* read({ limit: limits.pageRowsMax, cursor: page.next })
+  }
+}
+
 function boundedLimit(limit: number = limits.pageRowsDefault): number {
   if (!Number.isInteger(limit) || limit < 1 || limit > limits.pageRowsMax) {
     throw new Failure('field.invalid', `\`limit\`: a whole number from 1 to ${limits.pageRowsMax} was expected`, {

@@ -19,7 +19,7 @@ export interface Records<T> {
 /** Records that are kept whole, as JSON, under their tenant and id. */
 export function recordsIn<T>(
   table: Table,
-  noun: 'principal' | 'key',
+  noun: 'principal' | 'key' | 'approver',
   columns: (record: T) => readonly Value[],
 ): Records<T> {
   const [, idColumn = ''] = table.key

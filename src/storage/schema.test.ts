@@ -4,7 +4,14 @@ import { emptySchema } from '../../test/storage/target.ts'
 import { startPostgres } from '../../test/support/postgres.ts'
 import { tenantId } from '../model/tenant-id.ts'
 import { allEvents, times } from '../testing/storage/given.ts'
-import { chainFlaws, plainSeal, sampleDraft, samplePrincipal, sampleTenant } from '../testing/storage/sample.ts'
+import {
+  chainFlaws,
+  plainSeal,
+  sampleClaim,
+  sampleDraft,
+  samplePrincipal,
+  sampleTenant,
+} from '../testing/storage/sample.ts'
 import { takeClaim } from './claims.ts'
 import type { Database } from './database.ts'
 import { openPostgres } from './drivers/postgres.ts'
@@ -46,7 +53,7 @@ function migrations(empty: () => Promise<Database>): void {
       assert.deepEqual(await store.read(() => getTenant(acme)), sampleTenant('acme'))
       const sequence = await store.read(() => lastSequence(acme))
       await store.commit(acme, {
-        change: takeClaim({ scope: 'new', key: 'k', fingerprint: 'f', owner: 'o' }, 0),
+        change: takeClaim(sampleClaim('new'), 0),
         events: [sampleDraft('after', { correlation: { correlation_id: 'cor_1' } })],
         seal: plainSeal,
       })
@@ -118,11 +125,15 @@ const steps: readonly Step[] = [
     ],
   },
   {
-    tables: ['blobs', 'claims', 'leases'],
+    tables: ['blobs', 'claims', 'leases', 'counters', 'approvals', 'approvers', 'statements'],
     rows: [
       ["INSERT INTO blobs VALUES ('acme', 'h', ?)", Buffer.from('bytes')],
-      ["INSERT INTO claims VALUES ('acme', 's', 'k', 'f', 'o', 'settled', '{}', 1)"],
+      ["INSERT INTO claims VALUES ('acme', 's', 'k', 'f', 'o', 'settled', '{}', '{}', 1)"],
       ["INSERT INTO leases VALUES ('acme', 'l', 'h', 7, 1)"],
+      ["INSERT INTO counters VALUES ('acme', 's', 'k', 7)"],
+      ["INSERT INTO approvals VALUES ('acme', 'apr_1', 'call', 'pending', 1, '{}')"],
+      ["INSERT INTO approvers VALUES ('acme', 'ida', '{}')"],
+      ["INSERT INTO statements VALUES ('acme', 'witness', 'w', '{}')"],
     ],
   },
 ]

@@ -60,6 +60,7 @@ const claims: Table = {
     fingerprint: 'text',
     owner: 'text',
     state: 'text',
+    body: 'text',
     result: 'text?',
     expires_at_ms: 'number?',
   },
@@ -69,6 +70,33 @@ const leases: Table = {
   name: 'leases',
   columns: { tenant_id: 'text', name: 'text', holder: 'text', fence: 'number', expires_at_ms: 'number' },
   key: ['tenant_id', 'name'],
+}
+const counters: Table = {
+  name: 'counters',
+  columns: { tenant_id: 'text', scope: 'text', counter_key: 'text', value: 'number' },
+  key: ['tenant_id', 'scope', 'counter_key'],
+}
+export const approvals: Table = {
+  name: 'approvals',
+  columns: {
+    tenant_id: 'text',
+    approval_id: 'text',
+    call_key: 'text',
+    state: 'text',
+    expires_at_ms: 'number',
+    body: 'text',
+  },
+  key: ['tenant_id', 'approval_id'],
+}
+export const approvers: Table = {
+  name: 'approvers',
+  columns: { tenant_id: 'text', approver_id: 'text', body: 'text' },
+  key: ['tenant_id', 'approver_id'],
+}
+const statements: Table = {
+  name: 'statements',
+  columns: { tenant_id: 'text', kind: 'text', statement_id: 'text', body: 'text' },
+  key: ['tenant_id', 'kind', 'statement_id'],
 }
 
 /** Every table there is, in the order they can be filled. */
@@ -82,6 +110,10 @@ export const tables: readonly Table[] = [
   blobs,
   claims,
   leases,
+  counters,
+  approvals,
+  approvers,
+  statements,
 ]
 
 interface Migration {
@@ -113,7 +145,16 @@ const migrations: readonly Migration[] = [
       'CREATE INDEX events_time ON events (tenant_id, timestamp)',
     ],
   },
-  { tables: [blobs, claims, leases], after: [] },
+  {
+    tables: [blobs, claims, leases, counters, approvals, approvers, statements],
+    after: [
+      "CREATE INDEX claims_running ON claims (tenant_id, scope, claim_key) WHERE state = 'running'",
+      "CREATE INDEX claims_expiry ON claims (tenant_id, expires_at_ms) WHERE state = 'settled'",
+      'CREATE INDEX approvals_call ON approvals (tenant_id, call_key, approval_id)',
+      'CREATE INDEX approvals_state ON approvals (tenant_id, state, approval_id)',
+      "CREATE INDEX approvals_overdue ON approvals (tenant_id, expires_at_ms, approval_id) WHERE state = 'pending'",
+    ],
+  },
 ]
 
 export const schemaVersion = migrations.length

@@ -24,7 +24,26 @@ export type Statement =
 export type Work<T> = Generator<readonly Statement[], T, readonly (readonly Row[])[]>
 
 /** A change of one tenant's state. Throws a `Failure` when what it relies on does not hold; then nothing is kept. */
-export type Change<T = unknown> = (tenant: TenantId) => Work<T>
+export interface Change<T = unknown> {
+  (tenant: TenantId): Work<T>
+  /** Of a change that is one statement: such changes of many callers travel together, one after the other. */
+  readonly single?: Single<T>
+}
+
+export interface Single<T> {
+  readonly statement: (tenant: TenantId) => Statement
+  /** The value of the change, from the rows of its statement; or its `Failure`. */
+  readonly read: (rows: readonly Row[]) => T
+}
+
+/** A change that is one statement. */
+export function oneStatement<T>(statement: Single<T>['statement'], read: Single<T>['read']): Change<T> {
+  const change = function* (tenant: TenantId): Work<T> {
+    const [answer = []] = yield [statement(tenant)]
+    return read(answer)
+  }
+  return Object.assign(change, { single: { statement, read } })
+}
 
 export const sql = (text: string, ...params: readonly Value[]): Statement => ({ sql: text, params })
 
@@ -41,10 +60,13 @@ export function* row(text: string, ...params: readonly Value[]): Work<Row | unde
 }
 
 /** Several changes as one, in order. */
-export const inOrder = (...changes: readonly Change[]): Change<void> =>
-  function* (tenant) {
+export function inOrder(...changes: readonly Change[]): Change {
+  const [only, ...others] = changes
+  if (only !== undefined && others.length === 0) return only
+  return function* (tenant) {
     for (const change of changes) yield* change(tenant)
   }
+}
 
 export const text = (row: Row, column: string): string => String(row[column])
 export const number = (row: Row, column: string): number => Number(row[column])

@@ -1,7 +1,9 @@
 import type { Store } from '../storage/store.ts'
+import { approvalRules } from './storage/approvals.ts'
+import { claimRules } from './storage/claims.ts'
 import { commitRules } from './storage/commits.ts'
 import { contentRules } from './storage/contents.ts'
-import { claimRules, leaseRules } from './storage/coordination.ts'
+import { counterRules, leaseRules } from './storage/coordination.ts'
 import { eventRules } from './storage/events.ts'
 import type { Setting } from './storage/given.ts'
 import { lifeRules } from './storage/life.ts'
@@ -45,6 +47,8 @@ export function storageContract({ test, open }: StorageSuite): void {
     eventRules,
     claimRules,
     leaseRules,
+    counterRules,
+    approvalRules,
     contentRules,
     lifeRules,
   ]) {

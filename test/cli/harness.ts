@@ -21,12 +21,23 @@ export interface Shell {
   /** As `run`, for what must go well. */
   good(...argv: readonly string[]): Promise<Ran>
   /** The same folder with other surroundings. */
-  with(change: Partial<Io>): Shell
+  with(change: Partial<Around>): Shell
+}
+
+type Around = Omit<Io, 'out' | 'err'> & {
+  /** Told of each piece of output as it comes. */
+  readonly told?: (text: string) => void
 }
 
 /** A shell in a new folder, with nothing set and nothing piped in. */
-export function givenShell(change: Partial<Io> = {}): Shell {
-  const quiet = { env: {}, color: false, stdin: async () => '', askHidden: async () => undefined }
+export function givenShell(change: Partial<Around> = {}): Shell {
+  const quiet = {
+    env: {},
+    color: false,
+    stdin: async () => '',
+    askHidden: async () => undefined,
+    onSignal: () => () => undefined,
+  }
   return shellIn({ ...quiet, cwd: tempFolder(), ...change })
 }
 
@@ -43,12 +54,15 @@ export async function givenKey(shell: Shell, ...words: readonly string[]): Promi
   return (await shell.good('key', 'create', ...words, '--json')).json()
 }
 
-function shellIn(around: Omit<Io, 'out' | 'err'>): Shell {
+function shellIn({ told, ...around }: Around): Shell {
   const run = async (...argv: readonly string[]): Promise<Ran> => {
     const printed = { out: [] as string[], err: [] as string[] }
     const code = await runCli(argv, {
       ...around,
-      out: (text) => void printed.out.push(text),
+      out: (text) => {
+        printed.out.push(text)
+        told?.(text)
+      },
       err: (text) => void printed.err.push(text),
     })
     const out = printed.out.join('')

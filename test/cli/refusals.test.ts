@@ -29,9 +29,18 @@ const typed: readonly (readonly [line: string, said: RegExp])[] = [
   ['evidence list --since yesterday', /write a number/],
   ['evidence list --until 2027-02-30T00:00:00Z', /write a number/],
   ['evidence list --outcome great', /Allowed choices are success/],
+  ['policy check', /missing required argument 'file'/],
+  ['policy explain p.json --facts {}', /required option '--capability <id>'/],
+  ['policy explain p.json --capability x', /required option '--facts <json>'/],
+  ['policy shadow p.json --since yesterday', /write a number/],
   ['verify', /missing required argument 'bundle'/],
   ['verify b.json --tier gold', /Allowed choices are signed, hash-chain/],
   ['verify b.json --pin 0123456789abcdef', /write the whole public key/],
+  ['call', /missing required argument 'capability'/],
+  ['call x --environment moon', /Allowed choices are dev, test, pilot, prod/],
+  ['approvals list --state maybe', /Allowed choices are pending/],
+  ['approvals approve', /missing required argument 'approval-id'/],
+  ['host serve --port x', /write a number from 0 to 65535/],
   ['init --format yaml', /Allowed choices are ts, json/],
 ]
 
@@ -55,6 +64,11 @@ const answered: readonly (readonly [line: string, exit: number, code: FailureCod
   ['key rotate key_0', refusal, 'key.not_found'],
   ['key revoke key_0', refusal, 'key.not_found'],
   ['key list --tenant nobody', refusal, 'tenant.not_found'],
+  ['capabilities show nothing', refusal, 'capability.not_found'],
+  ['capabilities list --url nowhere', usage, 'field.invalid'],
+  ['approvals show apr_0', refusal, 'approval.not_found'],
+  ['approver revoke nobody', refusal, 'approver.not_found'],
+  ['evidence trace nothing', refusal, 'correlation.not_found'],
   ['secret set mail', usage, 'secret.invalid'],
   ['secret set 1mail', usage, 'secret.invalid'],
   ['secret list --tenant nobody', refusal, 'tenant.not_found'],
@@ -65,6 +79,18 @@ const answered: readonly (readonly [line: string, exit: number, code: FailureCod
   ['evidence export ambit-admin-local --out folder', usage, 'file.unavailable'],
   ['evidence list --cursor zz', usage, 'cursor.invalid'],
   ['evidence list --tenant nobody', refusal, 'tenant.not_found'],
+  ['policy check nothing.json', usage, 'file.not_found'],
+  ['policy check broken.json --descriptor broken.json', usage, 'json.invalid'],
+  ['policy test nothing.json', usage, 'file.not_found'],
+  ['policy test wrong.json', usage, 'field.unknown'],
+  ['policy explain broken.json --capability x --facts {}', usage, 'json.invalid'],
+  ['policy explain rule.json --capability x --facts {}', usage, 'policy.invalid'],
+  ['policy explain good.json --capability x --facts []', usage, 'field.invalid'],
+  ['policy explain good.json --capability x --facts {', usage, 'json.invalid'],
+  ['policy explain good.json --capability x --facts @nothing.json', usage, 'file.not_found'],
+  ['policy explain good.json good.json --capability x --facts {}', usage, 'policy.invalid'],
+  ['policy shadow good.json --tenant nobody', refusal, 'tenant.not_found'],
+  ['policy shadow rule.json', usage, 'policy.invalid'],
   ['verify nothing.json', usage, 'file.not_found'],
   ['verify folder', usage, 'file.not_found'],
   ['verify broken.json --identity broken.json', usage, 'json.invalid'],
@@ -96,6 +122,11 @@ async function givenTrouble(): Promise<Shell> {
   cpSync(join(shell.cwd, '.ambit', 'ambit.db'), join(shell.cwd, 'copy.db'))
   put('broken.json', '{"a":')
   put('wrong.json', '{"tenat":"x"}')
+  put('good.json', '{"name":"p","version":"1","applies_to":["x"],"rules":[]}')
+  put(
+    'rule.json',
+    '{"name":"p","version":"1","applies_to":["x"],"rules":[{"id":"a","when":{"no":1},"decision":"deny"}]}',
+  )
   put('throws.mjs', "import { readFileSync } from 'node:fs'\nreadFileSync(import.meta.dirname + '/gone')\n")
   put('misplaced.json', '{"store":{"driver":"sqlite","path":"copy.db"},"keys":{"dir":"broken.json"}}')
   put('unreachable.json', '{"store":{"driver":"postgres","url":"postgres://me:hunter2@127.0.0.1:1/x"}}')

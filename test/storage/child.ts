@@ -5,10 +5,12 @@ import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { Failure } from '../../src/base/failure.ts'
-import { takeClaim } from '../../src/storage/claims.ts'
+import { resumeClaim, takeClaim } from '../../src/storage/claims.ts'
+import { addWithin } from '../../src/storage/counters.ts'
 import { acquireLease } from '../../src/storage/leases.ts'
 import { openStore, type Store } from '../../src/storage/store.ts'
 import type { Change } from '../../src/storage/work.ts'
+import { sampleClaim } from '../../src/testing/storage/sample.ts'
 import { openTarget, pairOf, type Target, tenant } from './target.ts'
 
 const [, , json = '', task = '', name = ''] = process.argv
@@ -24,8 +26,10 @@ async function doTask(): Promise<void> {
   const store = await openStore(openTarget(JSON.parse(json) as Target))
   say('ready')
   await once(told, 'line')
-  if (task === 'claims') await race(store, (key) => takeClaim({ scope: 's', key, fingerprint: 'f', owner: name }, 0))
+  if (task === 'claims') await race(store, (key) => takeClaim(sampleClaim(key, { owner: name }), 0))
+  if (task === 'resumed') await race(store, (key) => resumeClaim(sampleClaim(key, { owner: name })))
   if (task === 'leases') await race(store, (key) => acquireLease({ name: key, holder: name, ttlMs: 1000 }, 0))
+  if (task === 'counters') await addUp(store)
   // Some of the processes commit one by one, the others several together.
   if (task === 'commits') await commits(store, Number(name) % 2 === 0 ? 1 : 4, 200)
   if (task === 'endless') await commits(store, 4, Number.POSITIVE_INFINITY)
@@ -62,6 +66,22 @@ async function race(store: Store, change: (key: string) => Change): Promise<void
       ),
     ),
   )
+}
+
+/** Adds to one counter, one by one and several together, until it is full, and says each value it got. */
+async function addUp(store: Store): Promise<void> {
+  const lane = async (): Promise<void> => {
+    for (let full = false; !full; ) {
+      full = await store.write(tenant, addWithin({ scope: 's', key: 'k', amount: 3, max: 1000 })).then(
+        (value) => say(String(value)) < 0,
+        (error: { code?: string }) => {
+          if (error.code !== 'counter.exceeded') throw error
+          return true
+        },
+      )
+    }
+  }
+  await Promise.all(Array.from({ length: 1 + Number(name) }, lane))
 }
 
 /** Commits in several lanes and says the id of each that was acknowledged; a lane ends when the store is away. */

@@ -3,10 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, test } from 'vitest'
+import { addClaim, runningClaims } from '../../src/storage/claims.ts'
+import { countOf } from '../../src/storage/counters.ts'
 import { schemaVersion, versionOf } from '../../src/storage/schema.ts'
+import { sampleClaim } from '../../src/testing/storage/sample.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { withChildren } from './spawn.ts'
-import { emptySchema, inspect, openTarget, prepare, type Target, withStore } from './target.ts'
+import { emptySchema, inspect, openTarget, prepare, type Target, tenant, withStore } from './target.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'ambit-processes-'))
 const server = await startPostgres({ fsync: false })
@@ -16,6 +19,8 @@ afterAll(async () => {
 })
 
 let files = 0
+
+const keys = Array.from({ length: 50 }, (_, index) => `key-${index}`)
 
 describe('four processes on one SQLite file [F-12 F-13 F-15]', () => {
   fourProcesses(async () => ({ driver: 'sqlite', path: join(folder, `${files++}.db`) }), 20)
@@ -30,7 +35,28 @@ function fourProcesses(empty: () => Promise<Target>, turns: number): void {
     const target = await empty()
     await withStore(target, prepare)
     const won = await allSaid(target, task)
-    assert.deepEqual(won.sort(), Array.from({ length: 50 }, (_, index) => `key-${index}`).sort())
+    assert.deepEqual(won.sort(), keys.toSorted())
+  })
+
+  test('of waiting claims, each is resumed by exactly one', async () => {
+    const target = await empty()
+    await withStore(target, async (store) => {
+      await prepare(store)
+      const waiting = { state: 'waiting', result: '1', expiresAtMs: null } as const
+      for (const key of keys) await store.write(tenant, addClaim({ ...sampleClaim(key), ...waiting }, 0))
+    })
+    assert.deepEqual((await allSaid(target, 'resumed')).sort(), keys.toSorted())
+    const { items } = await withStore(target, (store) => store.read(() => runningClaims(tenant, 's')))
+    assert.equal(items.length, keys.length)
+  })
+
+  test('a counter reaches its limit by every step once, and not one step more [H-39]', async () => {
+    const target = await empty()
+    await withStore(target, prepare)
+    const values = (await allSaid(target, 'counters')).map(Number).sort((a, b) => a - b)
+    const steps = Array.from({ length: 333 }, (_, index) => (index + 1) * 3)
+    assert.deepEqual(values, steps)
+    assert.equal(await withStore(target, (store) => store.read(() => countOf(tenant, 's', 'k'))), 999)
   })
 
   test('two hundred commits each make one sequence without gaps and whole chains', async () => {

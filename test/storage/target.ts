@@ -1,6 +1,8 @@
 // A store that several processes of a test share.
 
 import { type TenantId, tenantId } from '../../src/model/tenant-id.ts'
+import { runningClaims, takeClaim } from '../../src/storage/claims.ts'
+import { addWithin, countOf } from '../../src/storage/counters.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { openPostgres } from '../../src/storage/drivers/postgres.ts'
 import { openSqlite } from '../../src/storage/drivers/sqlite.ts'
@@ -9,7 +11,14 @@ import { principalRecords } from '../../src/storage/identities.ts'
 import type { Cursor, Page } from '../../src/storage/page.ts'
 import { type Commit, openStore, type Store } from '../../src/storage/store.ts'
 import { inOrder, rows, type Work } from '../../src/storage/work.ts'
-import { chainFlaws, makeTenant, plainSeal, sampleDraft, samplePrincipal } from '../../src/testing/storage/sample.ts'
+import {
+  chainFlaws,
+  makeTenant,
+  plainSeal,
+  sampleClaim,
+  sampleDraft,
+  samplePrincipal,
+} from '../../src/testing/storage/sample.ts'
 import type { Postgres } from '../support/postgres.ts'
 
 export type Target =
@@ -46,10 +55,12 @@ export const tenant = tenantId('acme')
 
 export const prepare = (store: Store): Promise<TenantId> => makeTenant(store, tenant)
 
-/** A commit that writes its state in two steps and two events: all of it is there afterwards, or none. */
-export const pairOf = (id: string): Commit<void> => ({
+/** A commit that writes state in several steps and two events: all of it is there afterwards, or none. */
+export const pairOf = (id: string): Commit<unknown> => ({
   change: inOrder(
     principalRecords.add(samplePrincipal(id, 'begun')),
+    takeClaim(sampleClaim(id), 0),
+    addWithin({ scope: 's', key: 'pairs', amount: 1, max: 1_000_000 }),
     principalRecords.amend(id, (record) => ({ ...record, display: 'done' })),
   ),
   events: [sampleDraft(id), sampleDraft(`${id}/2`, { correlation: { correlation_id: id.slice(0, 1) } })],
@@ -71,12 +82,15 @@ export const inspect = (store: Store, of = tenant): Promise<Kept> =>
     const ids = records.map((record) => record.principal_id)
     const expected = ids.flatMap((id) => [id, `${id}/2`])
     const found = events.map((event) => event.eventId)
+    const claimed = (yield* drained((options) => runningClaims(of, 's', options))).map(({ key }) => key)
+    const counted = yield* countOf(of, 's', 'pairs')
     const halves = records.filter((record) => record.display !== 'done').map((record) => record.principal_id)
     return {
       ids: new Set(ids),
       flaws: [
         ...chainFlaws(events),
-        ...[...onlyInOne(expected, found), ...halves].map((id) => `${id} is there by half`),
+        ...[...onlyInOne(expected, found), ...onlyInOne(ids, claimed), ...halves].map((id) => `${id} is there by half`),
+        ...(counted === ids.length ? [] : [`${counted} were counted, ${ids.length} are there`]),
       ],
     }
   })

@@ -49,23 +49,23 @@ export const architecture: Architecture = {
   files: effect('base', 'fs fs/promises path sqlite timers/promises'),
   keys: effect('base model files', 'path util'),
   storage: effect('base model', 'fs path sqlite', ['pg']),
-  gateway: effect('base model grants policy evidence storage keys', '', ['@modelcontextprotocol/client']),
+  gateway: effect('base model grants policy evidence storage keys', ''),
   models: effect('base model runs', '', ['ai']),
   engine: effect('base model storage', '', ['@dbos-inc/dbos-sdk']),
   // Where facts, decisions and effects meet.
   runtime: {
     ...effect(
       'base model fence tokens grants policy evidence knowledge workspace compile runs files keys storage gateway models engine',
-      'fs fs/promises os path string_decoder url',
+      'fs fs/promises module os path string_decoder url',
     ),
     loads: true,
   },
   // The doors. The client runs in a browser, where there is no Node.
   client: { ...effect('base model', ''), node: [] },
-  server: effect('base model runtime', '', ['hono', '@hono/node-server', '@hono/zod-openapi', 'jose']),
+  server: effect('base model runtime', '', ['hono', '@hono/node-server', '@opentelemetry/api']),
   mcp: effect('base model runtime', '', ['@modelcontextprotocol/server']),
   cli: effect(
-    'base model evidence keys runtime client server mcp',
+    'base model policy evidence keys runtime client server mcp',
     'fs os path process sqlite stream/consumers url util',
     ['commander', '@clack/prompts', 'cli-table3'],
   ),

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { sha256 } from '../../base/hash.ts'
 import { limits } from '../../base/limits.ts'
 import type { Seal } from '../../model/evidence.ts'
+import { approvalRecords } from '../../storage/approvals.ts'
+import { approverRecords } from '../../storage/approvers.ts'
 import { getBlob, putBlob } from '../../storage/blobs.ts'
 import {
   addCheckpoint,
@@ -11,17 +13,20 @@ import {
   type StoredCheckpoint,
 } from '../../storage/checkpoints.ts'
 import { findClaim, settleClaim, takeClaim } from '../../storage/claims.ts'
+import { addWithin, countOf } from '../../storage/counters.ts'
 import { findEvents, getEvent } from '../../storage/events.ts'
 import { principalRecords } from '../../storage/identities.ts'
 import { acquireLease, renewLease } from '../../storage/leases.ts'
+import { addStatement, listStatements } from '../../storage/statements.ts'
 import { inOrder, sql } from '../../storage/work.ts'
-import { codes, type Given, type Register, type Setting, times } from './given.ts'
-import { plainSeal, sampleDraft, samplePrincipal } from './sample.ts'
+import { allPages, codes, type Given, type Register, type Setting, times } from './given.ts'
+import { plainSeal, sampleApproval, sampleApprover, sampleDraft, samplePrincipal } from './sample.ts'
 
 export function contentRules(test: Register, on: Setting): void {
   test('bytes are kept once under their hash, none and the most allowed included [F-12]', on(blobs))
   test('bytes that lost their hash, are missing or too large are said to be [F-12]', on(badBlobs))
   test('a checkpoint follows the last one, and of many at the same time one does [F-12]', on(checkpoints))
+  test('a statement is kept as it first came, and those of one kind are listed in order [F-12]', on(statements))
   test('hostile text comes back from every column unit by unit [F-12]', on(hostileText))
   test('what no database keeps unchanged is refused in every column, not altered [F-12]', on(unkeptText))
   test('a body of a megabyte comes back as it was [F-12]', on(largeBody))
@@ -80,6 +85,32 @@ async function checkpoints({ store, second, tenant }: Given): Promise<void> {
   assert.equal(await store.read(() => checkpointAt(tenant, 12)), undefined)
 }
 
+async function statements({ store, second, tenant }: Given): Promise<void> {
+  const add = (index: number) =>
+    (index % 2 === 0 ? store : second).write(tenant, addStatement({ kind: 'witness', id: 'w', body: `{"n":${index}}` }))
+  const answers = await Promise.all(times(10, add))
+  assert.deepEqual(answers.toSorted(), [...times(9, () => false), true])
+  const body = `{"n":${answers.indexOf(true)}}`
+  assert.equal(await store.write(tenant, addStatement({ kind: 'witness', id: 'w', body })), false)
+  for (const id of ['b', 'é', 'a', 'W'])
+    await store.write(tenant, addStatement({ kind: 'witness', id, body: `"${id}"` }))
+  await store.write(tenant, addStatement({ kind: 'anchor', id: 'w', body: '1' }))
+
+  const listed = await allPages(store, (options) => listStatements(tenant, 'witness', options), { limit: 2 })
+  const expected = [
+    ...['W', 'a', 'b'].map((id) => ({ id, body: `"${id}"` })),
+    { id: 'w', body },
+    { id: 'é', body: '"é"' },
+  ]
+  assert.deepEqual(
+    listed,
+    expected.map((each) => ({ kind: 'witness', ...each })),
+  )
+  const anchors = await store.read(() => listStatements(tenant, 'anchor'))
+  assert.deepEqual(anchors, { items: [{ kind: 'anchor', id: 'w', body: '1' }] })
+  assert.deepEqual(await store.read(() => listStatements(tenant, 'revocation')), { items: [] })
+}
+
 const hostile = [
   '',
   ' ',
@@ -118,13 +149,17 @@ const sealOf =
 
 async function hostileText({ store, tenant }: Given): Promise<void> {
   for (const [index, text] of hostile.entries()) {
-    const claim = { scope: text, key: text, fingerprint: text, owner: text }
+    const claim = { scope: text, key: text, fingerprint: text, owner: text, body: text }
     const { events } = await store.commit(tenant, {
       change: inOrder(
         principalRecords.add(samplePrincipal(text, text)),
         takeClaim(claim, 0),
         settleClaim(claim, text, 1),
         addCheckpoint({ logSize: index, log: text, hash: text, body: text }, hostile[index - 1] ?? null),
+        addWithin({ scope: text, key: text, amount: index, max: 100 }),
+        approvalRecords.add(text, sampleApproval(text, { purpose: text })),
+        approverRecords.add(sampleApprover(text)),
+        addStatement({ kind: 'anchor', id: `id ${text}`, body: text }),
       ),
       events: [sampleDraft(text, { correlation: { correlation_id: text } })],
       seal: sealOf(text),
@@ -140,7 +175,14 @@ async function hostileText({ store, tenant }: Given): Promise<void> {
       ...claim,
       state: 'settled',
       result: text,
+      expiresAtMs: 1,
     })
+    assert.equal(await store.read(() => countOf(tenant, text, text)), index)
+    const [approval] = await store.read(() => approvalRecords.findByCall(tenant, text))
+    assert.deepEqual(approval, sampleApproval(text, { purpose: text }))
+    assert.deepEqual(await store.read(() => approverRecords.get(tenant, text)), sampleApprover(text))
+    const { items } = await store.read(() => listStatements(tenant, 'anchor'))
+    assert.equal(items.find(({ id }) => id === `id ${text}`)?.body, text)
     assert.deepEqual(await store.read(() => lastCheckpoint(tenant)), {
       logSize: index,
       log: text,
@@ -153,10 +195,14 @@ async function hostileText({ store, tenant }: Given): Promise<void> {
 async function unkeptText({ store, tenant }: Given): Promise<void> {
   const refused = { code: 'field.invalid' }
   for (const text of ['a\0b', '\0', 'a\ud800b', '\udc00']) {
-    const claim = { scope: text, key: text, fingerprint: text, owner: text }
+    const claim = { scope: text, key: text, fingerprint: text, owner: text, body: text }
     await assert.rejects(store.commit(tenant, { events: [sampleDraft('evt')], seal: sealOf(text) }), refused)
     await assert.rejects(store.write(tenant, principalRecords.add(samplePrincipal(text))), refused)
     await assert.rejects(store.write(tenant, takeClaim(claim, 0)), refused)
+    await assert.rejects(store.write(tenant, addWithin({ scope: 's', key: text, amount: 1, max: 1 })), refused)
+    await assert.rejects(store.write(tenant, approvalRecords.add(text, sampleApproval('apr_1'))), refused)
+    await assert.rejects(store.write(tenant, approverRecords.add(sampleApprover(text))), refused)
+    await assert.rejects(store.write(tenant, addStatement({ kind: 'anchor', id: 'a', body: text })), refused)
     await assert.rejects(
       store.read(() => findEvents(tenant, { subject: text })),
       refused,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TenantId } from '../../model/tenant-id.ts'
-import { findClaim, releaseClaim, settleClaim, takeClaim } from '../../storage/claims.ts'
+import { addWithin, countOf } from '../../storage/counters.ts'
 import { principalRecords } from '../../storage/identities.ts'
 import { acquireLease, type Lease, releaseLease, renewLease } from '../../storage/leases.ts'
 import type { Store } from '../../storage/store.ts'
@@ -9,64 +9,16 @@ import { fakeClock } from '../ports.ts'
 import { allEvents, codes, type Given, type Register, type Setting, times } from './given.ts'
 import { plainSeal, sampleDraft, samplePrincipal } from './sample.ts'
 
-export function claimRules(test: Register, on: Setting): void {
-  test('of many who claim at the same time one gets it [F-12]', on(oneClaimant))
-  test('a running claim is never taken over, a settled one only after its result expired [F-12]', on(retaking))
-  test('only its owner settles or releases a running claim [F-12]', on(ownersOnly))
-}
-
 export function leaseRules(test: Register, on: Setting): void {
   test('of many who want a lease one holds it [F-12]', on(oneHolder))
   test('a lease is renewed by its holder, lapses, and its fence rises with each new holder [F-12]', on(fencing))
   test('a holder who comes late is refused, and nothing of its commit is kept [F-12]', on(lateHolder))
 }
 
-const claimBy = (owner: string, fingerprint = 'f') => ({ scope: 's', key: 'k', fingerprint, owner })
-
-async function oneClaimant({ store, second, tenant }: Given): Promise<void> {
-  const answers = await codes(
-    times(20, (index) => (index % 2 === 0 ? store : second).write(tenant, takeClaim(claimBy(`o-${index}`), 0))),
-  )
-  assert.deepEqual(answers.toSorted(), [...times(19, () => 'claim.taken'), 'kept'])
-  const claim = await store.read(() => findClaim(tenant, 's', 'k'))
-  assert.deepEqual(claim, { ...claimBy(`o-${answers.indexOf('kept')}`), state: 'running', result: null })
-}
-
-async function retaking({ store, tenant }: Given): Promise<void> {
-  const take = (owner: string, nowMs: number) => store.write(tenant, takeClaim(claimBy(owner, owner), nowMs))
-  await take('a', 0)
-  await assert.rejects(take('b', Number.MAX_SAFE_INTEGER), { code: 'claim.taken' })
-  await assert.rejects(take('a', 0), { code: 'claim.taken' })
-
-  await store.write(tenant, settleClaim(claimBy('a'), '{"n":1}', 1000))
-  assert.deepEqual(await store.read(() => findClaim(tenant, 's', 'k')), {
-    ...claimBy('a', 'a'),
-    state: 'settled',
-    result: '{"n":1}',
-  })
-  await assert.rejects(take('b', 999), { code: 'claim.taken' })
-  await take('b', 1000)
-  assert.deepEqual(await store.read(() => findClaim(tenant, 's', 'k')), {
-    ...claimBy('b', 'b'),
-    state: 'running',
-    result: null,
-  })
-}
-
-async function ownersOnly({ store, tenant }: Given): Promise<void> {
-  const missing = { code: 'claim.not_found' }
-  await assert.rejects(store.write(tenant, releaseClaim(claimBy('a'))), missing)
-  await store.write(tenant, takeClaim(claimBy('a'), 0))
-  await assert.rejects(store.write(tenant, settleClaim(claimBy('b'), '1', 1)), missing)
-  await assert.rejects(store.write(tenant, releaseClaim(claimBy('b'))), missing)
-  await store.write(tenant, releaseClaim(claimBy('a')))
-  assert.equal(await store.read(() => findClaim(tenant, 's', 'k')), undefined)
-
-  await store.write(tenant, takeClaim(claimBy('b'), 0))
-  await store.write(tenant, settleClaim(claimBy('b'), '1', 1))
-  await assert.rejects(store.write(tenant, settleClaim(claimBy('b'), '2', 1)), missing)
-  await assert.rejects(store.write(tenant, releaseClaim(claimBy('b'))), missing)
-  assert.equal((await store.read(() => findClaim(tenant, 's', 'k')))?.result, '1')
+export function counterRules(test: Register, on: Setting): void {
+  test('a counter goes up to its limit and no further, exactly, however many add at once [F-12 H-39]', on(exactLimit))
+  test('an addition that is refused says what is used, and leaves it so [F-12]', on(refusedAddition))
+  test('a counter goes up with the commit it is part of, or not at all [F-13]', on(countedTogether))
 }
 
 const acquire = (store: Store, tenant: TenantId, holder: string, nowMs: number): Promise<Lease> =>
@@ -111,4 +63,56 @@ async function lateHolder({ store, tenant }: Given): Promise<void> {
     ['present'],
   )
   assert.equal(await store.read(() => principalRecords.find(tenant, 'late')), undefined)
+}
+
+const one = { scope: 's', key: 'k', amount: 1, max: 7 }
+
+async function exactLimit({ store, second, tenant }: Given): Promise<void> {
+  const add = (index: number) => (index % 2 === 0 ? store : second).write(tenant, addWithin(one))
+  const answers = await Promise.allSettled(times(40, add))
+  const values = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
+  assert.deepEqual(values.toSorted(), [1, 2, 3, 4, 5, 6, 7])
+  assert.equal(await store.read(() => countOf(tenant, 's', 'k')), 7)
+  assert.deepEqual(
+    await codes(times(2, add)),
+    times(2, () => 'counter.exceeded'),
+  )
+}
+
+async function refusedAddition({ store, tenant }: Given): Promise<void> {
+  const add = (amount: number, max: number) => store.write(tenant, addWithin({ ...one, amount, max }))
+  const used = () => store.read(() => countOf(tenant, 's', 'k'))
+  const exceeded = (used: number, max: number) => ({ code: 'counter.exceeded', data: { used, max } })
+  await assert.rejects(add(6, 5), exceeded(0, 5))
+  assert.equal(await used(), 0)
+  assert.deepEqual([await add(0, 0), await add(5, 5), await add(0, 5)], [0, 5, 5])
+  await assert.rejects(add(1, 5), exceeded(5, 5))
+  await assert.rejects(add(0, 4), exceeded(5, 4))
+  const rest = Number.MAX_SAFE_INTEGER - 5
+  assert.equal(await add(rest, Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER)
+  await assert.rejects(
+    add(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
+    exceeded(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
+  )
+  for (const amount of [-1, 0.5, Number.NaN, 2 ** 53]) await assert.rejects(add(amount, 2 ** 52))
+  assert.equal(await used(), Number.MAX_SAFE_INTEGER)
+  assert.equal(await store.read(() => countOf(tenant, 'S', 'k')), 0)
+}
+
+async function countedTogether({ store, tenant }: Given): Promise<void> {
+  const commit = (index: number) =>
+    store.commit(tenant, {
+      change: inOrder(principalRecords.add(samplePrincipal(`p-${index}`)), addWithin(one)),
+      events: [sampleDraft(`e-${index}`)],
+      seal: plainSeal,
+    })
+  const answers = await codes(times(20, commit))
+  const kept = times(20, (index) => index).filter((index) => answers[index] === 'kept')
+  assert.equal(kept.length, one.max)
+  assert.deepEqual(
+    (await allEvents(store, tenant)).map((event) => event.eventId).sort(),
+    kept.map((n) => `e-${n}`).sort(),
+  )
+  const { items } = await store.read(() => principalRecords.list(tenant))
+  assert.deepEqual(items.map((record) => record.principal_id).sort(), kept.map((n) => `p-${n}`).sort())
 }

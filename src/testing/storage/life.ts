@@ -1,12 +1,26 @@
 import assert from 'node:assert/strict'
+import { approvalRecords } from '../../storage/approvals.ts'
+import { approverRecords } from '../../storage/approvers.ts'
+import { addClaim, resumeClaim, runningClaims, takeClaim } from '../../storage/claims.ts'
+import { addWithin } from '../../storage/counters.ts'
 import { lastSequence } from '../../storage/events.ts'
 import { principalRecords } from '../../storage/identities.ts'
-import { row, type Work } from '../../storage/work.ts'
+import { addStatement, listStatements } from '../../storage/statements.ts'
+import { inOrder, row, type Work } from '../../storage/work.ts'
 import { allEvents, codes, type Given, type Register, type Setting, times } from './given.ts'
-import { chainFlaws, plainSeal, sampleDraft, samplePrincipal } from './sample.ts'
+import {
+  chainFlaws,
+  plainSeal,
+  sampleApproval,
+  sampleApprover,
+  sampleClaim,
+  sampleDraft,
+  samplePrincipal,
+} from './sample.ts'
 
 export function lifeRules(test: Register, on: Setting): void {
   test('closing waits for what is under way, and what was acknowledged is there afterwards [F-12]', on(closing))
+  test('claims, counters, approvals and statements are there for the next who opens the store [F-12]', on(reopened))
   test('a closed store refuses everything, and can be closed again [F-12]', on(closed))
   test('a read sees one snapshot, however many commits come in between [F-12]', on(snapshot))
   test('a read that fails leaves the store usable [F-12]', on(failedRead))
@@ -28,6 +42,34 @@ async function closing({ store, tenant, reopen }: Given): Promise<void> {
   assert.equal(events.length, 40)
   assert.deepEqual(chainFlaws(events), [])
   assert.equal((await again.read(() => principalRecords.list(tenant))).items.length, 40)
+}
+
+async function reopened({ store, tenant, reopen }: Given): Promise<void> {
+  const approval = sampleApproval('apr_1')
+  await store.write(
+    tenant,
+    inOrder(
+      takeClaim(sampleClaim('running'), 0),
+      addClaim({ ...sampleClaim('waiting'), state: 'waiting', result: '1', expiresAtMs: null }, 0),
+      addWithin({ scope: 's', key: 'k', amount: 2, max: 3 }),
+      approvalRecords.add('call', approval),
+      approverRecords.add(sampleApprover('ida')),
+      addStatement({ kind: 'witness', id: 'w', body: '1' }),
+    ),
+  )
+  if (reopen === undefined) return
+  await store.close()
+  const again = await reopen()
+  assert.deepEqual(
+    (await again.read(() => runningClaims(tenant, 's'))).items.map(({ key, owner }) => [key, owner]),
+    [['running', 'o']],
+  )
+  await again.write(tenant, resumeClaim(sampleClaim('waiting', { owner: 'next' })))
+  const over = addWithin({ scope: 's', key: 'k', amount: 2, max: 3 })
+  await assert.rejects(again.write(tenant, over), { code: 'counter.exceeded', data: { used: 2, max: 3 } })
+  assert.deepEqual(await again.read(() => approvalRecords.findByCall(tenant, 'call')), [approval])
+  assert.deepEqual(await again.read(() => approverRecords.get(tenant, 'ida')), sampleApprover('ida'))
+  assert.equal((await again.read(() => listStatements(tenant, 'witness'))).items.length, 1)
 }
 
 async function closed({ store, tenant }: Given): Promise<void> {

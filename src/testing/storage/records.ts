@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
+import { formatTime } from '../../base/time.ts'
 import type { Principal } from '../../model/principal.ts'
+import { approverRecords } from '../../storage/approvers.ts'
 import { principalRecords } from '../../storage/identities.ts'
 import type { Change } from '../../storage/work.ts'
 import { allPages, codes, type Given, type Register, type Setting, sideBySide, times } from './given.ts'
-import { samplePrincipal } from './sample.ts'
+import { sampleApprover, samplePrincipal } from './sample.ts'
 
 export function recordRules(test: Register, on: Setting): void {
   test('a record is added once, whoever adds it at the same time, and found by its id [F-12]', on(addedOnce))
   test('a record that is not there is said to be missing [F-12]', on(missing))
+  test('an approver is a record like any other [F-12]', on(approvers))
   test('amenders at the same time lose none of their changes [F-12]', on(noLostUpdate))
   test('commits that touch the same records in opposite orders all come through [F-12]', on(oppositeOrders))
   test('pages hold every record that was there, once, while others come in between [F-12]', on(steadyPages))
@@ -36,6 +39,21 @@ async function missing({ store, tenant }: Given): Promise<void> {
     ),
     { code: 'principal.not_found' },
   )
+}
+
+async function approvers({ store, tenant }: Given): Promise<void> {
+  const ida = sampleApprover('ida')
+  await store.write(tenant, approverRecords.add(ida))
+  await assert.rejects(store.write(tenant, approverRecords.add(ida)), { code: 'approver.exists' })
+  await assert.rejects(
+    store.read(() => approverRecords.get(tenant, 'kim')),
+    { code: 'approver.not_found' },
+  )
+  const end = approverRecords.amend('ida', (record) => ({ ...record, revoked_at: formatTime(1) }))
+  assert.deepEqual(await store.write(tenant, end), { ...ida, revoked_at: formatTime(1) })
+  assert.deepEqual((await store.read(() => approverRecords.list(tenant))).items, [
+    { ...ida, revoked_at: formatTime(1) },
+  ])
 }
 
 const countUp = (id: string): Change<Principal> =>

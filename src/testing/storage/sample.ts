@@ -1,10 +1,13 @@
 import { canonical } from '../../base/canonical.ts'
 import { sha256 } from '../../base/hash.ts'
 import { formatTime } from '../../base/time.ts'
+import type { ApprovalRequest, Approver } from '../../model/approval.ts'
 import type { ChainPosition, EventDraft, Seal, SealedEvent } from '../../model/evidence.ts'
 import type { Principal } from '../../model/principal.ts'
 import type { Tenant } from '../../model/tenant.ts'
 import { type TenantId, tenantId } from '../../model/tenant-id.ts'
+import type { StoredApproval } from '../../storage/approvals.ts'
+import type { Claim } from '../../storage/claims.ts'
 import type { Store } from '../../storage/store.ts'
 import { addTenant } from '../../storage/tenants.ts'
 
@@ -64,6 +67,8 @@ export const samplePrincipal = (principal_id: string, display: string | null = n
   kind: 'service',
   display,
   roles: [],
+  permissions: [],
+  revoked_permissions: [],
   status: 'active',
   created_at: formatTime(0),
 })
@@ -75,6 +80,59 @@ export const sampleTenant = (tenant_id: string, host_id = tenant_id): Tenant => 
   roots: [],
   status: 'active',
   created_at: formatTime(0),
+})
+
+/** A claim on a key, to be taken; what is not given is plain. */
+export const sampleClaim = (
+  key: string,
+  given: Partial<Claim> = {},
+): Omit<Claim, 'state' | 'result' | 'expiresAtMs'> => ({
+  scope: 's',
+  key,
+  fingerprint: 'f',
+  owner: 'o',
+  body: `{"key":${JSON.stringify(key)}}`,
+  ...given,
+})
+
+/** An approval request with this id, pending; what is not given is plain. */
+export const sampleApproval = (approval_id: string, given: Partial<ApprovalRequest> = {}): StoredApproval => ({
+  request: {
+    approval_id,
+    state: 'pending',
+    created_at: formatTime(0),
+    expires_at: formatTime(900_000),
+    invocation_id: 'inv_1',
+    correlation: { correlation_id: 'cor_1' },
+    capability: { id: 'sample.act', version: '1.0.0' },
+    policy: { name: 'sample', version: '1', statement: 'somebody must agree' },
+    requested_by: { id: 'p' },
+    actor: null,
+    purpose: null,
+    shown: [],
+    payload_commitment: sha256('payload'),
+    invocation_digest: `sha256:${sha256('call')}`,
+    required: { roles: ['lead'], approvers: [], quorum: 1 },
+    votes: [],
+    preview: { input_valid: true, problems: [] },
+    decided_at: null,
+    redeemed_at: null,
+    ...given,
+  },
+  private: { nonce: approval_id },
+})
+
+export const sampleApprover = (approver_id: string, given: Partial<Approver> = {}): Approver => ({
+  approver_id,
+  principal: approver_id,
+  roles: ['lead'],
+  public_key: 'A'.repeat(43),
+  key_id: '0'.repeat(16),
+  custody: 'self',
+  valid_from: formatTime(0),
+  valid_until: null,
+  revoked_at: null,
+  ...given,
 })
 
 /** Makes a tenant in the store and gives its checked id. */

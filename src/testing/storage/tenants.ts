@@ -3,17 +3,39 @@ import { sha256 } from '../../base/hash.ts'
 import { formatTime } from '../../base/time.ts'
 import type { ApiKey } from '../../model/key.ts'
 import { type TenantId, tenantId } from '../../model/tenant-id.ts'
+import { approvalRecords } from '../../storage/approvals.ts'
+import { approverRecords } from '../../storage/approvers.ts'
 import { getBlob, putBlob } from '../../storage/blobs.ts'
 import { addCheckpoint, checkpointAt, lastCheckpoint } from '../../storage/checkpoints.ts'
-import { findClaim, releaseClaim, takeClaim } from '../../storage/claims.ts'
+import {
+  addClaim,
+  dropExpiredClaims,
+  findClaim,
+  holdClaim,
+  releaseClaim,
+  resumeClaim,
+  runningClaims,
+  settleWaiting,
+  takeClaim,
+} from '../../storage/claims.ts'
+import { addWithin, countOf } from '../../storage/counters.ts'
 import { chainTails, eventsFrom, eventsOf, findEvents, getEvent, lastSequence } from '../../storage/events.ts'
 import { keyRecords, keysOf, principalRecords } from '../../storage/identities.ts'
 import { acquireLease, type Lease, releaseLease, renewLease } from '../../storage/leases.ts'
+import { addStatement, listStatements } from '../../storage/statements.ts'
 import type { Store } from '../../storage/store.ts'
 import { addTenant, amendTenant, getTenant, listTenants } from '../../storage/tenants.ts'
 import { inOrder } from '../../storage/work.ts'
 import { allEvents, allPages, codes, type Given, type Register, type Setting, sideBySide, times } from './given.ts'
-import { plainSeal, sampleDraft, samplePrincipal, sampleTenant } from './sample.ts'
+import {
+  plainSeal,
+  sampleApproval,
+  sampleApprover,
+  sampleClaim,
+  sampleDraft,
+  samplePrincipal,
+  sampleTenant,
+} from './sample.ts'
 
 export function tenantRules(test: Register, on: Setting): void {
   test('ids that differ only in case are different ids [F-12]', on(caseCounts))
@@ -28,8 +50,11 @@ async function caseCounts({ store, tenant }: Given): Promise<void> {
   const ids = ['Alice', 'alice', 'ALICE', 'straße', 'STRASSE', 'é', 'e\u0301']
   for (const id of ids) {
     await store.write(tenant, principalRecords.add(samplePrincipal(id, id)))
-    await store.write(tenant, takeClaim({ scope: 's', key: id, fingerprint: id, owner: id }, 0))
+    await store.write(tenant, takeClaim(sampleClaim(id, { fingerprint: id, owner: id }), 0))
     await store.write(tenant, acquireLease({ name: id, holder: id, ttlMs: 1 }, 0))
+    await store.write(tenant, addWithin({ scope: 's', key: id, amount: 1, max: 1 }))
+    await store.write(tenant, approverRecords.add(sampleApprover(id)))
+    assert.equal(await store.write(tenant, addStatement({ kind: 'anchor', id, body: id })), true)
     await store.commit(tenant, {
       events: [sampleDraft(id, { correlation: { correlation_id: id } })],
       seal: plainSeal,
@@ -92,9 +117,16 @@ async function fill(store: Store, tenant: TenantId, mark: string): Promise<Lease
   const change = inOrder(
     principalRecords.add(samplePrincipal('p', mark)),
     keyRecords.add(key),
-    takeClaim({ scope: 's', key: 'k', fingerprint: mark, owner: mark }, 0),
+    takeClaim(sampleClaim('k', { fingerprint: mark, owner: mark, body: mark }), 0),
     putBlob(Buffer.from(mark)),
     addCheckpoint({ logSize: 1, log: mark, hash: mark, body: mark }, null),
+    takeClaim(sampleClaim('waiting', { body: mark }), 0),
+    holdClaim(sampleClaim('waiting'), mark),
+    addClaim({ ...sampleClaim('old', { body: mark }), state: 'settled', result: mark, expiresAtMs: 1 }, 0),
+    addWithin({ scope: 's', key: 'k', amount: 1, max: 1 }),
+    approvalRecords.add('call', { ...sampleApproval('apr_1', { purpose: mark }), private: mark }),
+    approverRecords.add(sampleApprover('a', { principal: mark })),
+    addStatement({ kind: 'witness', id: 'w', body: mark }),
     amendTenant((record) => ({ ...record, name: mark })),
   )
   const events = [sampleDraft('evt_1', { payload: { mark } }), sampleDraft('evt_2', { payload: { mark } })]
@@ -122,6 +154,16 @@ async function everything(store: Store, tenant: TenantId, others: string): Promi
       yield* chainTails(tenant),
       yield* eventsFrom(tenant, 0, 10),
       yield* findClaim(tenant, 's', 'k'),
+      yield* findClaim(tenant, 's', 'waiting'),
+      yield* findClaim(tenant, 's', 'old'),
+      yield* runningClaims(tenant, 's'),
+      yield* countOf(tenant, 's', 'k'),
+      yield* approvalRecords.get(tenant, 'apr_1'),
+      yield* approvalRecords.findByCall(tenant, 'call'),
+      yield* approvalRecords.list(tenant),
+      yield* approvalRecords.overdue(tenant, Number.MAX_SAFE_INTEGER, 10),
+      yield* approverRecords.list(tenant),
+      yield* listStatements(tenant, 'witness'),
       yield* lastCheckpoint(tenant),
       yield* checkpointAt(tenant, 1),
     ]
@@ -133,6 +175,14 @@ async function changeEverything(store: Store, tenant: TenantId, lease: Lease): P
     principalRecords.amend('p', (record) => ({ ...record, status: 'revoked' })),
     keyRecords.amend('key_1', (record) => ({ ...record, revoked_at: formatTime(1) })),
     releaseClaim({ scope: 's', key: 'k', owner: 'first' }),
+    resumeClaim(sampleClaim('waiting', { owner: 'next' })),
+    holdClaim(sampleClaim('waiting', { owner: 'next' }), '1'),
+    settleWaiting(sampleClaim('waiting'), '2', 1),
+    dropExpiredClaims(1, 10),
+    addWithin({ scope: 's', key: 'k', amount: 1, max: 2 }),
+    approvalRecords.amend('apr_1', (each) => ({ ...each, request: { ...each.request, state: 'expired' } })),
+    approverRecords.amend('a', (record) => ({ ...record, revoked_at: formatTime(1) })),
+    addStatement({ kind: 'witness', id: 'w2', body: '1' }),
     addCheckpoint({ logSize: 3, log: 'l', hash: 'h', body: 'b' }, 'first'),
     amendTenant((record) => ({ ...record, status: 'suspended' })),
     releaseLease(lease),

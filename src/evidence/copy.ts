@@ -1,17 +1,18 @@
 import { Failure, quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
-import { escaped } from '../evidence/redact.ts'
+import { escaped } from './redact.ts'
 
 /**
  * The event as it was when it was given: whoever gave it may change theirs while it waits for its turn. Refuses, with
  * the place, what a strict reader would refuse in a bundle: an event that cannot be read again proves nothing, nor
  * does any other of its correlation. Its size is that of its JSON in UTF-8, escapes not counted.
  */
-export function copyEvent<T extends object>(event: T): T {
-  return copyValue(event, 1, { path: [], bytes: 0 }) as T
+export function copyEvent<T extends object>(event: T, what = 'event'): T {
+  return copyValue(event, 1, { what, path: [], bytes: 0 }) as T
 }
 
 interface Walk {
+  readonly what: string
   readonly path: (string | number)[]
   bytes: number
 }
@@ -79,7 +80,7 @@ function count(walk: Walk, bytes: number): void {
   if (walk.bytes > limits.eventBytesMax) throw refusal(walk, `goes beyond ${limits.eventBytesMax} bytes`)
 }
 
-function refusal({ path }: Walk, what: string): Failure {
+function refusal({ what: whole, path }: Walk, what: string): Failure {
   const pointer = path.map((key) => `/${escaped(String(key))}`).join('')
-  return new Failure('field.invalid', `event: ${quote(pointer)} ${what}`, { pointer })
+  return new Failure('field.invalid', `${whole}: ${quote(pointer)} ${what}`, { pointer })
 }

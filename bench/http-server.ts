@@ -1,0 +1,37 @@
+// The two sides of the HTTP benchmark, each in a process of its own: `node bench/http-server.ts ours|peer <folder>`.
+
+import { serve } from '@hono/node-server'
+import { Hono } from 'hono'
+import { tenantId } from '../src/model/tenant-id.ts'
+import { openAmbit } from '../src/runtime/ambit.ts'
+import { openHost } from '../src/runtime/host.ts'
+import { defineCapability, makeOffer } from '../src/runtime/offer.ts'
+import { createTenant } from '../src/runtime/tenants.ts'
+import { createApp } from '../src/server/app.ts'
+import { listen } from '../src/server/listen.ts'
+
+const [side, folder = ''] = process.argv.slice(2)
+process.stdout.write(`${side === 'ours' ? await ours() : await peer()}\n`)
+
+/** The product as it is installed: SQLite on the disk, `synchronous = FULL`, signed heads, a key. */
+async function ours(): Promise<string> {
+  const ambit = await openAmbit({ folder, env: {} })
+  await createTenant(ambit, { id: 'bench' })
+  const echo = defineCapability(
+    { id: 'bench.echo', version: '1.0.0', description: 'Answers its value.', policy: { auth_required: false } },
+    (input) => ({ echo: (input as { value: string }).value }),
+  )
+  const host = await openHost(ambit, tenantId('bench'), (hostId) => makeOffer(hostId, { capabilities: [echo] }))
+  const access = { open: false, keys: [{ name: null, secret: 'bench', scopes: [] }] }
+  const limits = { requestsPerSecondMax: 1_000_000 }
+  return (await listen(createApp({ ambit, host, access, limits }), { port: 0 })).url
+}
+
+/** The same server software, which reads the body and gives it back. */
+function peer(): Promise<string> {
+  const app = new Hono()
+  app.post('/invoke', async (c) => c.json({ echo: await c.req.json() }))
+  return new Promise((resolve) =>
+    serve({ fetch: app.fetch, port: 0 }, ({ port }) => resolve(`http://127.0.0.1:${port}`)),
+  )
+}

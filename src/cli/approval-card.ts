@@ -1,0 +1,88 @@
+import { parseTime } from '../base/time.ts'
+import type { ApprovalRequest } from '../model/approval.ts'
+import { printFields } from './fields.ts'
+import { type Io, line, paint, plain } from './io.ts'
+import { printTable } from './table.ts'
+
+export function printApprovals(io: Io, items: readonly ApprovalRequest[]): void {
+  printTable(
+    io,
+    ['APPROVAL', 'STATE', 'CAPABILITY', 'ASKED BY', 'POLICY', 'UNTIL'],
+    items.map((each) => [
+      each.approval_id,
+      tallyOf(each),
+      `${each.capability.id} ${each.capability.version}`,
+      each.requested_by.id,
+      each.policy.name,
+      each.expires_at,
+    ]),
+    'none',
+  )
+}
+
+/** Exactly one call: what an approver must know to answer for it. */
+export function printApproval(io: Io, request: ApprovalRequest, now: number): void {
+  const { capability, correlation, policy, required, preview } = request
+  line(io, `${paint(io, 'bold', request.approval_id)}  ${tallyOf(request)}`)
+  printFields(io, [
+    [
+      'call',
+      plain(`${capability.id} ${capability.version}, ${request.invocation_id} of task ${correlation.correlation_id}`),
+    ],
+    ['asked by', plain(askedBy(request))],
+    ['environment', plain(correlation.environment ?? '')],
+    ['purpose', plain(request.purpose ?? 'none given')],
+    ['policy', plain(`${policy.name}, version ${policy.version || '–'}`), plain(policy.statement)],
+    ['needs', plain(needs(required))],
+    ['votes', ...(request.votes.length === 0 ? ['none yet'] : request.votes.map((vote) => plain(voteText(vote))))],
+    ['until', `${request.expires_at}${request.state === 'pending' ? ` (${left(request, now)})` : ''}`],
+    [
+      'input',
+      preview.input_valid
+        ? 'valid'
+        : `not valid at ${preview.problems.map(({ path }) => plain(path || '/')).join(', ')}`,
+    ],
+    ['digest', request.invocation_digest],
+  ])
+  line(io)
+  printTable(
+    io,
+    ['ARGUMENT', 'VALUE'],
+    request.shown.map(({ name, value }) => [name, JSON.stringify(value)]),
+    'it is called without arguments',
+  )
+}
+
+/** The state, and while it is open how many of how many have agreed. */
+export function tallyOf({ state, votes, required }: ApprovalRequest): string {
+  if (state !== 'pending') return state
+  return `pending, ${votes.filter(({ decision }) => decision === 'approve').length} of ${required.quorum}`
+}
+
+function askedBy({ requested_by, actor }: ApprovalRequest): string {
+  const { id, type, verified, principal } = requested_by
+  const how = verified === true ? (type ?? 'verified') : 'not verified'
+  const through = actor === null ? '' : `, through ${actor.id}${actor.owner === undefined ? '' : ` of ${actor.owner}`}`
+  return `${id} (${how})${through}${principal === undefined ? '' : `, on behalf of ${principal}`}`
+}
+
+function needs({ quorum, roles, approvers }: ApprovalRequest['required']): string {
+  const who = [...roles, ...approvers].join(', ') || 'any registered approver'
+  return quorum === 1 ? `1 person: ${who}` : `${quorum} different people: ${who}`
+}
+
+const voteText = ({
+  approver,
+  approver_roles,
+  decision,
+  decided_at,
+  rationale,
+}: ApprovalRequest['votes'][number]): string =>
+  `${approver} (${approver_roles.join(', ')}): ${decision}, ${decided_at}${rationale === '' ? '' : `, “${rationale}”`}`
+
+function left({ expires_at }: ApprovalRequest, now: number): string {
+  const minutes = Math.floor(((parseTime(expires_at) ?? 0) - now) / 60_000)
+  if (minutes < 0) return 'over'
+  if (minutes < 60) return `${minutes} min left`
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min left`
+}

@@ -1,0 +1,104 @@
+import { type Command, Option } from 'commander'
+import type { ApprovalRequest } from '../model/approval.ts'
+import { printApproval, printApprovals, tallyOf } from './approval-card.ts'
+import type { Register } from './command.ts'
+import { atDoor, type Door, type DoorOptions, withDoor } from './door.ts'
+import { type Io, line, paint, plain, printJson } from './io.ts'
+import { objectInput } from './json-input.ts'
+
+interface DecideOptions extends DoorOptions {
+  readonly rationale?: string
+  readonly grant?: string
+}
+
+const states = ['pending', 'approved', 'denied', 'expired', 'stale', 'redeemed'] as const
+
+const register: Register = (approvals, io) => {
+  withDoor(approvals.command('list'))
+    .description('calls that wait for a decision, newest first')
+    .addOption(new Option('--state <state>', 'which ones').choices([...states, 'all']).default('pending'))
+    .action((options: DoorOptions & { state: (typeof states)[number] | 'all' }) =>
+      atDoor(io, options, async (door) => {
+        const wanted = options.state === 'all' ? states : [options.state]
+        const found = (await Promise.all(wanted.map((state) => door.approvals(state)))).flat()
+        // Ids are made in the order of time.
+        const items = found.toSorted((a, b) => (a.approval_id < b.approval_id ? 1 : -1))
+        options.json ? printJson(io, items) : printApprovals(io, items)
+      }),
+    )
+
+  withDoor(approvals.command('show <approval-id>'))
+    .description('one call that waits: what it would do, who asks, and who must agree')
+    .action((id: string, options: DoorOptions) =>
+      atDoor(io, options, async (door) => {
+        const request = await door.approval(id)
+        options.json ? printJson(io, request) : printApproval(io, request, Date.now())
+      }),
+    )
+
+  registerDecision(approvals, io, 'approve', 'say yes to this one call')
+  registerDecision(approvals, io, 'deny', 'say no to this one call: that ends it')
+
+  withDoor(approvals.command('watch'))
+    .description('print new requests as they come, until Ctrl-C')
+    .action((options: DoorOptions) => atDoor(io, options, (door) => watch(io, door, options)))
+}
+export default register
+
+function registerDecision(approvals: Command, io: Io, decision: 'approve' | 'deny', summary: string): void {
+  withDoor(approvals.command(`${decision} <approval-id>`))
+    .description(`${summary}; needs the key of a registered approver in AMBIT_KEY`)
+    .option('--rationale <text>', 'why: it is kept with the decision')
+    .option('--grant <json>', 'your own signed grant, if you hold your own key: JSON, @file, or -')
+    .action((id: string, options: DecideOptions) =>
+      atDoor(io, options, async (door) => {
+        const { rationale, grant } = options
+        const request = await door.decide(id, {
+          decision,
+          ...(rationale !== undefined && { rationale }),
+          ...(grant !== undefined && { grant: await objectInput(io, '--grant', grant) }),
+        })
+        if (options.json) return printJson(io, request)
+        line(io, `${id}: ${tallyOf(request)}`)
+        if (request.state === 'approved')
+          line(io, `whoever asked may now repeat the call with the id ${plain(request.invocation_id)}; it counts once`)
+      }),
+    )
+}
+
+const pollMs = 500
+
+/** New requests one line each, from those that wait already on. */
+async function watch(io: Io, door: Door, { json }: DoorOptions): Promise<void> {
+  const seen = new Set<string>()
+  const stop = new AbortController()
+  const off = io.onSignal(() => stop.abort())
+  try {
+    while (!stop.signal.aborted) {
+      for (const request of (await door.approvals('pending')).toReversed()) {
+        if (seen.has(request.approval_id)) continue
+        seen.add(request.approval_id)
+        if (json) io.out(`${JSON.stringify(request)}\n`)
+        else line(io, `${paint(io, 'bold', request.approval_id)}  ${summary(request)}`)
+      }
+      await pause(pollMs, stop.signal)
+    }
+  } finally {
+    off()
+  }
+}
+
+const summary = ({ capability, requested_by, policy, required, expires_at }: ApprovalRequest): string =>
+  plain(
+    `${requested_by.id} asks for ${capability.id} ${capability.version}: ${policy.name}, ${required.quorum} of ${required.roles.join(', ') || 'anyone who may'}, until ${expires_at}`,
+  )
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}

@@ -1,0 +1,72 @@
+import { Failure } from '../base/failure.ts'
+import { formatTime } from '../base/time.ts'
+import { addApprover, approversOf, revokeApprover } from '../runtime/approvers.ts'
+import { wholeList } from '../runtime/pages.ts'
+import type { Register } from './command.ts'
+import { duration } from './duration.ts'
+import { line, printJson } from './io.ts'
+import { type CommonOptions, inTenant, withTenant } from './session.ts'
+import { several } from './several.ts'
+import { printTable } from './table.ts'
+
+interface AddOptions extends CommonOptions {
+  readonly role?: string[]
+  readonly publicKey?: string
+  readonly expires?: number
+}
+
+const register: Register = (approver, io) => {
+  withTenant(approver.command('add <principal>'))
+    .description('let a person decide about calls that ask for one of these roles')
+    .option('--role <name>', 'a role, as policies name it; may be given several times', several)
+    .option('--public-key <key>', 'their own Ed25519 key: then only grants that they sign count as a yes')
+    .option('--expires <time>', 'how long they may decide, such as 90d (default: until revoked)', duration)
+    .action((principal: string, options: AddOptions) =>
+      inTenant(io, options, async (ambit, caller) => {
+        const { role: roles, publicKey, expires } = options
+        if (roles === undefined)
+          throw new Failure('field.missing', 'an approver needs a role', {}, 'name one with --role, as the policy does')
+        const made = await addApprover(ambit, caller, {
+          principal,
+          roles,
+          ...(publicKey !== undefined && { publicKey }),
+          ...(expires !== undefined && { validUntil: formatTime(ambit.clock.now() + expires) }),
+        })
+        if (options.json) return printJson(io, made)
+        line(io, `\`${principal}\` may decide as ${made.roles.join(', ')}; ${custodies[made.custody]}`)
+      }),
+    )
+
+  withTenant(approver.command('list'))
+    .description('the approvers of a tenant')
+    .action((options: CommonOptions) =>
+      inTenant(io, options, async (ambit, caller) => {
+        const items = await wholeList((page) => approversOf(ambit, caller, page))
+        if (options.json) return printJson(io, items)
+        const rows = items.map((item) => [
+          item.approver_id,
+          item.roles.join(' '),
+          item.custody === 'self' ? `own ${item.key_id}` : 'host',
+          item.revoked_at === null ? (item.valid_until ?? 'until revoked') : `revoked ${item.revoked_at}`,
+        ])
+        printTable(io, ['APPROVER', 'ROLES', 'KEY', 'GOOD'], rows, 'none yet: `ambit approver add` adds one')
+      }),
+    )
+
+  withTenant(approver.command('revoke <principal>'))
+    .description('end it: this person decides about nothing, and what they said no longer counts')
+    .action((id: string, options: CommonOptions) =>
+      inTenant(io, options, async (ambit, caller) => {
+        await revokeApprover(ambit, caller, id)
+        options.json
+          ? printJson(io, { approver_id: id, revoked: true })
+          : line(io, `\`${id}\` decides about nothing any more`)
+      }),
+    )
+}
+export default register
+
+const custodies = {
+  host: 'the host signs for them once their API key has named them',
+  self: 'they sign each yes with their own key',
+} as const

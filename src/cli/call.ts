@@ -1,0 +1,69 @@
+import { Option } from 'commander'
+import type { Json } from '../base/canonical.ts'
+import { environment } from '../model/correlation.ts'
+import type { ReceivedEnvelope } from '../model/invocation.ts'
+import { printResult } from './call-result.ts'
+import { found, type Register } from './command.ts'
+import { atDoor, type DoorOptions, withDoor } from './door.ts'
+import { type Io, line, plain, printJson } from './io.ts'
+import { objectInput } from './json-input.ts'
+
+interface CallOptions extends DoorOptions {
+  readonly payload?: string
+  readonly context?: string
+  readonly purpose?: string
+  readonly environment?: (typeof environment.options)[number]
+  readonly id?: string
+  readonly correlation?: string
+  readonly stream?: boolean
+}
+
+const register: Register = (command, io) => {
+  withDoor(command)
+    .argument('<capability>', 'its id: see `ambit capabilities list`')
+    .option('--payload <json>', 'what it is called with: JSON, @file, or - for standard input')
+    .option('--context <json>', 'facts that are in no payload: JSON, @file, or -')
+    .option('--purpose <text>', 'why the call is made')
+    .addOption(new Option('--environment <name>', 'where it is meant to take effect').choices(environment.options))
+    .option('--id <id>', 'the id of this call: the same id never takes effect twice')
+    .option('--correlation <id>', 'the task it belongs to (default: one of its own)')
+    .option('--stream', 'show chunks as they come')
+    .addHelpText(
+      'after',
+      '\nExit 0: it succeeded. 1: it was refused, failed, or nobody knows. 2: usage or environment.',
+    )
+    .action((capability: string, options: CallOptions) =>
+      atDoor(io, options, async (door) => {
+        const envelope = await envelopeOf(io, capability, options)
+        const chunks: Json[] = []
+        const result = await door.invoke(envelope, (chunk) => {
+          chunks.push(chunk)
+          if (!options.json) line(io, plain(typeof chunk === 'string' ? chunk : JSON.stringify(chunk)))
+        })
+        if (options.json) printJson(io, options.stream ? { ...result, chunks } : result)
+        else printResult(io, door.hostId, result)
+        if (!result.success) found(io)
+      }),
+    )
+}
+export default register
+
+async function envelopeOf(io: Io, capability_id: string, options: CallOptions): Promise<ReceivedEnvelope> {
+  const { payload, context, purpose, environment, id, correlation, stream } = options
+  const metadata = {
+    ...(context !== undefined && { context: await objectInput(io, '--context', context) }),
+    ...(purpose !== undefined && { purpose }),
+  }
+  const thread = {
+    ...(correlation !== undefined && { correlation_id: correlation }),
+    ...(environment !== undefined && { environment }),
+  }
+  return {
+    capability_id,
+    ...(payload !== undefined && { payload: await objectInput(io, '--payload', payload) }),
+    ...(id !== undefined && { invocation_id: id }),
+    ...(stream && { mode: 'stream' }),
+    ...(Object.keys(thread).length > 0 && { correlation: thread }),
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+  }
+}

@@ -1,0 +1,38 @@
+import { Failure, quote } from '../base/failure.ts'
+import { printCapabilities, printCard } from './capability-card.ts'
+import type { Register } from './command.ts'
+import { atDoor, type DoorOptions, withDoor } from './door.ts'
+import { line, printJson } from './io.ts'
+
+const register: Register = (capabilities, io) => {
+  withDoor(capabilities.command('list'))
+    .description('what you may call, and what its policy says before you do')
+    .action((options: DoorOptions) =>
+      atDoor(io, options, async (door) => {
+        const found = await door.capabilities()
+        if (options.json) return printJson(io, { host_id: door.hostId, capabilities: found })
+        printCapabilities(io, door.hostId, found)
+      }),
+    )
+
+  withDoor(capabilities.command('show <capability>'))
+    .description('one capability: lifecycle, policy, context fields; every version of it')
+    .action((id: string, options: DoorOptions) =>
+      atDoor(io, options, async (door) => {
+        const found = (await door.capabilities()).filter((each) => each.id === id)
+        if (found.length === 0)
+          throw new Failure(
+            'capability.not_found',
+            `capability ${quote(id)} not found`,
+            { id },
+            'see `ambit capabilities list`',
+          )
+        if (options.json) return printJson(io, { host_id: door.hostId, capabilities: found })
+        for (const [index, each] of found.entries()) {
+          if (index > 0) line(io)
+          printCard(io, door.hostId, each)
+        }
+      }),
+    )
+}
+export default register

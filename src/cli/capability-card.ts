@@ -1,0 +1,97 @@
+import type { CapabilityDescriptor } from '../model/capability.ts'
+import { printFields } from './fields.ts'
+import { type Io, line, paint, plain } from './io.ts'
+import { printTable } from './table.ts'
+
+type Metadata = NonNullable<CapabilityDescriptor['metadata']>
+type Lifecycle = NonNullable<Metadata['lifecycle']>
+
+/** One line per capability, with all that must be known before a call. */
+export function printCapabilities(io: Io, hostId: string, capabilities: readonly CapabilityDescriptor[]): void {
+  printTable(
+    io,
+    ['CAPABILITY', 'VERSION', 'LIFECYCLE', 'POLICY', 'HOST', 'DESCRIPTION'],
+    capabilities.map((each) => [
+      each.id,
+      each.version,
+      each.metadata?.lifecycle ?? 'invokable',
+      policyIn(each),
+      hostId,
+      each.description,
+    ]),
+    'none: list them as `capabilities` in the configuration, see `ambit init`',
+  )
+}
+
+/** Everything a caller has to know of a capability, in the order people ask. */
+export function printCard(io: Io, hostId: string, capability: CapabilityDescriptor): void {
+  const { id, version, description, metadata = {}, policy = {} } = capability
+  const { statement, may_require = [] } = metadata.policy ?? {}
+  line(io, `${paint(io, 'bold', plain(id))} ${plain(version)}`)
+  line(io, `  ${plain(description)}`)
+  line(io)
+  printFields(io, [
+    ['lifecycle', lifecycles[metadata.lifecycle ?? 'invokable']],
+    ['host', plain(hostId)],
+    [
+      'policy',
+      plain(policyIn(capability)),
+      plain(statement ?? ''),
+      may_require.length > 0 ? `may require ${may_require.join(', ')}` : '',
+    ],
+    ['risk', capability.risk ?? policy.risk_tier ?? 'medium'],
+    ['call modes', capability.modes.join(', ')],
+    ['changes', plain((capability.side_effects ?? []).join(', '))],
+    ['needs', plain((metadata.required_permissions ?? []).map((name) => `permission ${name}`).join(', '))],
+    ['callers', plain((policy.allowed_actors ?? []).join(', '))],
+    ['payload', plain(membersOf(capability.input_schema))],
+  ])
+  printContext(io, metadata.context)
+}
+
+function printContext(io: Io, context: Metadata['context']): void {
+  if (context === undefined) return
+  line(io)
+  line(io, `Context \`${plain(context.name)}\` ${plain(context.version)}: ${plain(context.identifies)}`)
+  printTable(
+    io,
+    ['FIELD', 'FROM', 'NEEDED', 'READ BY', 'IN EVIDENCE'],
+    Object.entries(context.fields).map(([name, field]) => [
+      name,
+      field.source,
+      field.required === false ? 'no' : 'yes',
+      (field.read_by ?? []).join(' ') || '–',
+      field.sensitive === true ? `${field.evidence ?? 'digest'}, sensitive` : (field.evidence ?? 'digest'),
+    ]),
+  )
+  line(io, `such as ${plain(JSON.stringify(context.example))}`)
+}
+
+/** The state of the policy in words, and its name if it has one. */
+function policyIn({ metadata }: CapabilityDescriptor): string {
+  const { state = 'blocked', name } = metadata?.policy ?? {}
+  return name === undefined ? state : `${state}: ${name}`
+}
+
+/** The members of an object schema, those that may be left out with a question mark. */
+function membersOf(schema: CapabilityDescriptor['input_schema']): string {
+  const properties = schema?.['properties']
+  if (typeof properties !== 'object' || properties === null) return 'anything'
+  const required = schema?.['required']
+  const needed = new Set(Array.isArray(required) ? required : [])
+  return Object.keys(properties)
+    .map((name) => (needed.has(name) ? name : `${name}?`))
+    .join(', ')
+}
+
+const lifecycles: Readonly<Record<Lifecycle, string>> = {
+  declared: 'declared: described, hosted by nobody yet',
+  hosted: 'hosted: here, not offered yet',
+  discoverable: 'discoverable: listed, not to be called yet',
+  invokable: 'invokable: can be called',
+  verified: 'verified: can be called, and was checked',
+  deprecated: 'deprecated: can be called, and will go',
+  restricted: 'restricted: by policy',
+  blocked: 'blocked: by policy',
+  unavailable: 'unavailable: cannot be called now',
+}

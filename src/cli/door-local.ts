@@ -1,0 +1,61 @@
+import type { Json } from '../base/canonical.ts'
+import { Failure } from '../base/failure.ts'
+import type { ApprovalDecision } from '../model/wire.ts'
+import type { Ambit } from '../runtime/ambit.ts'
+import { approvalFor, approvalsFor } from '../runtime/approval-queue.ts'
+import type { Caller } from '../runtime/caller.ts'
+import { type AmbitHost, callerOf } from '../runtime/host.ts'
+import { openConfiguredHost } from '../runtime/hosting.ts'
+import { wholeList } from '../runtime/pages.ts'
+import type { Door } from './door.ts'
+
+/** The configured host in this process, for the length of `work`. */
+export async function withLocalDoor<T>(ambit: Ambit, caller: Caller, work: (door: Door) => Promise<T>): Promise<T> {
+  const host = await openConfiguredHost(ambit, caller.tenant)
+  try {
+    return await work(localDoor(ambit, host, caller))
+  } finally {
+    await host.close()
+  }
+}
+
+function localDoor(ambit: Ambit, host: AmbitHost, caller: Caller): Door {
+  const by = callerOf(caller)
+  const reader = { tenant: caller.tenant, principal: by.subject?.id ?? null, all: caller.rights.includes('audit') }
+  // What an unverified caller says of itself is kept for people to read, and worth nothing.
+  const said = by.subject === null ? { subject: { id: caller.subject.id } } : {}
+  return {
+    hostId: host.hostId,
+    capabilities: async () => host.gateway.discover(by),
+    invoke: async (envelope, chunk) => {
+      const watch = { opened: () => undefined, chunk }
+      const { result, chunks } = await host.gateway.invoke(by, { ...said, ...envelope }, watch)
+      if (result.replayed === true) for (const each of chunks ?? []) chunk(each)
+      return result
+    },
+    approvals: (state) =>
+      wholeList(async (page) => {
+        const { approvals: items, next } = await approvalsFor(ambit, reader, { state }, page)
+        return { items, ...(next !== undefined && { next }) }
+      }),
+    approval: (id) => approvalFor(ambit, reader, id),
+    decide: (id, decision) => decide(host, caller, id, decision),
+  }
+}
+
+/** Only somebody whom a key has named can say yes or no. */
+async function decide({ gateway }: AmbitHost, { subject }: Caller, id: string, wish: ApprovalDecision) {
+  if (subject.verified !== true)
+    throw new Failure(
+      'approver.not_permitted',
+      'an approval needs somebody who is known by a key',
+      {},
+      'put the API key of a registered approver into AMBIT_KEY',
+    )
+  const { decision, rationale, grant } = wish
+  return gateway.decide(
+    id,
+    { principal: subject.id, subject },
+    { decision, ...(rationale !== undefined && { rationale }), ...(grant !== undefined && { grant: grant as Json }) },
+  )
+}

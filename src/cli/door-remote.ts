@@ -1,0 +1,40 @@
+import type { Json } from '../base/canonical.ts'
+import { Failure } from '../base/failure.ts'
+import { type Client, connect } from '../client/connect.ts'
+import type { ReceivedEnvelope } from '../model/invocation.ts'
+import type { InvocationResult } from '../model/result.ts'
+import { wholeList } from '../runtime/pages.ts'
+import type { Door } from './door.ts'
+
+/** A host behind an address. */
+export async function remoteDoor(url: string, key: string | undefined): Promise<Door> {
+  if (!/^https?:\/\/\S+$/.test(url) || !URL.canParse(url))
+    throw new Failure('field.invalid', '--url must be an address such as http://127.0.0.1:4770')
+  const client = connect({ url, ...(key !== undefined && { key }) })
+  const { host_id: hostId } = await client.health()
+  return {
+    hostId,
+    capabilities: () => client.capabilities(),
+    invoke: (envelope, onChunk) =>
+      envelope.mode === 'stream' ? streamed(client, envelope, onChunk) : client.invoke(envelope),
+    approvals: (state) =>
+      wholeList(async (page) => {
+        const { approvals: items, next } = await client.approvals({ state, ...page })
+        return { items, ...(next !== undefined && { next }) }
+      }),
+    approval: (id) => client.approval(id),
+    decide: (id, decision) => client.decide(id, decision),
+  }
+}
+
+async function streamed(
+  client: Client,
+  envelope: ReceivedEnvelope,
+  onChunk: (chunk: Json) => void,
+): Promise<InvocationResult> {
+  for await (const event of client.stream(envelope)) {
+    if (event.type === 'result') return event.result
+    onChunk(event.delta)
+  }
+  throw new Failure('answer.invalid', 'the host ended the stream without a result')
+}

@@ -1,0 +1,44 @@
+import type { Command } from 'commander'
+import type { Json } from '../base/canonical.ts'
+import type { ApprovalRequest } from '../model/approval.ts'
+import type { CapabilityDescriptor } from '../model/capability.ts'
+import type { ReceivedEnvelope } from '../model/invocation.ts'
+import type { InvocationResult } from '../model/result.ts'
+import type { ApprovalDecision } from '../model/wire.ts'
+import type { Io } from './io.ts'
+import { type CommonOptions, inTenant, withTenant } from './session.ts'
+
+export interface DoorOptions extends CommonOptions {
+  readonly url?: string
+  readonly key?: string
+}
+
+/** What commands ask of a host, whether it is in this process or behind an address. */
+export interface Door {
+  readonly hostId: string
+  capabilities(): Promise<readonly CapabilityDescriptor[]>
+  invoke(envelope: ReceivedEnvelope, onChunk: (chunk: Json) => void): Promise<InvocationResult>
+  /** Newest first. */
+  approvals(state: ApprovalRequest['state']): Promise<readonly ApprovalRequest[]>
+  approval(id: string): Promise<ApprovalRequest>
+  decide(id: string, decision: ApprovalDecision): Promise<ApprovalRequest>
+}
+
+/** The options of commands that go to a host of this machine, or to one behind an address. */
+export const withDoor = (command: Command): Command =>
+  withTenant(command)
+    .option('--url <address>', 'a host that is being served, such as http://127.0.0.1:4770 (default: the store here)')
+    .option('--key <key>', 'the API key for that host (default: AMBIT_KEY)')
+
+/** Opens the door for the length of `work`. */
+export async function atDoor<T>(io: Io, options: DoorOptions, work: (door: Door) => Promise<T>): Promise<T> {
+  const { url, key = io.env['AMBIT_KEY'] } = options
+  if (url !== undefined) {
+    const { remoteDoor } = await import('./door-remote.ts')
+    return work(await remoteDoor(url, key || undefined))
+  }
+  return inTenant(io, options, async (ambit, caller) => {
+    const { withLocalDoor } = await import('./door-local.ts')
+    return withLocalDoor(ambit, caller, work)
+  })
+}

@@ -1,0 +1,108 @@
+import { jsonObject } from '../model/json.ts'
+import { parseAs } from '../model/parse.ts'
+import { policyTest } from '../model/policy-test.ts'
+import { decide } from '../policy/decide.ts'
+import { explain } from '../policy/explain.ts'
+import { compilePolicies } from '../policy/policies.ts'
+import { found, type Register } from './command.ts'
+import { jsonIn, readJsonInput } from './files.ts'
+import { instant } from './instant.ts'
+import { type Io, printJson } from './io.ts'
+import { checkFiles, policiesFor, readPolicies } from './policy-files.ts'
+import { printChecks, printExplanation, printShadow, printTests, type TestResult } from './policy-report.ts'
+import { type CommonOptions, inTenant, withTenant } from './session.ts'
+import { several } from './several.ts'
+
+interface Json {
+  readonly json?: boolean
+}
+
+const json = ['--json', 'print JSON for programs'] as const
+
+const register: Register = (policy, io) => {
+  policy
+    .command('check <file...>')
+    .description('read policies and say whether they load, and if not, why and where')
+    .option(
+      '--descriptor <file>',
+      'a capability whose context fields the rules may read; may be given several times',
+      several,
+    )
+    .option(...json)
+    .addHelpText('after', '\nNeeds no store. Exit 0: all load. 1: one does not. 2: could not look.')
+    .action((files: readonly string[], options: Json & { readonly descriptor?: readonly string[] }) => {
+      const checks = checkFiles(io, files, options.descriptor ?? [])
+      options.json ? printJson(io, { files: checks }) : printChecks(io, checks)
+      if (checks.some(({ problems }) => problems.length > 0)) found(io)
+    })
+
+  policy
+    .command('test <file>')
+    .description('hold policies to the decisions written down in a test file')
+    .option(...json)
+    .addHelpText('after', testHelp)
+    .action((file: string, options: Json) => {
+      const results = runTests(io, file)
+      options.json ? printJson(io, { cases: results }) : printTests(io, results)
+      if (results.some(({ passed }) => !passed)) found(io)
+    })
+
+  policy
+    .command('explain <file...>')
+    .description('decide one call, and say why and what would have changed the answer')
+    .requiredOption('--capability <id>', 'what is called')
+    .requiredOption('--facts <json>', 'what is known of the call, as JSON, or @ and the name of a file with it')
+    .option(...json)
+    .addHelpText('after', '\nNeeds no store. Exit 0 whatever the decision is: it is the answer.')
+    .action((files: readonly string[], options: Json & { readonly capability: string; readonly facts: string }) => {
+      const set = compilePolicies(readPolicies(io, files))
+      const explanation = explain(set, options.capability, factsIn(io, options.facts))
+      options.json ? printJson(io, explanation) : printExplanation(io, explanation)
+    })
+
+  withTenant(policy.command('shadow <file...>'))
+    .description('decide recorded calls again with these policies, and list the decisions that would change')
+    .option('--capability <id>', 'only this capability')
+    .option('--since <time>', 'from this time on: RFC 3339, or an age such as 7d', instant)
+    .option('--until <time>', 'before this time: RFC 3339, or an age such as 1h', instant)
+    .addHelpText(
+      'after',
+      '\nNothing runs and nothing is written. Exit 0: none would change. 1: some would. 2: could not look.',
+    )
+    .action((files: readonly string[], options: ShadowOptions) =>
+      inTenant(io, options, async (ambit, caller) => {
+        const { shadowDecisions } = await import('../runtime/shadow.ts')
+        // What is asked is what they would do, whether or not they do it yet.
+        const candidates = readPolicies(io, files).map((candidate) => ({ ...candidate, mode: 'enforce' as const }))
+        const calls = await shadowDecisions(ambit, caller, compilePolicies(candidates), options)
+        options.json ? printJson(io, { calls }) : printShadow(io, calls)
+        if (calls.some(({ answer }) => answer.is === 'differs')) found(io)
+      }),
+    )
+}
+export default register
+
+interface ShadowOptions extends CommonOptions {
+  readonly capability?: string
+  readonly since?: string
+  readonly until?: string
+}
+
+const testHelp = `
+The file: {"policies": [path or policy], "cases": [{"name", "capability", "facts", "expect": {"decision", "rule"?}}]}.
+Paths start at the file. Needs no store. Exit 0: all as expected. 1: a case is not. 2: could not look.`
+
+function runTests(io: Io, file: string): readonly TestResult[] {
+  const { policies, cases } = parseAs(policyTest, readJsonInput(io, file), file)
+  const set = compilePolicies(policiesFor(io, file, policies))
+  return cases.map(({ name, capability, facts, expect }) => {
+    const { decision, rule, reason } = decide(set, capability, facts)
+    const passed = decision === expect.decision && (expect.rule === undefined || expect.rule === rule)
+    return { name, passed, expected: expect, got: { decision, rule, reason } }
+  })
+}
+
+function factsIn(io: Io, text: string) {
+  if (text.startsWith('@')) return parseAs(jsonObject, readJsonInput(io, text.slice(1)), 'facts')
+  return parseAs(jsonObject, jsonIn('--facts', text), 'facts')
+}

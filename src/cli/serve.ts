@@ -1,0 +1,113 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { counted } from '../base/counted.ts'
+import { tenantId } from '../model/tenant-id.ts'
+import { type Ambit, openAmbit } from '../runtime/ambit.ts'
+import { keysIn } from '../runtime/api-keys.ts'
+import { operator } from '../runtime/caller.ts'
+import { type AmbitHost, openHost } from '../runtime/host.ts'
+import { openConfiguredHost } from '../runtime/hosting.ts'
+import { wholeList } from '../runtime/pages.ts'
+import { createTenant } from '../runtime/tenants.ts'
+import type { Access } from '../server/access.ts'
+import { createApp } from '../server/app.ts'
+import { conformanceOffer } from '../server/conformance.ts'
+import { type Listening, listen } from '../server/listen.ts'
+import type { ServeOptions } from './host.ts'
+import { type Io, line, plain } from './io.ts'
+import { keepUp } from './reload.ts'
+import { inTenant, sourceOf } from './session.ts'
+
+/** Serves the configured host of a tenant until it is told to end. */
+export const serve = (io: Io, options: ServeOptions): Promise<void> =>
+  inTenant(io, options, async (ambit, { tenant }) => {
+    const host = await openConfiguredHost(ambit, tenant)
+    const { port, hostname } = { ...ambit.settings.hosting, ...given(options) }
+    await serving(io, { ambit, host, access: await accessTo(ambit, host, options) }, { port, hostname }, options)
+  })
+
+const given = ({ port, hostname }: ServeOptions) => ({
+  ...(port !== undefined && { port }),
+  ...(hostname !== undefined && { hostname }),
+})
+
+/** Serves the fixture of the conformance suite, from a new store that is gone afterwards. */
+export async function serveConformance(io: Io, options: ServeOptions): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'ambit-conformance-'))
+  const ambit = await openAmbit({ folder, env: {} })
+  try {
+    const tenant = tenantId('conformance')
+    await createTenant(ambit, { id: tenant })
+    const host = await openHost(ambit, tenant, conformanceOffer)
+    const keys = [
+      ...(options.key === undefined ? [] : [{ name: null, secret: options.key, scopes: [] }]),
+      ...(options.scopedKey === undefined
+        ? []
+        : [{ name: 'conformance-scoped', secret: options.scopedKey, scopes: ['conformance.echo'] }]),
+    ]
+    const address = { port: options.port ?? 0, hostname: options.hostname ?? '127.0.0.1' }
+    await serving(io, { ambit, host, access: { keys, open: keys.length === 0 } }, address, options)
+  } finally {
+    await ambit.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+interface Served {
+  readonly ambit: Ambit
+  readonly host: AmbitHost
+  readonly access: Access
+}
+
+/** As long as a tenant has no API key, whoever is on this machine may call; from the first one on, keys are needed. */
+async function accessTo(ambit: Ambit, { tenant }: AmbitHost, { key }: ServeOptions): Promise<Access> {
+  const now = ambit.clock.now()
+  const known = await wholeList((page) => keysIn(ambit, operator(tenant), page))
+  const live = known.filter(
+    ({ revoked_at, expires_at }) => revoked_at === null && (expires_at === null || Date.parse(expires_at) > now),
+  )
+  const keys = key === undefined ? [] : [{ name: null, secret: key, scopes: [] }]
+  return { keys, open: live.length + keys.length === 0 }
+}
+
+async function serving(
+  io: Io,
+  served: Served,
+  address: { readonly port: number; readonly hostname: string },
+  options: ServeOptions,
+): Promise<void> {
+  const { ambit, host } = served
+  try {
+    const onError = (error: unknown) =>
+      io.err(`error: ${plain(error instanceof Error ? error.message : String(error))}\n`)
+    const listening = await listen(createApp({ ...served, onError }), address)
+    try {
+      ready(io, served, listening, options)
+      await (options.conformance ? untilStopped(io) : keepUp(io, { ambit, host, source: sourceOf(io, options) }))
+    } finally {
+      await listening.close()
+    }
+  } finally {
+    await host.close()
+  }
+}
+
+const untilStopped = (io: Io): Promise<void> =>
+  new Promise((resolve) => {
+    const off = io.onSignal((signal) => {
+      if (signal === 'SIGHUP') return
+      off()
+      resolve()
+    })
+  })
+
+/** The one line that says it is there. */
+function ready(io: Io, { host, access }: Served, { url }: Listening, { json }: ServeOptions): void {
+  const count = host.current().registry.all().length
+  const { hostId } = host
+  const offered = counted(count, 'capability', 'capabilities')
+  const who = access.open ? 'no API key yet, so anyone on this machine may call' : 'callers need a key'
+  const facts = { url, host_id: hostId, capabilities: count, open: access.open }
+  line(io, json ? JSON.stringify(facts) : `listening on ${url} as host \`${hostId}\`: ${offered}; ${who}`)
+}

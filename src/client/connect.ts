@@ -1,0 +1,110 @@
+import type { ApprovalRequest } from '../model/approval.ts'
+import type { CapabilityDescriptor } from '../model/capability.ts'
+import type { EvidenceBundle } from '../model/evidence.ts'
+import type { HostDescriptor, IdentityDocument } from '../model/host.ts'
+import type { ReceivedEnvelope } from '../model/invocation.ts'
+import type { MandateRevocation } from '../model/mandate.ts'
+import type { InvocationResult, ReplayQuery, ReplayResult } from '../model/result.ts'
+import type { ChainWitness, StoreHeadAnchor } from '../model/statement.ts'
+import type {
+  AnchorReceipt,
+  ApprovalDecision,
+  ApprovalList,
+  CallPreview,
+  ChainReport,
+  Health,
+  RevocationList,
+  RevocationReceipt,
+  StoreHead,
+  WitnessReceipt,
+} from '../model/wire.ts'
+import { type Asked, type Connection, sendJson } from './http.ts'
+import { type StreamEvent, type StreamOptions, stream } from './stream.ts'
+
+export type { StreamEvent } from './stream.ts'
+
+export interface ConnectOptions {
+  /** Where the host is, such as `http://127.0.0.1:8787`. */
+  readonly url: string
+  /** An API key, or a key of the host's configuration. */
+  readonly key?: string
+  /** Instead of the platform's own. */
+  readonly fetch?: typeof fetch
+}
+
+export interface ApprovalQuery {
+  readonly state?: ApprovalRequest['state']
+  readonly limit?: number
+  readonly cursor?: string
+}
+
+/** One host as a caller sees it. A denial is a result; only what never became a call is a `Failure`. */
+export interface Client {
+  invoke(envelope: ReceivedEnvelope): Promise<InvocationResult>
+  /** Chunks as they come, then the result. */
+  stream(envelope: ReceivedEnvelope, options?: StreamOptions): AsyncGenerator<StreamEvent, void, undefined>
+  /** What would be decided, with no effect and no evidence. */
+  preview(envelope: ReceivedEnvelope): Promise<CallPreview>
+  /** The recorded result of a call of one's own. */
+  invocation(id: string): Promise<InvocationResult>
+  health(): Promise<Health>
+  identity(): Promise<IdentityDocument>
+  host(): Promise<HostDescriptor>
+  capabilities(): Promise<readonly CapabilityDescriptor[]>
+  /** The events of a correlation. */
+  replay(query: string | ReplayQuery): Promise<ReplayResult>
+  verify(correlation: string): Promise<ChainReport>
+  export(correlation: string): Promise<EvidenceBundle>
+  head(): Promise<StoreHead>
+  witness(statement: ChainWitness): Promise<WitnessReceipt>
+  anchor(statement: StoreHeadAnchor): Promise<AnchorReceipt>
+  revoke(statement: MandateRevocation): Promise<RevocationReceipt>
+  witnesses(): Promise<readonly ChainWitness[]>
+  anchors(): Promise<readonly StoreHeadAnchor[]>
+  revocations(): Promise<RevocationList>
+  approvals(query?: ApprovalQuery): Promise<ApprovalList>
+  approval(id: string): Promise<ApprovalRequest>
+  decide(id: string, decision: ApprovalDecision): Promise<ApprovalRequest>
+}
+
+/** A client of one host. Nothing is sent yet. */
+export function connect({ url, key, fetch: own }: ConnectOptions): Client {
+  const connection: Connection = { url: url.replace(/\/+$/, ''), key, fetch: own ?? globalThis.fetch.bind(globalThis) }
+  const get = <T>(path: string): Promise<T> => sendJson<T>(connection, { method: 'GET', path })
+  const getOf = <T>(what: 'verify' | 'export', id: string): Promise<T> =>
+    sendJson<T>(connection, {
+      method: 'GET',
+      path: `/${what}/${encodeURIComponent(id)}`,
+      missing: 'correlation.not_found',
+    })
+  const post = <T>(path: string, body: Asked['body']): Promise<T> =>
+    sendJson<T>(connection, { method: 'POST', path, body })
+  return {
+    invoke: (envelope) => post('/invoke', envelope),
+    stream: (envelope, options) => stream(connection, envelope, options),
+    preview: (envelope) => post('/v1/preview', envelope),
+    invocation: (id) => get(`/v1/invocations/${encodeURIComponent(id)}`),
+    health: () => get('/health'),
+    identity: () => get('/.well-known/chp-identity'),
+    host: () => get('/host'),
+    capabilities: async () => (await get<{ capabilities: CapabilityDescriptor[] }>('/capabilities')).capabilities,
+    replay: (query) => post('/replay', typeof query === 'string' ? { correlation_id: query } : query),
+    verify: (correlation) => getOf('verify', correlation),
+    export: (correlation) => getOf('export', correlation),
+    head: () => get('/head'),
+    witness: (statement) => post('/witness', statement),
+    anchor: (statement) => post('/anchors', statement),
+    revoke: (statement) => post('/revocations', statement),
+    witnesses: async () => (await get<{ witnesses: ChainWitness[] }>('/witnesses')).witnesses,
+    anchors: async () => (await get<{ anchors: StoreHeadAnchor[] }>('/anchors')).anchors,
+    revocations: () => get('/revocations'),
+    approvals: (query = {}) => get(`/v1/approvals${queryText(query)}`),
+    approval: (id) => get(`/v1/approvals/${encodeURIComponent(id)}`),
+    decide: (id, decision) => post(`/v1/approvals/${encodeURIComponent(id)}/decision`, decision),
+  }
+}
+
+function queryText(query: ApprovalQuery): string {
+  const given = Object.entries(query).map(([name, value]): [string, string] => [name, String(value)])
+  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
+}

@@ -1,0 +1,167 @@
+import type { Json } from '../base/canonical.ts'
+import { formatTime } from '../base/time.ts'
+import { redact, scrubText } from '../evidence/redact.ts'
+import type { ApprovalRequest } from '../model/approval.ts'
+import type { Policy } from '../model/policy.ts'
+import { defaultTerms, partiesOf } from '../policy/approval.ts'
+import { type Refusal, refuse } from '../policy/gates/refusal.ts'
+import { approvalRecords, type StoredApproval } from '../storage/approvals.ts'
+import { bindingOf } from './approval-binding.ts'
+import { type Attempt, secretsOf } from './attempt.ts'
+import { type Call, callKey } from './call.ts'
+import type { GatewayDeps } from './deps.ts'
+import { hideInBaggage } from './events.ts'
+import { checkInput } from './input.ts'
+
+/** What asks for a yes: a rule, or the capability itself. */
+export interface Asking {
+  readonly gate: 6 | 8
+  readonly terms: NonNullable<Policy['rules'][number]['approval']>
+  readonly rule: string
+}
+
+/** What the queue knows of a request and shows to nobody. */
+export interface Private {
+  readonly nonce: string
+  readonly excluded: readonly string[]
+  readonly bind: 'call' | 'protocol'
+  readonly record_key: string
+  /** The call itself while it may still be edited; gone once the request is settled. */
+  readonly call?: Call
+  /** The payload that an approver has put in the place of the caller's. */
+  readonly edited?: Call['payload']
+  /** The request that took the place of this one when it was edited. */
+  readonly replaced_by?: string
+  /** Signed grants of approvers who hold their own keys. */
+  readonly grants?: readonly Json[]
+}
+
+export const privateOf = ({ private: kept }: StoredApproval): Private => kept as unknown as Private
+
+/** The request as it is kept from now on: with other members, and without the call once nobody may edit it any more. */
+export function amended(
+  stored: StoredApproval,
+  request: Partial<ApprovalRequest>,
+  more: Partial<Private> = {},
+): StoredApproval {
+  const next = { ...stored.request, ...request }
+  const { call, ...rest } = { ...privateOf(stored), ...more }
+  const kept: Private = isOpen(next) && call !== undefined ? { ...rest, call } : rest
+  return { request: next, private: kept as unknown as Json }
+}
+
+/** True while people may still decide about it, or their yes may still be used. */
+export const isOpen = ({ state }: Pick<ApprovalRequest, 'state'>): boolean =>
+  state === 'pending' || state === 'approved'
+
+/** The name of a call in the queue and among the recorded results. */
+export const recordKey = ({ caller, invocationId }: Call): string => callKey(caller.name, invocationId)
+
+/** Prepares the request that people are asked with, and answers that the call has to wait for them. */
+export async function mintRequest(deps: GatewayDeps, attempt: Attempt, asking: Asking): Promise<Refusal> {
+  hideInBaggage(attempt)
+  const nonce = Buffer.from(deps.random(16)).toString('hex')
+  const request = await requestOf(deps, attempt, asking, nonce)
+  const kept: Private = {
+    nonce,
+    excluded: partiesOf(attempt.subject, attempt.call.actor),
+    bind: asking.terms.bind ?? 'call',
+    record_key: recordKey(attempt.call),
+    ...(isOpen(request) && { call: { ...attempt.call, grants: [] } }),
+    ...(attempt.edited && { edited: attempt.call.payload }),
+  }
+  const minted: StoredApproval = { request, private: kept as unknown as Json }
+  if (isOpen(request)) attempt.minted = minted
+  attempt.changes.push(approvalRecords.add(kept.record_key, minted))
+  attempt.events.push({ type: 'approval_requested', payload: requestedPayload(request) })
+  return waiting(asking, request)
+}
+
+export const requestedPayload = ({ approval_id, expires_at, required, invocation_digest }: ApprovalRequest) => ({
+  approval_id,
+  expires_at,
+  quorum: required.quorum,
+  roles: required.roles,
+  digest: invocation_digest,
+})
+
+async function requestOf(
+  deps: GatewayDeps,
+  attempt: Attempt,
+  { terms, rule }: Asking,
+  nonce: string,
+): Promise<ApprovalRequest> {
+  const { call, capability, subject, policy } = attempt
+  const { payloadCommitment, invocationDigest } = bindingOf(attempt, nonce, deps)
+  const checked = capability && (await checkInput(capability, call.payload))
+  const problems = checked !== undefined && 'problems' in checked ? checked.problems : []
+  const { roles = [], approvers = [], quorum = defaultTerms.quorum, expires_in_s = defaultTerms.expires_in_s } = terms
+  const now = deps.clock.now()
+  const secrets = secretsOf(attempt)
+  return {
+    approval_id: deps.ids.next('apr'),
+    // People are not asked about a call that could not run.
+    state: problems.length === 0 ? 'pending' : 'withdrawn',
+    created_at: formatTime(now),
+    expires_at: formatTime(now + expires_in_s * 1000),
+    invocation_id: call.invocationId,
+    correlation: call.correlation,
+    capability: { id: call.capabilityId, version: attempt.version ?? '' },
+    policy: {
+      name: policy?.name ?? rule,
+      version: policy?.version ?? '',
+      statement: capability?.descriptor.metadata?.policy?.statement ?? '',
+    },
+    requested_by: subject,
+    actor: call.actor,
+    purpose: call.purpose === undefined ? null : scrubText(call.purpose, secrets),
+    shown: shownOf(attempt, secrets),
+    payload_commitment: payloadCommitment,
+    invocation_digest: invocationDigest as `sha256:${string}`,
+    required: { roles, approvers, quorum },
+    votes: [],
+    preview: { input_valid: problems.length === 0, problems: [...problems] },
+    decided_at: null,
+    redeemed_at: null,
+  }
+}
+
+/** What an approver is shown: the fields the contract marks, and the arguments without what is sensitive. */
+function shownOf({ call, capability, context }: Attempt, secrets: readonly string[]): ApprovalRequest['shown'] {
+  const marked = context.fields.flatMap(({ name, shown, sensitive, value }) =>
+    shown && !sensitive && value !== undefined ? [{ name, value: redact(value, nothingMarked, secrets).value }] : [],
+  )
+  const { value } = redact(call.payload as Json, capability?.inputMarks ?? { pointers: new Set(), all: true }, secrets)
+  const members = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : []
+  return [
+    ...marked,
+    ...members.map(([name, member]) => ({ name: `payload:/${name}`.slice(0, 256), value: member ?? null })),
+  ]
+}
+
+const nothingMarked = { pointers: new Set<string>(), all: false }
+
+/** The call waits for people, and is told what for. */
+export function waiting(
+  { gate, rule }: Asking,
+  { approval_id, policy, required, expires_at, preview }: ApprovalRequest,
+): Refusal {
+  const who = [...required.roles, ...required.approvers].join(', ') || 'an approver'
+  return refuse(gate, 'approval_required', {
+    message: `${policy.name} must approve before execution`,
+    details: {
+      policy: policy.name,
+      approval_id,
+      decision: 'requires_approval',
+      matched_rule: rule,
+      policy_version: policy.version,
+      expires_at,
+      quorum: required.quorum,
+      roles: required.roles,
+      required_next_action: preview.input_valid
+        ? `wait for ${required.quorum} approval${required.quorum === 1 ? '' : 's'} by ${who}, then repeat this invocation_id`
+        : 'send a payload that passes the input schema, with a new invocation_id',
+      ...(!preview.input_valid && { preview: preview as unknown as Json }),
+    },
+  })
+}

@@ -1,0 +1,92 @@
+import type { Json } from '../base/canonical.ts'
+import { secretsIn } from '../evidence/redact.ts'
+import type { CallError, Denial } from '../model/denial.ts'
+import type { AttemptRecord } from '../model/evidence.ts'
+import type { Subject } from '../model/subject.ts'
+import { type CollectedContext, noContext } from '../policy/contract.ts'
+import type { StoredApproval } from '../storage/approvals.ts'
+import type { Change } from '../storage/work.ts'
+import type { Call } from './call.ts'
+import type { Registered } from './registry.ts'
+
+type Members = { readonly [key: string]: Json }
+
+/** One event of an attempt, before it has an id, a time and a place. */
+export interface EventSpec {
+  readonly type: string
+  readonly payload?: Members
+  /** True if the payload is somebody else's words, from which the call's secrets have to be taken. */
+  readonly foreign?: boolean
+  /** True if what the event is about, such as a result, is held back. */
+  readonly withheld?: boolean
+  readonly outcome?: 'success' | 'failure' | 'denied' | 'skipped' | 'indeterminate'
+  readonly denial?: Denial
+  readonly error?: CallError
+}
+
+/** A counter that is moved with the intent, and its limit. */
+export interface Use {
+  readonly scope: 'actions' | 'spend' | 'mandate'
+  readonly key: string
+  readonly amount: number
+  readonly max: number
+}
+
+/** What has been found out about one call on its way through the gates. */
+export interface Attempt {
+  call: Call
+  /** The call's own subject, or the delegate once a mandate has been verified. */
+  subject: Subject
+  capability: Registered | undefined
+  version: string | null
+  context: CollectedContext
+  policy: AttemptRecord['policy']
+  basis: NonNullable<AttemptRecord['basis']>
+  decision: NonNullable<AttemptRecord['decision']>
+  approval: NonNullable<AttemptRecord['approval']> | null
+  /** Events of the gates, in order, to be written with the decision. */
+  readonly events: EventSpec[]
+  readonly uses: Use[]
+  /** Changes of state that the gates have prepared, to be made with the decision. */
+  readonly changes: Change[]
+  /** What people were asked about this call before, newest first. */
+  requests: readonly StoredApproval[]
+  /** What people are to be asked now: then the call waits, and may come again. */
+  minted: StoredApproval | undefined
+  /** True if an approver has put the payload in the place of the caller's. */
+  readonly edited: boolean
+  /** The payload as the input schema hands it on. */
+  input: unknown
+}
+
+export const startAttempt = (call: Call): Attempt => ({
+  call,
+  subject: call.subject,
+  capability: undefined,
+  version: null,
+  context: noContext,
+  policy: null,
+  basis: [],
+  decision: 'deny',
+  approval: null,
+  events: [],
+  uses: [],
+  changes: [],
+  requests: [],
+  minted: undefined,
+  edited: false,
+  input: call.payload,
+})
+
+/** Sensitive texts of this call, and of its result once there is one, that must turn up nowhere. */
+export function secretsOf({ call, capability, context }: Attempt, data?: Json): readonly string[] {
+  if (capability === undefined) return []
+  const fields = context.fields.flatMap(({ sensitive, value }) => (sensitive && value !== undefined ? [value] : []))
+  return [
+    ...new Set([
+      ...secretsIn(call.payload as Json, capability.inputMarks),
+      ...secretsIn(fields, { pointers: new Set(), all: true }),
+      ...(data === undefined ? [] : secretsIn(data, capability.outputMarks)),
+    ]),
+  ]
+}

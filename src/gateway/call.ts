@@ -1,0 +1,118 @@
+import type { Json } from '../base/canonical.ts'
+import { canonical } from '../base/canonical.ts'
+import { Failure, quote } from '../base/failure.ts'
+import { sha256 } from '../base/hash.ts'
+import type { Ids } from '../base/ids.ts'
+import { copyEvent } from '../evidence/copy.ts'
+import type { Correlation } from '../model/correlation.ts'
+import { type ReceivedEnvelope, receivedEnvelope } from '../model/invocation.ts'
+import { parseAs } from '../model/parse.ts'
+import type { Actor, Subject } from '../model/subject.ts'
+import { deepFreeze } from '../policy/contract.ts'
+
+/** Who calls, as the door has found out; nothing of it is the caller's own word. */
+export interface CallCaller {
+  /** The verified subject, or null for a caller that nobody knows by name. */
+  readonly subject: Subject | null
+  /** Under whose name calls are recorded: the same for all keys of one principal. */
+  readonly name: string
+  readonly scopes: readonly string[]
+  readonly permissions: readonly string[]
+  readonly revokedPermissions: readonly string[]
+}
+
+type Members = { readonly [key: string]: Json | undefined }
+
+/** One call, complete: what was left out is filled in, what a caller may not say is gone. */
+export interface Call {
+  readonly caller: CallCaller
+  readonly invocationId: string
+  /** True if the caller named the id itself: then it may have been used before. */
+  readonly named: boolean
+  readonly capabilityId: string
+  readonly version: string | null
+  readonly range: string | undefined
+  readonly mode: string
+  readonly payload: Members
+  readonly metadata: Members
+  readonly purpose: string | undefined
+  readonly audience: Json | undefined
+  readonly correlation: Correlation
+  readonly subject: Subject
+  readonly actor: Actor | null
+  readonly mandate: Json | undefined
+  readonly grants: readonly Json[]
+  readonly binding: Json | undefined
+  readonly requireOutput: boolean
+}
+
+/** Reads an envelope; a malformed one is a `field.*` failure that names the member. */
+export function readCall(input: unknown, caller: CallCaller, ids: Ids): Call {
+  const envelope = parseAs(receivedEnvelope, copyEvent(input as object, 'envelope'), 'envelope')
+  const { metadata = {}, correlation, approval_ref } = envelope
+  const correlationId = correlation?.correlation_id ?? envelope.correlation_id ?? ids.next('cor')
+  checkCorrelation(correlationId)
+  return {
+    caller,
+    invocationId: envelope.invocation_id ?? ids.next('inv'),
+    named: envelope.invocation_id !== undefined,
+    capabilityId: envelope.capability_id,
+    version: envelope.version ?? null,
+    range: envelope.requested_capability_version,
+    mode: envelope.mode ?? 'sync',
+    // What is checked, decided and carried out is one value, which nobody on its way can change.
+    payload: deepFreeze((envelope.payload ?? {}) as Members),
+    metadata: deepFreeze(metadata as Members),
+    purpose: textOf(metadata['purpose']),
+    audience: metadata['audience'] as Json | undefined,
+    correlation: { ...correlation, correlation_id: correlationId },
+    subject: caller.subject ?? asserted(envelope),
+    actor: envelope.actor ?? null,
+    mandate: envelope.mandate as Json | undefined,
+    grants: (approval_ref === undefined ? [] : [approval_ref].flat()) as readonly Json[],
+    binding: envelope.binding as Json | undefined,
+    requireOutput: envelope.require_output_schema ?? false,
+  }
+}
+
+/** The histories of people and keys are the runtime's alone: no call may put anything beside them. */
+function checkCorrelation(id: string): void {
+  if (!/^(?:ambit-admin|host-identity)-/.test(id)) return
+  const pointer = '/correlation/correlation_id'
+  throw new Failure('field.invalid', `envelope: \`${pointer}\` ${quote(id)} is the runtime's own`, { pointer })
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+
+/** What an unknown caller says of itself: kept for people to read, and worth nothing. */
+function asserted({ subject }: ReceivedEnvelope): Subject {
+  const id = subject?.['id']
+  const known = typeof id === 'string' && id !== '' && id.length <= 256 && !/\p{Cc}/u.test(id)
+  return { id: known ? id : 'anonymous', verified: false }
+}
+
+/** Tells calls apart that share an id: what is asked for, with what, on whose behalf. */
+export const fingerprintOf = ({
+  capabilityId,
+  version,
+  range,
+  payload,
+  metadata,
+  correlation,
+  mandate,
+}: Call): string =>
+  sha256(
+    canonical([
+      capabilityId,
+      version,
+      range ?? null,
+      payload,
+      metadata['context'] ?? null,
+      metadata['purpose'] ?? null,
+      correlation.environment ?? null,
+      mandate ?? null,
+    ]),
+  )
+
+/** The key of a call's record. Its parts carry their lengths, so no two lists of parts read alike. */
+export const callKey = (...parts: readonly string[]): string => parts.map((part) => `${part.length}:${part}`).join('')

@@ -1,0 +1,145 @@
+import type { Json } from '../base/canonical.ts'
+import type { CapabilityDescriptor } from '../model/capability.ts'
+import type { ContextContract } from '../model/context.ts'
+import type { Correlation } from '../model/correlation.ts'
+import type { Actor, Subject } from '../model/subject.ts'
+import { type JsonSchema, type OutputOf, type ReadSchema, readSchema, type SchemaLike } from './schema-like.ts'
+
+type Declared = Omit<
+  CapabilityDescriptor,
+  'input_schema' | 'output_schema' | 'policy' | 'metadata' | 'side_effects' | 'timeout_s' | 'modes' | 'emits'
+>
+type DeclaredPolicy = NonNullable<CapabilityDescriptor['policy']>
+type Metadata = NonNullable<CapabilityDescriptor['metadata']>
+
+/** What a capability is, as its author writes it. What is left out has the default of the protocol, never a wider one. */
+export interface CapabilitySpec<In extends SchemaLike = SchemaLike, Out extends SchemaLike = SchemaLike>
+  extends Declared {
+  readonly input?: In
+  readonly output?: Out
+  /** The facts a call must bring: see the guide on policy. */
+  readonly context?: ContextContract
+  /** Without it nobody may call. `name` and `statement` are for people; `permissions` are all needed. */
+  readonly policy?: DeclaredPolicy &
+    Pick<NonNullable<Metadata['policy']>, 'name' | 'statement' | 'may_require'> & {
+      readonly permissions?: readonly string[]
+    }
+  /** What it changes in the world. Without effects a call that times out has failed; with them nobody knows. */
+  readonly effects?: readonly string[]
+  readonly autonomy?: Metadata['autonomy']
+  readonly modes?: CapabilityDescriptor['modes']
+  /** Event types of its own that the handler may emit. */
+  readonly emits?: readonly string[]
+  readonly timeoutS?: number
+  /** JSON Pointers of input and output members that must never be seen outside the handler. */
+  readonly redact?: readonly string[]
+  /** Asked about a call of which only the start is on record: whether its effect happened. */
+  readonly reconcile?: (call: InterruptedCall) => Promise<Reconciled> | Reconciled
+}
+
+export interface InterruptedCall {
+  readonly invocationId: string
+  readonly correlation: Correlation
+  readonly subject: Subject
+}
+export type Reconciled = { readonly effect: 'done'; readonly data?: Json } | { readonly effect: 'none' | 'unknown' }
+
+/** One call as its handler sees it. All of it is frozen. */
+export interface CallContext {
+  readonly invocationId: string
+  readonly correlation: Correlation
+  readonly subject: Subject
+  readonly actor: Actor | null
+  readonly purpose: string | null
+  /** The declared context, checked. */
+  readonly context: Readonly<Record<string, Json>>
+  readonly signal: AbortSignal
+  /** Adds an event of a declared type to the evidence of this call. */
+  emit(type: string, payload: { readonly [key: string]: Json }): void
+}
+
+/** Answers the result; as an async generator it yields chunks first and returns the result. */
+export type Handler<In, Out> = (
+  input: In,
+  call: CallContext,
+) => Out | Promise<Out> | AsyncGenerator<Json, Out, undefined>
+
+export interface Capability {
+  readonly descriptor: CapabilityDescriptor
+  readonly input: ReadSchema
+  readonly output: ReadSchema
+  readonly redact: readonly string[]
+  readonly handler: Handler<unknown, unknown>
+  readonly reconcile: CapabilitySpec['reconcile']
+}
+
+/** A typed, governed unit of work: list it in the configuration and call it through the gateway. */
+export function defineCapability<In extends SchemaLike = JsonSchema, Out extends SchemaLike = JsonSchema>(
+  spec: CapabilitySpec<In, Out>,
+  handler: Handler<OutputOf<In>, unknown>,
+): Capability {
+  const {
+    input,
+    output,
+    context,
+    policy,
+    effects,
+    autonomy,
+    emits = [],
+    modes = ['sync'],
+    timeoutS,
+    redact = [],
+    reconcile,
+    ...declared
+  } = spec
+  const { name, statement, may_require, permissions, ...declaredPolicy } = policy ?? {}
+  const boundary = {
+    ...(name !== undefined && { name }),
+    ...(statement !== undefined && { statement }),
+    ...(may_require !== undefined && { may_require }),
+  }
+  const metadata: Metadata = {
+    ...(context && { context }),
+    ...(Object.keys(boundary).length > 0 && { policy: boundary }),
+    ...(autonomy && { autonomy }),
+    ...(permissions && { required_permissions: [...permissions] }),
+  }
+  const read = { input: readSchema(input, 'input'), output: readSchema(output, 'output') }
+  const descriptor: CapabilityDescriptor = {
+    ...declared,
+    modes,
+    emits: [...new Set([...protocolTypes, ...emits])],
+    ...(input && { input_schema: read.input.json as CapabilityDescriptor['input_schema'] }),
+    ...(output && { output_schema: read.output.json as CapabilityDescriptor['output_schema'] }),
+    ...(effects && { side_effects: [...effects] }),
+    ...(policy && { policy: declaredPolicy }),
+    ...(timeoutS !== undefined && { timeout_s: timeoutS }),
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+  }
+  return { descriptor, ...read, redact, handler: handler as Handler<unknown, unknown>, reconcile }
+}
+
+/** A capability that is described already, such as one that comes from elsewhere. */
+export const describedCapability = (
+  descriptor: CapabilityDescriptor,
+  handler: Handler<Record<string, Json>, unknown>,
+): Capability => ({
+  descriptor,
+  input: { json: descriptor.input_schema ?? {}, validate: undefined },
+  output: { json: descriptor.output_schema ?? {}, validate: undefined },
+  redact: [],
+  handler: handler as Handler<unknown, unknown>,
+  reconcile: undefined,
+})
+
+const protocolTypes = [
+  ...['execution_started', 'execution_completed', 'execution_failed', 'execution_denied', 'execution_skipped'],
+  ...[
+    'execution_indeterminate',
+    'approval_requested',
+    'approval_granted',
+    'approval_denied',
+    'approval_grant_verified',
+  ],
+  'budget_exceeded',
+]

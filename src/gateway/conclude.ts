@@ -1,0 +1,52 @@
+import type { Json } from '../base/canonical.ts'
+import { outputDigest } from '../evidence/digests.ts'
+import { refuse } from '../policy/gates/refusal.ts'
+import type { Attempt, EventSpec } from './attempt.ts'
+import type { GatewayDeps, Offer } from './deps.ts'
+import type { Execution } from './execute.ts'
+import type { Ending } from './results.ts'
+
+export interface Concluded {
+  readonly ending: Ending
+  readonly events: readonly EventSpec[]
+}
+
+/** Gate 12, and the events of the end. */
+export function conclude(
+  { digest }: GatewayDeps,
+  offer: Offer,
+  attempt: Attempt,
+  { ended, emitted, chunks }: Execution,
+): Concluded {
+  const stream = chunks.count === 0 ? {} : { chunk_count: chunks.count, chunk_seq_digest: chunks.digest() }
+  const withEvent = (ending: Ending, last: EventSpec): Concluded => ({
+    ending,
+    events: emitted.length === 0 ? [last] : [...emitted, last],
+  })
+  if (ended.outcome !== 'success') {
+    const { outcome, error } = ended
+    const type = outcome === 'failure' ? 'execution_failed' : 'execution_indeterminate'
+    return withEvent(ended, { type, outcome, error, payload: stream, withheld: chunks.count > 0 })
+  }
+  const { data } = ended
+  const payload = { output: outputDigest(digest, data), ...stream }
+  const withheld = data !== null || chunks.count > 0
+  const completed = (more: { readonly [key: string]: Json }): Concluded =>
+    withEvent(ended, { type: 'execution_completed', outcome: 'success', payload: { ...payload, ...more }, withheld })
+  const [problem] = attempt.capability?.checkOutput(data) ?? []
+  if (problem === undefined) return completed({})
+  if (!offer.strictOutput && !attempt.call.requireOutput) return completed({ output_schema_valid: false })
+  const { denial } = refuse(12, 'output_schema_validation_failed', {
+    message: 'the result does not fit the output schema; the call was executed',
+    details: {
+      schema_id: `${attempt.call.capabilityId}:${attempt.version}#output`,
+      path: problem.path,
+      keyword: problem.keyword,
+      effect: 'done',
+    },
+  })
+  return withEvent(
+    { outcome: 'denied', denial },
+    { type: 'execution_denied', outcome: 'denied', denial, payload, withheld },
+  )
+}

@@ -1,0 +1,61 @@
+import type { Json } from '../base/canonical.ts'
+import type { Signer } from '../base/ed25519.ts'
+import type { Ids } from '../base/ids.ts'
+import type { Clock } from '../base/time.ts'
+import type { TenantDigest } from '../evidence/digests.ts'
+import type { Pins } from '../evidence/statement.ts'
+import type { SealedEvent } from '../model/evidence.ts'
+import type { TenantId } from '../model/tenant-id.ts'
+import type { HostRules } from '../policy/gates/boundary.ts'
+import type { PolicySet } from '../policy/policies.ts'
+import type { Store } from '../storage/store.ts'
+import type { Call } from './call.ts'
+import type { Registry } from './registry.ts'
+
+/** What is offered and by which rules, all of one moment: a call keeps the one it began with. */
+export interface Offer {
+  readonly registry: Registry
+  readonly policies: PolicySet
+  readonly rules: HostRules
+  /** Fetches facts for `host:` fields of contexts, by name. */
+  readonly resolvers: Readonly<Record<string, Resolver>>
+  readonly safety: SafetyEvaluator | undefined
+  /** Whose mandates are believed. */
+  readonly mandatePins: Pins
+  /** Whether lists of actors believe an identity that nobody verified. */
+  readonly unverifiedActors: 'refuse' | 'accept'
+  /** Denies a result that breaks its output schema, instead of marking it. */
+  readonly strictOutput: boolean
+}
+
+export type Resolver = (call: Call) => Promise<Json | undefined> | Json | undefined
+
+/** Looks at every call that nothing else has stopped. `score` is from 0 (harmless) to 1. */
+export type SafetyEvaluator = (call: Call) => Promise<SafetyVerdict> | SafetyVerdict
+export interface SafetyVerdict {
+  readonly approved: boolean
+  readonly level: 'none' | 'low' | 'medium' | 'high' | 'critical'
+  readonly score: number
+  readonly guardrail?: string
+}
+
+/** What the gateway of one tenant stands on. */
+export interface GatewayDeps {
+  readonly tenant: TenantId
+  readonly hostId: string
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly random: (bytes: number) => Uint8Array
+  readonly digest: TenantDigest
+  /** The host's key, for what it signs in the name of people it has authenticated; and all keys it ever had. */
+  readonly signer: () => Promise<Signer>
+  readonly hostKeys: () => Promise<readonly string[]>
+  /** To be told of every event that was written. */
+  readonly wrote: (events: readonly SealedEvent[]) => void
+  /** Names this process, so that others can tell when it is gone. */
+  readonly owner: string
+  /** How long others believe that this process is there after it was last seen. */
+  readonly presenceMs: number
+  readonly offer: () => Offer
+}

@@ -1,0 +1,136 @@
+import type { Json } from '../base/canonical.ts'
+import type { Ids } from '../base/ids.ts'
+import { contextDigest, inputDigest, type TenantDigest } from '../evidence/digests.ts'
+import { asJson } from '../evidence/json.ts'
+import { type Marks, redact, scrubText } from '../evidence/redact.ts'
+import type { CallError, Denial } from '../model/denial.ts'
+import type { AttemptRecord, EventDraft } from '../model/evidence.ts'
+import type { FieldState } from '../policy/contract.ts'
+import { type Attempt, type EventSpec, secretsOf } from './attempt.ts'
+
+/**
+ * The events of an attempt as drafts. The first and the last carry the whole record of the decision, whatever it was;
+ * all of them are without the call's secrets, and none has its payload.
+ */
+export const draftsOf = (
+  attempt: Attempt,
+  specs: readonly EventSpec[],
+  { ids, timestamp, record, data }: Drafting,
+): EventDraft[] => {
+  // Few calls write a text of somebody else, so few need to know their secrets.
+  const secrets = specs.some(isForeign) ? secretsOf(attempt, data) : []
+  return specs.map((spec, index) =>
+    draftOf(attempt, spec, {
+      event_id: ids.next('evt'),
+      timestamp,
+      secrets,
+      ...((index === 0 || index === specs.length - 1) && { record }),
+    }),
+  )
+}
+
+export interface Drafting {
+  readonly ids: Ids
+  readonly timestamp: string
+  readonly record: AttemptRecord
+  /** The result of the call, which may have secrets of its own. */
+  readonly data?: Json
+}
+
+const isForeign = ({ foreign, denial, error }: EventSpec): boolean =>
+  foreign === true || denial !== undefined || error !== undefined
+
+interface Made {
+  readonly event_id: string
+  readonly timestamp: string
+  readonly secrets: readonly string[]
+  readonly record?: AttemptRecord
+}
+
+function draftOf(attempt: Attempt, spec: EventSpec, { secrets, ...made }: Made): EventDraft {
+  const { call, subject, capability, version } = attempt
+  const payload = spec.foreign ? redact(spec.payload ?? {}, nothingMarked, secrets) : undefined
+  const denial = spec.denial && redact(asJson(spec.denial.details ?? {}), nothingMarked, secrets)
+  return {
+    event_type: spec.type,
+    invocation_id: call.invocationId,
+    capability_id: call.capabilityId,
+    outcome: spec.outcome ?? null,
+    correlation: call.correlation,
+    payload: (payload?.value ?? spec.payload ?? {}) as EventDraft['payload'],
+    subject,
+    actor: call.actor,
+    capability_version: version,
+    denial: spec.denial ? safeDenial(spec.denial, denial?.value, secrets) : null,
+    error: spec.error ? scrubbed(spec.error, secrets) : null,
+    // What a call is made of stays out of its events, so something is held back unless there was nothing.
+    redacted:
+      spec.withheld === true ||
+      payload?.redacted === true ||
+      denial?.redacted === true ||
+      Object.keys(call.payload).length > 0,
+    ...(capability?.descriptor.assurance && { assurance: capability.descriptor.assurance.level }),
+    ...made,
+  }
+}
+
+const nothingMarked: Marks = { pointers: new Set(), all: false }
+
+const safeDenial = (denial: Denial, details: Json | undefined, secrets: readonly string[]): Denial => ({
+  ...denial,
+  message: scrubText(denial.message, secrets),
+  ...(denial.details && { details: details as Record<string, Json> }),
+})
+
+/** An error without the secrets. A type or code that holds one says nothing else, and is left out. */
+export const scrubbed = (error: CallError, secrets: readonly string[]): CallError => ({
+  ...error,
+  type: scrubText(error.type, secrets) === error.type ? error.type : 'Error',
+  code: error.code != null && scrubText(error.code, secrets) === error.code ? error.code : null,
+  message: scrubText(error.message, secrets),
+})
+
+/** Leaves out of the baggage what has a sensitive name, and the secrets of the call: it is in every event and result. */
+export function hideInBaggage(attempt: Attempt): void {
+  const { correlation } = attempt.call
+  if (correlation.baggage === undefined) return
+  const { value, redacted } = redact(correlation.baggage, nothingMarked, secretsOf(attempt))
+  if (!redacted) return
+  const baggage = value as NonNullable<typeof correlation.baggage>
+  attempt.call = { ...attempt.call, correlation: { ...correlation, baggage } }
+}
+
+/** What the first and last event say of how the call was decided. */
+export function recordOf(attempt: Attempt, digest: TenantDigest): AttemptRecord {
+  const { call, capability, policy, basis, decision, approval } = attempt
+  return {
+    descriptor: capability?.digest ?? null,
+    policy: policy ?? null,
+    input: inputDigest(digest, call.payload as Json),
+    context: safeContext(attempt, digest),
+    basis,
+    decision,
+    approval,
+  }
+}
+
+function safeContext(attempt: Attempt, digest: TenantDigest): NonNullable<AttemptRecord['context']> {
+  const { fields } = attempt.context
+  if (fields.length === 0) return []
+  const secrets = fields.some(({ evidence, value }) => evidence === 'value' && value !== undefined)
+    ? secretsOf(attempt)
+    : []
+  return fields.map((field) => {
+    const hides = field.evidence === 'value' && redact(field.value ?? null, nothingMarked, secrets).redacted
+    return contextEntry(hides ? { ...field, evidence: 'digest' } : field, digest)
+  })
+}
+
+export function contextEntry(
+  { name, source, state, sensitive, evidence, value }: FieldState,
+  digest: TenantDigest,
+): NonNullable<AttemptRecord['context']>[number] {
+  const entry = { name, source, state, sensitive }
+  if (value === undefined || evidence === 'omit') return entry
+  return evidence === 'value' ? { ...entry, value } : { ...entry, digest: contextDigest(digest, name, value) }
+}

@@ -1,0 +1,103 @@
+import type { ApprovalRequest } from '../model/approval.ts'
+import type { CapabilityDescriptor } from '../model/capability.ts'
+import type { Denial } from '../model/denial.ts'
+import type { InvocationResult } from '../model/result.ts'
+import { approvalRecords } from '../storage/approvals.ts'
+import { dropExpiredClaims, findClaim } from '../storage/claims.ts'
+import type { Decider, Desk } from './approval-desk.ts'
+import { recordKey } from './approval-request.ts'
+import { startAttempt } from './attempt.ts'
+import { type CallCaller, callKey, readCall } from './call.ts'
+import { type Decision, decideApproval } from './decide-approval.ts'
+import type { GatewayDeps } from './deps.ts'
+import { discover } from './discover.ts'
+import { expireApprovals } from './expire-approvals.ts'
+import { passGates, scopeGate } from './gates.ts'
+import { type Host, invoke, type Watch } from './invoke.ts'
+import { callScope, openJournal } from './journal.ts'
+import { pendingFor } from './pending-approvals.ts'
+import { showPresence } from './presence.ts'
+import { reconcile } from './reconcile.ts'
+import { type Recorded, readRecord } from './results.ts'
+import { openWaiting, type WaitOptions } from './wait-for-decision.ts'
+
+/** The one door to effects of one tenant. */
+export interface Gateway {
+  /** Decides about a call and carries it out. Whatever comes of it is a result; only a malformed envelope is a failure. */
+  invoke(caller: CallCaller, envelope: unknown, watch?: Watch): Promise<Recorded>
+  /** What would be decided now: all gates, no effect, no evidence. */
+  preview(caller: CallCaller, envelope: unknown): Promise<Preview>
+  /** What this caller may call. */
+  discover(caller: CallCaller): readonly CapabilityDescriptor[]
+  /** The recorded result of the caller's own call, if there is one. */
+  recorded(caller: CallCaller, invocationId: string): Promise<InvocationResult | undefined>
+  decide(approvalId: string, by: Decider, decision: Decision): Promise<ApprovalRequest>
+  /** The requests that this person may decide about now, newest first. */
+  pendingFor(principal: string): Promise<readonly ApprovalRequest[]>
+  /**
+   * The request once it is decided, in whichever process; the one that took its place if it was edited. Still pending
+   * when the time is up.
+   */
+  waitForDecision(approvalId: string, options?: WaitOptions): Promise<ApprovalRequest>
+  /** Ends what others left behind: calls of processes that are gone, requests that nobody decided. */
+  tidyUp(): Promise<{ readonly interrupted: readonly string[]; readonly expired: number }>
+  /** Waits for calls under way. */
+  close(): Promise<void>
+}
+
+export interface Preview {
+  readonly outcome: 'allowed' | 'denied' | 'skipped'
+  readonly gate: string | null
+  readonly denial: Denial | null
+  readonly matched_rules: readonly string[]
+}
+
+const tidyMs = 5_000
+const droppedPerTurnMax = 1_000
+
+export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
+  const waiting = openWaiting(deps)
+  const desk: Desk = { deps, told: waiting.told }
+  const host: Host = { deps, desk, journal: openJournal(deps), running: new Map(), unwritten: new Set() }
+  const presence = await showPresence(deps)
+  const tidyUp = async () => {
+    const interrupted = await reconcile(host)
+    const expired = await expireApprovals(desk)
+    await deps.store.write(deps.tenant, dropExpiredClaims(deps.clock.now(), droppedPerTurnMax))
+    return { interrupted, expired }
+  }
+  await tidyUp()
+  const timer = setInterval(() => void tidyUp().catch(() => undefined), tidyMs).unref()
+  return {
+    invoke: async (caller, envelope, watch) => invoke(host, readCall(envelope, caller, deps.ids), watch),
+    preview: (caller, envelope) => preview(host, caller, envelope),
+    discover: (caller) => discover(deps.offer(), caller),
+    recorded: async (caller, invocationId) => {
+      const key = callKey(caller.name, invocationId)
+      const claim = await deps.store.read(() => findClaim(deps.tenant, callScope, key))
+      return claim?.result == null ? undefined : readRecord(claim.result).result
+    },
+    decide: (id, by, decision) => decideApproval(desk, id, by, decision),
+    pendingFor: (principal) => pendingFor(deps, principal),
+    waitForDecision: (id, options) => waiting.wait(id, options),
+    tidyUp,
+    close: async () => {
+      clearInterval(timer)
+      waiting.close()
+      await Promise.allSettled(host.running.values())
+      await presence.stop()
+    },
+  }
+}
+
+async function preview({ deps }: Host, caller: CallCaller, envelope: unknown): Promise<Preview> {
+  const call = readCall(envelope, caller, deps.ids)
+  const requests = call.named
+    ? await deps.store.read(() => approvalRecords.findByCall(deps.tenant, recordKey(call)))
+    : []
+  const attempt = { ...startAttempt(call), requests }
+  const refusal = scopeGate(attempt) ?? (await passGates(deps, deps.offer(), attempt))
+  const matched_rules = attempt.basis.map(({ rule }) => rule)
+  if (refusal === undefined) return { outcome: 'allowed', gate: null, denial: null, matched_rules }
+  return { outcome: refusal.outcome, gate: String(refusal.gate), denial: refusal.denial, matched_rules }
+}

@@ -1,0 +1,171 @@
+import type { Json } from '../base/canonical.ts'
+import { Failure } from '../base/failure.ts'
+import type { InvocationResult } from '../model/result.ts'
+import type { Refusal } from '../policy/gates/refusal.ts'
+import { approvalRecords } from '../storage/approvals.ts'
+import type { Desk } from './approval-desk.ts'
+import { isOpen, privateOf, recordKey } from './approval-request.ts'
+import { isOver, withdraw } from './approvals.ts'
+import { type Attempt, type EventSpec, startAttempt } from './attempt.ts'
+import { overBudget } from './budgets.ts'
+import { type Call, fingerprintOf } from './call.ts'
+import { conclude } from './conclude.ts'
+import type { GatewayDeps, Offer } from './deps.ts'
+import { execute } from './execute.ts'
+import { expire } from './expire-approvals.ts'
+import { noted, passGates, scopeGate } from './gates.ts'
+import { type Entry, interruptedOf, type Journal, OverUse, type Started } from './journal.ts'
+import { type Found, lookUp, unknownCall } from './look-up.ts'
+import { appendEffect } from './reconcile.ts'
+import { type Ending, type Recorded, replayed, resultOf } from './results.ts'
+
+export interface Host {
+  readonly deps: GatewayDeps
+  readonly journal: Journal
+  readonly desk: Desk
+  /** Calls that this process runs right now, by record key. */
+  readonly running: Map<string, Promise<Recorded>>
+  /** Calls that ended here and whose end could not be written, by record key. */
+  readonly unwritten: Set<string>
+}
+
+export interface Watch {
+  /** Told once the gates are passed and before the first chunk. */
+  readonly opened: () => void
+  readonly chunk: (chunk: Json) => void
+}
+
+const unwatched: Watch = { opened: () => undefined, chunk: () => undefined }
+
+/** Takes one call from its envelope to its result, whatever that is. Chunks of a stream are told as they come. */
+export async function invoke(host: Host, call: Call, watch: Watch = unwatched): Promise<Recorded> {
+  const attempt = startAttempt(call)
+  const scope = scopeGate(attempt)
+  if (scope !== undefined) return { result: await host.journal.refuse(attempt, undefined, scope) }
+  const fingerprint = fingerprintOf(call)
+  for (;;) {
+    const found = call.named ? await lookUp(host, call, fingerprint) : unknownCall
+    if ('result' in found) return found
+    try {
+      return await run(host, call, { fingerprint, ...found }, watch)
+    } catch (error) {
+      // Somebody else was first with this id, or decided about it: theirs is the result.
+      if (!isOvertaken(error)) throw error
+    }
+  }
+}
+
+const isOvertaken = (error: unknown): boolean =>
+  error instanceof Failure && (error.code === 'claim.taken' || error.code === 'approval.used')
+
+async function run(host: Host, call: Call, entry: Entry & Found, watch: Watch): Promise<Recorded> {
+  const offer = host.deps.offer()
+  const attempt = entry.standing === 'new' ? startAttempt(call) : await resumed(host, call)
+  const refusal = await passGates(host.deps, offer, attempt)
+  if (refusal !== undefined) return { result: await refused(host, attempt, entry, refusal) }
+  try {
+    const started = await host.journal.start(attempt, entry)
+    if (isDeferring(call.mode)) return await defer(host, offer, attempt, started)
+    return await running(host, offer, attempt, started, watch)
+  } catch (error) {
+    if (!(error instanceof OverUse)) throw error
+    // The race for the last use was lost: of what the gates behind that one did, nothing is left.
+    attempt.events.length = 0
+    attempt.changes.length = 0
+    attempt.approval = null
+    const over = noted(attempt, overBudget(attempt, error.use, error.used))
+    return { result: await refused(host, attempt, entry, over) }
+  }
+}
+
+/** A call that waited for people, with what they were asked, and with the payload that one of them has edited. */
+async function resumed(host: Host, call: Call): Promise<Attempt> {
+  const { deps, desk } = host
+  const requests = await deps.store.read(() => approvalRecords.findByCall(deps.tenant, recordKey(call)))
+  const open = requests.find(({ request }) => isOpen(request))
+  if (open !== undefined && isOver(deps, open.request)) {
+    await expire(desk, open)
+    throw new Failure('claim.taken', 'the time to approve the call is over')
+  }
+  const edited = open && privateOf(open).edited
+  if (edited === undefined) return { ...startAttempt(call), requests }
+  return { ...startAttempt({ ...call, payload: edited }), requests, edited: true }
+}
+
+async function refused(
+  host: Host,
+  attempt: Attempt,
+  { recorded, ...entry }: Entry & Found,
+  { outcome, denial }: Refusal,
+): Promise<InvocationResult> {
+  const asks = denial.code === 'approval_required'
+  // The same call asking again while people think about it: nothing new to write.
+  if (recorded !== undefined && asks && attempt.minted === undefined) return { ...replayed(recorded.result), denial }
+  if (attempt.minted === undefined)
+    for (const { request } of attempt.requests) if (isOpen(request)) attempt.changes.push(withdraw(request.approval_id))
+  return host.journal.refuse(attempt, entry, { outcome, denial })
+}
+
+const isDeferring = (mode: string): boolean => mode === 'async' || mode === 'fire_and_forget'
+
+/** Answers that the call was accepted; it is then carried out under an id of its own, with this one as its cause. */
+async function defer(host: Host, offer: Offer, attempt: Attempt, started: Started): Promise<Recorded> {
+  const { call } = attempt
+  const correlation = { ...call.correlation, causation_id: call.invocationId }
+  const later: Call = { ...call, invocationId: host.deps.ids.next('inv'), named: false, correlation }
+  const deferred: Attempt = { ...attempt, call: later, events: [], uses: [], changes: [] }
+  const begun = await host.journal.start(deferred, { fingerprint: fingerprintOf(later), standing: 'new' })
+  const data = { accepted: true, deferred_invocation_id: later.invocationId }
+  const events: EventSpec[] = [{ type: 'execution_completed', outcome: 'success', payload: data }]
+  const result = await host.journal.finish(attempt, started, { outcome: 'success', data }, { events, chunks: [] })
+  // Its end is on record under its own id; should this process end before it, it is found and called indeterminate.
+  void running(host, offer, deferred, begun, unwatched).catch(() => undefined)
+  return { result }
+}
+
+async function running(host: Host, offer: Offer, attempt: Attempt, started: Started, watch: Watch): Promise<Recorded> {
+  const key = recordKey(attempt.call)
+  const performing = perform(host, offer, attempt, started, watch)
+  host.running.set(key, performing)
+  try {
+    return await performing
+  } finally {
+    host.running.delete(key)
+  }
+}
+
+async function perform(host: Host, offer: Offer, attempt: Attempt, started: Started, watch: Watch): Promise<Recorded> {
+  const { capability } = attempt
+  if (capability === undefined) throw new Error('a call without a capability passed the gates')
+  watch.opened()
+  const done = await execute(attempt, capability, watch.chunk)
+  const { ending, events } = conclude(host.deps, offer, attempt, done)
+  const chunks = done.chunks.kept
+  try {
+    const result = await host.journal.finish(attempt, started, ending, { events, chunks })
+    return { result, ...(chunks.length > 0 && { chunks }) }
+  } catch (error) {
+    const lost = error instanceof Failure && error.code === 'claim.not_found'
+    // Others took this process for gone, and have said that nobody knows: now somebody does.
+    if (lost && ending.outcome === 'success')
+      await appendEffect(host.deps, interruptedOf(attempt, started), 'done').catch(() => undefined)
+    return { result: unwritten(host, attempt, started, ending) }
+  }
+}
+
+/**
+ * The handler has ended, and nobody can be told so by the record: the store is away, or others took this process for
+ * gone. The record says, or will say, that nobody knows; so does the answer.
+ */
+function unwritten({ deps, unwritten: keys }: Host, attempt: Attempt, started: Started, { outcome }: Ending) {
+  keys.add(recordKey(attempt.call))
+  const completedAt = new Date(deps.clock.now()).toISOString()
+  const error = {
+    type: 'Unrecorded',
+    code: 'outcome_not_recorded',
+    message: 'the handler ended, and its outcome could not be recorded',
+    effect: outcome === 'success' ? ('done' as const) : ('unknown' as const),
+  }
+  const { at: startedAt, evidenceIds } = started
+  return resultOf(attempt, { outcome: 'indeterminate', error }, { evidenceIds, startedAt, completedAt })
+}

@@ -1,0 +1,198 @@
+import type { Json } from '../base/canonical.ts'
+import { Failure } from '../base/failure.ts'
+import { limits } from '../base/limits.ts'
+import { formatTime } from '../base/time.ts'
+import { makeSeal } from '../evidence/seal.ts'
+import type { AttemptRecord, EventDraft, Seal } from '../model/evidence.ts'
+import type { InvocationResult } from '../model/result.ts'
+import { addClaim, holdClaim, resumeClaim, settleClaim, settleWaiting, takeClaim } from '../storage/claims.ts'
+import { addWithin } from '../storage/counters.ts'
+import { type Change, inOrder } from '../storage/work.ts'
+import { recordKey } from './approval-request.ts'
+import type { Attempt, EventSpec, Use } from './attempt.ts'
+import type { GatewayDeps } from './deps.ts'
+import { draftsOf, hideInBaggage, recordOf } from './events.ts'
+import { type Ending, recordText, resultOf } from './results.ts'
+
+/** The scope of claims that are calls. */
+export const callScope = 'call'
+
+/** How a call is on record when it comes again: not at all, or waiting for the people it needs. */
+export type Standing = 'new' | 'waiting'
+
+/** Which call, and how it stands. */
+export interface Entry {
+  readonly fingerprint: string
+  readonly standing: Standing
+}
+
+export interface Journal {
+  /** Writes the intent: from now on the effect may have happened. Fails with `claim.taken`, or `OverUse`. */
+  start(attempt: Attempt, entry: Entry): Promise<Started>
+  /** Writes the outcome and what a repeat will be answered. */
+  finish(attempt: Attempt, started: Started, ending: Ending, more: Finishing): Promise<InvocationResult>
+  /**
+   * Writes a refusal, and what a repeat will be answered; without an entry a repeat is a call of its own.
+   * `claim.taken` if somebody else was first.
+   */
+  refuse(attempt: Attempt, entry: Entry | undefined, ending: Ending): Promise<InvocationResult>
+}
+
+export interface Started {
+  readonly at: string
+  readonly evidenceIds: readonly string[]
+  readonly record: AttemptRecord
+}
+
+export interface Finishing {
+  readonly events: readonly EventSpec[]
+  readonly chunks: readonly Json[]
+}
+
+/** A counter had no room left when it came to it. */
+export class OverUse extends Error {
+  readonly use: Use
+  readonly used: number
+  constructor(use: Use, used: number) {
+    super('over use')
+    this.use = use
+    this.used = used
+  }
+}
+
+export function openJournal(deps: GatewayDeps): Journal {
+  const { ids, clock } = deps
+  const seal: Seal = makeSeal({ hostId: deps.hostId, tenant: deps.tenant })
+  const commit = async (change: Change, events: readonly EventDraft[]): Promise<void> => {
+    const { events: written } = await deps.store.commit(deps.tenant, { change, events, seal })
+    deps.wrote(written)
+  }
+  const claimOf = (attempt: Attempt): OwnClaim => ({
+    scope: callScope,
+    key: recordKey(attempt.call),
+    owner: deps.owner,
+  })
+
+  return {
+    start: async (attempt, { fingerprint, standing }) => {
+      hideInBaggage(attempt)
+      const now = clock.now()
+      const timestamp = formatTime(now)
+      const record = recordOf(attempt, deps.digest)
+      const drafts = draftsOf(attempt, [...attempt.events, { type: 'execution_started' }], { ids, timestamp, record })
+      const started = { at: timestamp, evidenceIds: drafts.map(({ event_id }) => event_id), record }
+      const claim = claimOf(attempt)
+      const take: Change =
+        standing === 'new'
+          ? takeClaim({ ...claim, fingerprint, body: JSON.stringify(interruptedOf(attempt, started)) }, now)
+          : resumeClaim({ ...claim, fingerprint })
+      await commit(inOrder(take, ...attempt.uses.map(spend), ...attempt.changes), drafts)
+      return started
+    },
+    finish: async (attempt, started, ending, { events, chunks }) => {
+      const now = clock.now()
+      const completedAt = formatTime(now)
+      const { record } = started
+      const { data } = ending
+      const drafts = draftsOf(attempt, events, {
+        ids,
+        timestamp: completedAt,
+        record,
+        ...(data !== undefined && { data }),
+      })
+      const evidenceIds = [...started.evidenceIds, ...drafts.map(({ event_id }) => event_id)]
+      const result = resultOf(attempt, ending, { evidenceIds, startedAt: started.at, completedAt })
+      await commit(settleClaim(claimOf(attempt), recordText(result, chunks), keptUntil(attempt, now)), drafts)
+      return result
+    },
+    refuse: async (attempt, entry, ending) => {
+      hideInBaggage(attempt)
+      const now = clock.now()
+      const completedAt = formatTime(now)
+      const type = ending.outcome === 'skipped' ? 'execution_skipped' : 'execution_denied'
+      const last: EventSpec = { type, outcome: ending.outcome, ...(ending.denial && { denial: ending.denial }) }
+      const record = recordOf(attempt, deps.digest)
+      const drafts = draftsOf(attempt, [...attempt.events, last], { ids, timestamp: completedAt, record })
+      const evidenceIds = drafts.map(({ event_id }) => event_id)
+      const result = resultOf(attempt, ending, { evidenceIds, startedAt: null, completedAt })
+      const keep = entry === undefined ? [] : [kept(attempt, claimOf(attempt), entry, recordText(result), now)]
+      await commit(inOrder(...keep, ...attempt.changes), drafts)
+      return result
+    },
+  }
+}
+
+/** A result that somebody relies on outlives the window in which others are kept. */
+const keptUntil = ({ capability }: Attempt, now: number): number =>
+  now + (capability?.descriptor.idempotency === 'required' ? limits.requiredResultMs : limits.recordedResultMs)
+
+/** A refusal that people may lift waits for them; any other stands. */
+function kept(
+  attempt: Attempt,
+  claim: OwnClaim,
+  { fingerprint, standing }: Entry,
+  result: string,
+  now: number,
+): Change {
+  const waits = attempt.minted !== undefined
+  const expiresAtMs = keptUntil(attempt, now)
+  if (standing === 'new') {
+    const added = { ...claim, fingerprint, body: JSON.stringify(interruptedOf(attempt)), result }
+    return addClaim(
+      waits ? { ...added, state: 'waiting', expiresAtMs: null } : { ...added, state: 'settled', expiresAtMs },
+      now,
+    )
+  }
+  if (!waits) return overtakable(settleWaiting(claim, result, expiresAtMs))
+  // Waiting still, with another answer: nobody can come in between.
+  return inOrder(resumeClaim({ ...claim, fingerprint }), holdClaim(claim, result))
+}
+
+/** Somebody else has settled the call meanwhile: what they wrote is its answer. */
+const overtakable = (change: Change): Change =>
+  function* (tenant) {
+    try {
+      yield* change(tenant)
+    } catch (error) {
+      if (!(error instanceof Failure && error.code === 'claim.not_found')) throw error
+      throw new Failure('claim.taken', 'this has been settled already')
+    }
+  }
+
+interface OwnClaim {
+  readonly scope: string
+  readonly key: string
+  readonly owner: string
+}
+
+const spend = (use: Use): Change =>
+  function* (tenant) {
+    try {
+      yield* addWithin(use)(tenant)
+    } catch (error) {
+      if (error instanceof Failure && error.code === 'counter.exceeded')
+        throw new OverUse(use, Number(error.data['used']))
+      throw error
+    }
+  }
+
+/** What is on record of a call whose process ended between its start and its end. */
+export interface Interrupted
+  extends Pick<InvocationResult, 'invocation_id' | 'capability_id' | 'correlation' | 'evidence_ids'> {
+  readonly version: string | null
+  readonly subject: Attempt['subject']
+  readonly actor: Attempt['call']['actor']
+  readonly started_at: string | null
+}
+
+/** Enough of a call to say, should this process end now, what it was about. */
+export const interruptedOf = ({ call, subject, version }: Attempt, started?: Started): Interrupted => ({
+  invocation_id: call.invocationId,
+  capability_id: call.capabilityId,
+  version,
+  correlation: call.correlation,
+  subject,
+  actor: call.actor,
+  evidence_ids: [...(started?.evidenceIds ?? [])],
+  started_at: started?.at ?? null,
+})

@@ -1,0 +1,76 @@
+import { Failure } from '../base/failure.ts'
+import { limits } from '../base/limits.ts'
+import type { InvocationResult } from '../model/result.ts'
+import { refuse } from '../policy/gates/refusal.ts'
+import { type Claim, findClaim } from '../storage/claims.ts'
+import { recordKey } from './approval-request.ts'
+import type { Call } from './call.ts'
+import type { GatewayDeps } from './deps.ts'
+import { callScope, type Standing } from './journal.ts'
+import { type Recorded, readRecord, replayed, resultOf } from './results.ts'
+
+/** What is on record of a call: nothing, or a refusal that people may have lifted by now. */
+export interface Found {
+  readonly standing: Standing
+  readonly recorded?: Recorded
+}
+export const unknownCall: Found = { standing: 'new' }
+
+interface Running {
+  readonly deps: GatewayDeps
+  readonly running: ReadonlyMap<string, Promise<Recorded>>
+}
+
+/** Gate 0: what is on record under this caller's id. A call that runs is waited for. */
+export async function lookUp({ deps, running }: Running, call: Call, fingerprint: string): Promise<Recorded | Found> {
+  const key = recordKey(call)
+  for (const end = deps.clock.now() + limits.callWaitMs; ; ) {
+    const claim = await deps.store.read(() => findClaim(deps.tenant, callScope, key))
+    if (claim === undefined || isExpired(claim, deps.clock.now())) return unknownCall
+    if (claim.fingerprint !== fingerprint) return { result: reused(deps, call) }
+    if (claim.result !== null)
+      return claim.state === 'waiting'
+        ? { standing: 'waiting', recorded: readRecord(claim.result) }
+        : again(readRecord(claim.result))
+    const own = running.get(key)
+    if (own !== undefined) return again(await within(own, end - deps.clock.now()))
+    if (deps.clock.now() >= end) throw inProgress()
+    await new Promise((resolve) => setTimeout(resolve, pollMs))
+  }
+}
+
+const pollMs = 25
+
+const isExpired = ({ state, expiresAtMs }: Claim, now: number): boolean =>
+  state === 'settled' && expiresAtMs !== null && expiresAtMs <= now
+
+const again = (recorded: Recorded): Recorded => ({ ...recorded, result: replayed(recorded.result) })
+
+async function within<T>(work: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(inProgress()), Math.max(0, ms))
+  })
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+}
+
+const inProgress = (): Failure =>
+  new Failure(
+    'call.in_progress',
+    'the same call is still running',
+    { retry_after_s: 1 },
+    'repeat it later with the same `invocation_id`',
+  )
+
+function reused({ clock }: GatewayDeps, call: Call): InvocationResult {
+  const { denial } = refuse(0, 'policy_blocked', {
+    message: 'this invocation_id was used for another call',
+    details: { decision: 'deny', reason: 'invocation_id_reused' },
+  })
+  const completedAt = new Date(clock.now()).toISOString()
+  return resultOf(
+    { call, version: null },
+    { outcome: 'denied', denial },
+    { evidenceIds: [], startedAt: null, completedAt },
+  )
+}

@@ -1,0 +1,27 @@
+import type { ApprovalRequest } from '../model/approval.ts'
+import { approvalRecords } from '../storage/approvals.ts'
+import { approverRecords } from '../storage/approvers.ts'
+import { allPages } from '../storage/page.ts'
+import { barred } from './approval-voices.ts'
+import { isOver } from './approvals.ts'
+import type { GatewayDeps } from './deps.ts'
+
+/** What waits for this person: requests they may decide about and have not. What the queue keeps to itself stays there. */
+export async function pendingFor(deps: GatewayDeps, principal: string): Promise<readonly ApprovalRequest[]> {
+  const { pending, own } = await deps.store.read(function* () {
+    const known = yield* allPages((options) => approverRecords.list(deps.tenant, options))
+    const own = known.filter((approver) => approver.principal === principal)
+    if (own.length === 0) return { pending: [], own }
+    return {
+      pending: yield* allPages((options) => approvalRecords.list(deps.tenant, { state: 'pending' }, options)),
+      own,
+    }
+  })
+  return pending
+    .filter(({ request }) => !isOver(deps, request))
+    .filter(
+      ({ request }) => !request.votes.some(({ approver }) => own.some(({ approver_id }) => approver_id === approver)),
+    )
+    .filter((stored) => own.some((approver) => barred(deps, stored, approver) === undefined))
+    .map(({ request }) => request)
+}

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { test, vi } from 'vitest'
+import { anyone, givenHost, recordOf, stillClock } from '../../test/support/host.ts'
+import { Failure } from '../base/failure.ts'
+import { openHost } from '../runtime/host.ts'
+import { makeOffer } from '../runtime/offer.ts'
+import type { Store } from '../storage/store.ts'
+import { type CapabilitySpec, defineCapability } from './capability.ts'
+
+const envelope = { capability_id: 'test.move', invocation_id: 'inv-1', correlation: { correlation_id: 'task' } }
+
+/** A second gateway on the store of the first, whose commits can be made to fail. */
+async function givenTwo(spec: Partial<CapabilitySpec> = {}) {
+  const clock = stillClock()
+  let runs = 0
+  let gate = Promise.resolve()
+  let entered = (): void => undefined
+  const move = defineCapability(
+    { id: 'test.move', version: '1.0.0', description: 'Moves.', policy: {}, effects: ['stock.move'], ...spec },
+    async () => {
+      entered()
+      await gate
+      return ++runs
+    },
+  )
+  const given = await givenHost({ capabilities: [move] }, { clock })
+  let failing = (_: readonly string[]): boolean => false
+  const store: Store = {
+    ...given.ambit.store,
+    commit: async (of, commit) => {
+      if (failing(commit.events.map(({ event_type }) => event_type)))
+        throw new Failure('store.unavailable', 'the disk is full', { outcome: 'none' })
+      return given.ambit.store.commit(of, commit)
+    },
+  }
+  const second = await openHost({ ...given.ambit, store }, given.host.tenant, (hostId) =>
+    makeOffer(hostId, { capabilities: [move] }),
+  )
+  return {
+    ...given,
+    clock,
+    second,
+    runs: () => runs,
+    failOn: (type: string | undefined) => {
+      failing = (types) => type !== undefined && types.includes(type)
+    },
+    /** Holds the handler until it is let go. */
+    hold: () => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      gate = promise
+      const arrived = new Promise<void>((done) => {
+        entered = done
+      })
+      return { arrived, release: resolve }
+    },
+  }
+}
+
+test('a store that is away before the intent: nothing ran, and the id may be used again [H-45]', async () => {
+  const { second, failOn, runs } = await givenTwo()
+  failOn('execution_started')
+  await assert.rejects(second.gateway.invoke(anyone, envelope), { code: 'store.unavailable' })
+  assert.equal(runs(), 0)
+  failOn(undefined)
+  assert.equal((await second.gateway.invoke(anyone, envelope)).result.data, 1)
+})
+
+test('a store that is away after the effect: the answer is that nobody knows, and so is the record, once [H-45 H-46]', async () => {
+  const { second, failOn, runs, events } = await givenTwo()
+  failOn('execution_completed')
+  const { result } = await second.gateway.invoke(anyone, envelope)
+  assert.deepEqual(
+    [result.outcome, result.error?.code, result.error?.effect, runs()],
+    ['indeterminate', 'outcome_not_recorded', 'done', 1],
+  )
+  failOn(undefined)
+  assert.deepEqual((await second.gateway.tidyUp()).interrupted, ['inv-1'])
+  assert.deepEqual((await second.gateway.tidyUp()).interrupted, [])
+  const again = (await second.gateway.invoke(anyone, envelope)).result
+  assert.deepEqual([again.outcome, again.replayed, runs()], ['indeterminate', true, 1])
+  assert.equal(again.evidence_ids.length, 2)
+  assert.notEqual(again.started_at, null)
+  assert.equal((await events()).at(-1)?.event_type, 'execution_indeterminate')
+})
+
+test('a call of a process that is there is left alone; once it is taken for gone, its end is added and changes nothing on record [H-45 H-46]', async () => {
+  const { second, host, clock, hold, runs, events } = await givenTwo()
+  const held = hold()
+  const calling = second.gateway.invoke(anyone, envelope)
+  await held.arrived
+  assert.deepEqual((await host.gateway.tidyUp()).interrupted, [])
+  clock.advance(60_000)
+  assert.deepEqual((await host.gateway.tidyUp()).interrupted, ['inv-1'])
+  held.release()
+  assert.equal((await calling).result.outcome, 'indeterminate')
+  assert.equal(runs(), 1)
+  const again = (await host.gateway.invoke(anyone, envelope)).result
+  assert.deepEqual([again.outcome, again.replayed, runs()], ['indeterminate', true, 1])
+  const types = (await events())
+    .filter(({ invocation_id }) => invocation_id === 'inv-1')
+    .map(({ event_type }) => event_type)
+  assert.deepEqual(types, ['execution_started', 'execution_indeterminate'])
+  const last = (await events()).at(-1)
+  assert.deepEqual([last?.event_type, last?.correlation.causation_id], ['execution_completed', 'inv-1'])
+})
+
+test.each([
+  ['done', { effect: 'done' }, 'execution_completed'],
+  ['none', { effect: 'none' }, 'execution_failed'],
+  ['unknown', { effect: 'unknown' }, undefined],
+  ['an error', undefined, undefined],
+] as const)('a capability that finds %s has that appended, and the record stays [H-46]', async (_, found, type) => {
+  const { second, failOn, events } = await givenTwo({
+    reconcile: ({ invocationId }) => {
+      assert.equal(invocationId, 'inv-1')
+      if (found === undefined) throw new Error('no idea')
+      return found
+    },
+  })
+  failOn('execution_completed')
+  await second.gateway.invoke(anyone, envelope)
+  failOn(undefined)
+  await second.gateway.tidyUp()
+  const [last, before] = (await events()).toReversed()
+  if (type === undefined) assert.equal(last?.event_type, 'execution_indeterminate')
+  else {
+    assert.deepEqual([before?.event_type, last?.event_type], ['execution_indeterminate', type])
+    assert.deepEqual([last?.correlation.causation_id, last?.correlation.correlation_id], ['inv-1', 'task'])
+    assert.notEqual(last?.invocation_id, 'inv-1')
+  }
+  assert.equal((await second.gateway.recorded(anyone, 'inv-1'))?.outcome, 'indeterminate')
+  assert.notEqual(recordOf(before), undefined)
+})
+
+test('closing waits for what runs, and gives the place of the process back [H-45]', async () => {
+  const { second, host, hold } = await givenTwo()
+  const held = hold()
+  const calling = second.gateway.invoke(anyone, envelope)
+  await held.arrived
+  const closing = second.close()
+  held.release()
+  await closing
+  assert.equal((await calling).result.outcome, 'success')
+  await vi.waitFor(async () => assert.deepEqual((await host.gateway.tidyUp()).interrupted, []))
+})

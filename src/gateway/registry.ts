@@ -1,0 +1,145 @@
+import type { Json } from '../base/canonical.ts'
+import { Failure, quote } from '../base/failure.ts'
+import { objectHash } from '../base/hash.ts'
+import { marksOf } from '../evidence/marks.ts'
+import type { Marks } from '../evidence/redact.ts'
+import { type CapabilityDescriptor, capabilityDescriptor } from '../model/capability.ts'
+import type { AttemptRecord, PolicyState } from '../model/evidence.ts'
+import { parseAs } from '../model/parse.ts'
+import { type Contract, compileContract } from '../policy/contract.ts'
+import { compileSchema, type SchemaProblem } from '../policy/schema.ts'
+import type { Capability } from './capability.ts'
+
+/** A capability that passed every check of registration, with what calls need of it worked out. */
+export interface Registered extends Capability {
+  readonly digest: string
+  /** What it declares of its own policy, as calls have it on record; null if nothing. */
+  readonly declared: NonNullable<AttemptRecord['policy']> | null
+  readonly lifecycle: Lifecycle
+  readonly contract: Contract | undefined
+  readonly checkInput: (value: Json) => SchemaProblem[]
+  readonly checkOutput: (value: Json) => SchemaProblem[]
+  readonly inputMarks: Marks
+  readonly outputMarks: Marks
+  /** True if a call may have to wait for a yes: then its payload has no fractions, so that its commitment is portable. */
+  readonly mayNeedApproval: boolean
+}
+
+export type Lifecycle = NonNullable<NonNullable<CapabilityDescriptor['metadata']>['lifecycle']>
+
+export interface Registry {
+  /** The registered versions of an id. */
+  versions(id: string): readonly string[]
+  get(id: string, version: string): Registered | undefined
+  all(): readonly Registered[]
+}
+
+export interface RegistryOptions {
+  /** Lifecycle by capability id, where it is not `invokable`. */
+  readonly lifecycles?: Readonly<Record<string, Lifecycle>>
+  /** Whose ids may begin with a reserved word: the fixture of the conformance suite, and our own. */
+  readonly reserved?: readonly string[]
+  /** Capabilities that a policy may ask people about. */
+  readonly asked?: (id: string) => boolean
+}
+
+/** Registers capabilities, all or none. */
+export function openRegistry(capabilities: readonly Capability[], options: RegistryOptions = {}): Registry {
+  const byId = new Map<string, Map<string, Registered>>()
+  for (const capability of capabilities) {
+    const made = register(capability, options)
+    const { id, version } = made.descriptor
+    const known = byId.get(id) ?? new Map<string, Registered>()
+    const other = known.get(version)
+    if (other !== undefined && other.digest !== made.digest)
+      throw invalid(id, `version ${version} is registered with other content`)
+    known.set(version, made)
+    byId.set(id, known)
+  }
+  const versions = new Map([...byId].map(([id, known]) => [id, [...known.keys()]]))
+  const all = [...byId.values()].flatMap((known) => [...known.values()])
+  return {
+    versions: (id) => versions.get(id) ?? [],
+    get: (id, version) => byId.get(id)?.get(version),
+    all: () => all,
+  }
+}
+
+const reservedWords = ['chp.', 'conformance.', 'ambit.', 'workspace.']
+
+function register(capability: Capability, { lifecycles = {}, reserved = [], asked }: RegistryOptions): Registered {
+  const descriptor = withoutHostWords(parseAs(capabilityDescriptor, capability.descriptor, 'capability'))
+  const { id, policy, metadata } = descriptor
+  const word = reservedWords.find((prefix) => id.startsWith(prefix) && !reserved.includes(prefix))
+  if (word !== undefined) throw invalid(id, `ids that begin with ${quote(word)} are not for capabilities of users`)
+  checkEmits(descriptor)
+  const contract = metadata?.context && compileContract(metadata.context)
+  const classification = policy?.data_classification
+  const marks = (schema: Json, pointers: readonly string[]): Marks =>
+    marksOf({ schema, pointers, ...(classification !== undefined && { classification }) })
+  const tier = metadata?.autonomy?.tier
+  return {
+    ...capability,
+    descriptor,
+    digest: objectHash(descriptor as Json),
+    declared: declaredOf(descriptor),
+    lifecycle:
+      (Object.hasOwn(lifecycles, id) ? lifecycles[id] : undefined) ??
+      (descriptor.status === 'deprecated' ? 'deprecated' : 'invokable'),
+    contract,
+    checkInput: compileSchema(capability.input.json),
+    checkOutput: compileSchema(capability.output.json),
+    inputMarks: marks(capability.input.json as Json, [...capability.redact, ...sensitiveSources(contract)]),
+    outputMarks: marks(capability.output.json as Json, capability.redact),
+    mayNeedApproval:
+      policy?.approval_required === true ||
+      isAskingTier(tier) ||
+      (metadata?.policy?.may_require ?? []).includes('approval') ||
+      asked?.(id) === true,
+  }
+}
+
+/** Lifecycle and policy state are this host's to say, and no part of what is registered. */
+function withoutHostWords(descriptor: CapabilityDescriptor): CapabilityDescriptor {
+  const { metadata } = descriptor
+  if (metadata?.lifecycle === undefined && metadata?.policy?.state === undefined) return descriptor
+  const { lifecycle: _, policy, ...rest } = metadata
+  const { state: __, ...boundary } = policy ?? {}
+  return { ...descriptor, metadata: { ...rest, ...(policy && { policy: boundary }) } }
+}
+
+function declaredOf(descriptor: CapabilityDescriptor): Registered['declared'] {
+  if (descriptor.policy === undefined) return null
+  return {
+    name: descriptor.metadata?.policy?.name ?? 'declared',
+    version: descriptor.version,
+    hash: objectHash(descriptor.policy as Json) as `sha256:${string}`,
+    state: stateOf(descriptor),
+  }
+}
+
+/** The policy state that a capability declares, as people are shown it before they call. */
+export function stateOf({ policy, metadata, assurance }: CapabilityDescriptor): PolicyState {
+  if (policy === undefined) return 'blocked'
+  if (policy.approval_required === true || isAskingTier(metadata?.autonomy?.tier)) return 'approval_required'
+  if (policy.auth_required === true) return 'restricted'
+  return assurance !== undefined && assurance.level !== 'S1' ? 'audited' : 'open'
+}
+
+/** Tiers in which a person decides about every call. */
+export const isAskingTier = (tier: string | undefined): boolean =>
+  tier === 'approval_required' || tier === 'human_driven'
+
+const sensitiveSources = (contract: Contract | undefined): string[] =>
+  Object.values(contract?.declared.fields ?? {}).flatMap(({ source, sensitive }) =>
+    sensitive === true && source.startsWith('payload:') ? [source.slice('payload:'.length)] : [],
+  )
+
+/** The types a handler may emit: declared ones, none of which are the protocol's or ours. */
+function checkEmits({ id, emits }: CapabilityDescriptor): void {
+  const bad = emits.find((type) => type.startsWith('ambit.'))
+  if (bad !== undefined) throw invalid(id, `it cannot emit ${quote(bad)}`)
+}
+
+const invalid = (id: string, why: string): Failure =>
+  new Failure('capability.invalid', `capability ${quote(id)}: ${why}`, { id })

@@ -1,0 +1,65 @@
+import type { Json } from '../base/canonical.ts'
+import { limits } from '../base/limits.ts'
+import type { CallError, Denial } from '../model/denial.ts'
+import type { InvocationResult } from '../model/result.ts'
+import type { Attempt } from './attempt.ts'
+
+/** What is kept of a finished call, to answer a repeat with: the result, and the chunks of a stream if they are few. */
+export interface Recorded {
+  readonly result: InvocationResult
+  readonly chunks?: readonly Json[]
+}
+
+export interface Ending {
+  readonly outcome: InvocationResult['outcome']
+  readonly data?: Json
+  readonly error?: CallError
+  readonly denial?: Denial
+}
+
+export const resultOf = (
+  { call, version }: Pick<Attempt, 'call' | 'version'>,
+  { outcome, data, error, denial }: Ending,
+  at: { readonly evidenceIds: readonly string[]; readonly startedAt: string | null; readonly completedAt: string },
+): InvocationResult => ({
+  invocation_id: call.invocationId,
+  capability_id: call.capabilityId,
+  capability_version: version,
+  correlation: call.correlation,
+  outcome,
+  success: outcome === 'success',
+  data: data ?? null,
+  error: error ?? null,
+  denial: denial ?? null,
+  evidence_ids: [...at.evidenceIds],
+  started_at: at.startedAt,
+  completed_at: at.completedAt,
+})
+
+/** The recorded result as text; chunks and data beyond what is kept are left out, and a repeat says so. */
+export function recordText(result: InvocationResult, chunks: readonly Json[] = []): string {
+  const whole = JSON.stringify({
+    result,
+    ...(chunks.length > 0 && { chunks }),
+  })
+  if (whole.length <= limits.recordedBytesMax) return whole
+  const small = JSON.stringify({ result })
+  if (small.length <= limits.recordedBytesMax) return small
+  return JSON.stringify({
+    result: {
+      ...result,
+      data: null,
+      error: {
+        type: 'ResultTooLarge',
+        code: 'result_not_kept',
+        message: 'the call succeeded; its data was too large to keep',
+        effect: 'done',
+      },
+    },
+  })
+}
+
+export const readRecord = (text: string): Recorded => JSON.parse(text) as Recorded
+
+/** The same result, marked as given again. */
+export const replayed = (result: InvocationResult): InvocationResult => ({ ...result, replayed: true })

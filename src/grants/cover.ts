@@ -1,0 +1,28 @@
+/** True if the path is the node the grant names or lies below it. Both are parsed paths: nothing is resolved here. */
+export const covers = (grant: string, path: string): boolean =>
+  endsSegment(path, grant.length) && path.startsWith(grant)
+
+/** True if a parsed path is covered by one of the grants it was made for. */
+export type Coverage = (path: string) => boolean
+
+/**
+ * `covers` over many grants at once. Of all beginnings of a path only those can be a grant that end with a segment and
+ * are as long as one, so grants are kept by length, and what a check costs hardly depends on how many there are.
+ */
+export function makeCoverage(grants: readonly string[]): Coverage {
+  const groups = [...Map.groupBy(grants, ({ length }) => length)].map(([length, paths]) => ({
+    length,
+    paths: new Set(paths),
+  }))
+  return (path) => {
+    for (const { length, paths } of groups) {
+      if (endsSegment(path, length) && paths.has(path.slice(0, length))) return true
+    }
+    return false
+  }
+}
+
+const slash = 0x2f
+
+const endsSegment = (path: string, length: number): boolean =>
+  path.length === length || path.charCodeAt(length) === slash

@@ -1,0 +1,61 @@
+import { Failure } from '../base/failure.ts'
+import { limits } from '../base/limits.ts'
+import { type Expiry, earlier, isExpiry } from './expiry.ts'
+import { faultOf, grantFailure } from './parse.ts'
+
+/** A grant as trusted code asks for it, already parsed. */
+export interface GrantRequest {
+  readonly path: string
+  readonly expiresAt: Expiry
+}
+
+/**
+ * A list of grants as given: texts, or `{path, expiresAt}`. Absent is the empty list; one bad entry refuses all. Every
+ * value is read once, before anything is checked, so a list that answers twice in two ways is no way in. Equal paths
+ * become one entry, in the place of the first and with the earliest expiry. The result is deep-frozen.
+ */
+export function parseGrants(input: unknown): readonly GrantRequest[] {
+  const merged = new Map<string, GrantRequest>()
+  for (const [index, entry] of copyOf(input).entries()) {
+    const { path, expiresAt } = requestOf(entry, index)
+    const expiry = earlier(merged.get(path)?.expiresAt ?? null, expiresAt)
+    merged.set(path, Object.freeze({ path, expiresAt: expiry }))
+  }
+  return Object.freeze([...merged.values()])
+}
+
+/** An entry as it was when it was read. */
+interface Entry {
+  readonly path: unknown
+  readonly expiresAt: unknown
+  readonly hasOthers: boolean
+}
+
+function copyOf(input: unknown): readonly Entry[] {
+  if (input === undefined) return []
+  if (!Array.isArray(input)) throw new Failure('grant.list_invalid', 'context must be a list of grants')
+  const length = Number(input.length)
+  if (!(length <= limits.grantsMax)) {
+    throw new Failure('grant.limit', `grant list exceeds ${limits.grantsMax} entries`, { reason: 'too_many' })
+  }
+  const entries: Entry[] = []
+  for (let index = 0; index < length; index++) entries.push(entryOf(input[index]))
+  return entries
+}
+
+function entryOf(value: unknown): Entry {
+  if (typeof value !== 'object' || value === null) return { path: value, expiresAt: null, hasOthers: false }
+  const { path, expiresAt = null, ...others } = Object.assign(Object.create(null), value)
+  return { path, expiresAt, hasOthers: Object.keys(others).length > 0 }
+}
+
+function requestOf({ path, expiresAt, hasOthers }: Entry, index: number): GrantRequest {
+  if (hasOthers) throw entryFailure('unknown_member', index, 'an entry has `path` and `expiresAt` alone')
+  const fault = faultOf(path)
+  if (fault !== undefined) throw grantFailure(fault, path, { index })
+  if (!isExpiry(expiresAt)) throw entryFailure('expiry', index, '`expiresAt` is null or a UTC time with three decimals')
+  return { path: path as string, expiresAt }
+}
+
+const entryFailure = (reason: 'unknown_member' | 'expiry', index: number, help: string): Failure =>
+  new Failure('grant.invalid', `grant is not valid: ${reason.replaceAll('_', ' ')}`, { reason, index }, help)

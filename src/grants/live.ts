@@ -1,0 +1,69 @@
+import type { Grant } from '../model/grant.ts'
+import { covers, makeCoverage } from './cover.ts'
+import { hasExpired } from './expiry.ts'
+
+/** What one run holds, and for whom. */
+export interface Holding {
+  readonly runId: string
+  readonly subject: string
+  readonly grants: readonly Grant[]
+}
+
+/** Ends the grant with this id, all grants of a run or of a subject, or all at or below a path. */
+export interface Revocation {
+  readonly by: 'grant' | 'run' | 'subject' | 'path'
+  readonly target: string
+}
+
+export interface LiveFacts {
+  /** The host's time in milliseconds. */
+  readonly now: number
+  /** A revocation counts as long as it is among these. */
+  readonly revocations: readonly Revocation[]
+}
+
+/**
+ * The grants of the last run of a line that live now. The line leads from the root run to that run. In every run but
+ * the first a grant lives only while one that it was derived from, in the run before, lives and covers it.
+ */
+export function liveGrants(line: readonly Holding[], { now, revocations }: LiveFacts): readonly Grant[] {
+  const isRevoked = revokedBy(revocations)
+  let live: readonly Grant[] | undefined
+  for (const holding of line) {
+    const above = live
+    live = holding.grants.filter(
+      (grant) =>
+        !hasExpired(grant.expires_at, now) &&
+        !isRevoked(grant, holding) &&
+        (above === undefined || isCarried(grant, above)),
+    )
+  }
+  return Object.freeze(live ?? [])
+}
+
+const isCarried = (grant: Grant, above: readonly Grant[]): boolean =>
+  above.some(({ id, path }) => grant.derived_from.includes(id) && covers(path, grant.path))
+
+function revokedBy(revocations: readonly Revocation[]): (grant: Grant, holding: Holding) => boolean {
+  const targets = (wanted: Revocation['by']): string[] =>
+    revocations.filter(({ by }) => by === wanted).map(({ target }) => target)
+  const ids = new Set(targets('grant'))
+  const runs = new Set(targets('run'))
+  const subjects = new Set(targets('subject'))
+  const isBelow = makeCoverage(targets('path'))
+  return (grant, { runId, subject }) =>
+    ids.has(grant.id) || runs.has(runId) || subjects.has(subject) || isBelow(grant.path)
+}
+
+export interface PathRevocation {
+  /** The grants it ends: those at or below the path. */
+  readonly ends: readonly Grant[]
+  /** The grants above the path. They live on and still cover it, so whoever revokes must be told. */
+  readonly ancestorsLeft: readonly Grant[]
+}
+
+/** What revoking a path does to grants that live. */
+export const revocationOf = (path: string, live: readonly Grant[]): PathRevocation => ({
+  ends: live.filter((grant) => covers(path, grant.path)),
+  ancestorsLeft: live.filter((grant) => grant.path !== path && covers(grant.path, path)),
+})

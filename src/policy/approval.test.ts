@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { test } from 'vitest'
+import type { Approver } from '../model/approval.ts'
+import { type Ballot, defaultTerms, ineligible, partiesOf, type Said, tally } from './approval.ts'
+
+const at = (time: string): number => Date.parse(time)
+
+const ida: Approver = {
+  approver_id: 'ida-2026',
+  principal: 'ida',
+  roles: ['responsible_pharmacist', 'clerk'],
+  public_key: 'QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWY=',
+  key_id: '730a5edc28c2f8da',
+  custody: 'host',
+  valid_from: '2026-06-01T00:00:00.000Z',
+  valid_until: '2026-07-01T00:00:00.000Z',
+  revoked_at: null,
+}
+
+const ballot = (more: Partial<Ballot> = {}): Ballot => ({
+  required: { roles: ['responsible_pharmacist'], approvers: [], quorum: 1 },
+  excluded: ['stock-planner'],
+  now: at('2026-06-16T15:00:00Z'),
+  ...more,
+})
+
+test.each([
+  ['nobody', undefined, {}, 'unknown'],
+  ['who asked, by name', ida, { excluded: ['ida'] }, 'self'],
+  ['who asked, by entry', ida, { excluded: ['ida-2026'] }, 'self'],
+  ['one who was revoked', { ...ida, revoked_at: '2026-06-02T00:00:00.000Z' }, {}, 'revoked'],
+  ['one whose time has not come', ida, { now: at('2026-05-31T23:59:59.999Z') }, 'window'],
+  ['one whose time is over', ida, { now: at('2026-07-01T00:00:00.001Z') }, 'window'],
+  ['one whose window cannot be read', { ...ida, valid_from: 'soon' }, {}, 'window'],
+  ['one whose end cannot be read', { ...ida, valid_until: 'late' }, {}, 'window'],
+  ['one of another role', { ...ida, roles: ['accountant'] }, {}, 'role'],
+  ['one who is not named', ida, { required: { roles: [], approvers: ['jo'], quorum: 1 } }, 'role'],
+] as [string, Approver | undefined, Partial<Ballot>, string][])('%s does not count [H-55]', (_, who, more, why) => {
+  assert.equal(ineligible(who, ballot(more)), why)
+})
+
+test.each([
+  ['one of the role', ida, {}],
+  ['one at the first moment', ida, { now: at('2026-06-01T00:00:00.000Z') }],
+  ['one at the last moment', ida, { now: at('2026-07-01T00:00:00.000Z') }],
+  ['one without an end', { ...ida, valid_until: null }, { now: at('2030-01-01T00:00:00Z') }],
+  ['one named by entry', { ...ida, roles: [] }, { required: { roles: ['x'], approvers: ['ida-2026'], quorum: 1 } }],
+  ['one named as a person', { ...ida, roles: [] }, { required: { roles: [], approvers: ['ida'], quorum: 1 } }],
+  ['anybody registered, if nobody is asked for', ida, { required: { roles: [], approvers: [], quorum: 1 } }],
+] as [string, Approver, Partial<Ballot>][])('%s counts [H-55]', (_, who, more) => {
+  assert.equal(ineligible(who, ballot(more)), undefined)
+})
+
+test('everybody a call is made by or for is a party: subject, principals, actor and owner [H-55]', () => {
+  const subject = { id: 'delegate', principal: 'lender', root_principal: 'root' }
+  assert.deepEqual(partiesOf(subject, { id: 'agent', owner: 'boss' }), ['delegate', 'lender', 'root', 'agent', 'boss'])
+  assert.deepEqual(partiesOf({ id: 'me' }, null), ['me'])
+})
+
+const said = fc.record<Said>({
+  person: fc.constantFrom('ida', 'jo', 'kai', 'lu'),
+  decision: fc.constantFrom('approve', 'approve', 'approve', 'deny'),
+})
+
+test('a quorum counts different people, and one no ends it [H-56]', () => {
+  fc.assert(
+    fc.property(fc.array(said, { maxLength: 8 }), fc.integer({ min: 1, max: 4 }), (votes, quorum) => {
+      const people = ['ida', 'jo', 'kai', 'lu'].filter((name) => votes.some(({ person }) => person === name)).length
+      const no = votes.filter(({ decision }) => decision === 'deny').length > 0
+      assert.equal(tally(votes, quorum), no ? 'denied' : people >= quorum ? 'approved' : 'pending')
+    }),
+  )
+})
+
+test('one person who speaks twice is one voice [H-56]', () => {
+  const ida: Said = { person: 'ida', decision: 'approve' }
+  assert.equal(tally([ida, ida], 2), 'pending')
+  assert.equal(tally([ida, { person: 'jo', decision: 'approve' }], 2), 'approved')
+})
+
+test('without terms one voice within fifteen minutes is asked for [H-51]', () => {
+  assert.deepEqual(defaultTerms, { quorum: 1, expires_in_s: 900 })
+})

@@ -1,0 +1,186 @@
+import type { Json } from '../base/canonical.ts'
+import { Failure, quote } from '../base/failure.ts'
+import type { ContextContract } from '../model/context.ts'
+import { compileSchema, type SchemaProblem } from './schema.ts'
+
+type Members = { readonly [key: string]: Json | undefined }
+
+/** Where the fields of a context are looked for. `host` holds what the host has fetched, by resolver. */
+export interface ContextSources {
+  readonly payload: Members
+  readonly metadata: Members
+  readonly environment: string | undefined
+  readonly host: Members
+}
+
+export interface FieldState {
+  readonly name: string
+  readonly source: string
+  readonly state: 'present' | 'absent' | 'invalid'
+  readonly sensitive: boolean
+  readonly evidence: 'value' | 'digest' | 'omit'
+  readonly shown: boolean
+  readonly value?: Json
+}
+
+/** The context of one call: one value for validation, rules, handler, approver and record. */
+export interface CollectedContext {
+  /** Every declared field that is there and good; frozen. */
+  readonly value: Readonly<Record<string, Json>>
+  readonly fields: readonly FieldState[]
+  readonly missing: readonly string[]
+  readonly problems: readonly SchemaProblem[]
+  /** Members of `metadata.context` that no field is taken from. */
+  readonly undeclared: readonly string[]
+}
+
+export interface Contract {
+  readonly declared: ContextContract
+  /** The resolvers whose answers it needs. */
+  readonly resolvers: readonly string[]
+  collect(sources: ContextSources): CollectedContext
+}
+
+export const noContext: CollectedContext = Object.freeze({
+  value: Object.freeze({}),
+  fields: [],
+  missing: [],
+  problems: [],
+  undeclared: [],
+})
+
+/**
+ * Reads a context contract. Refuses, with the field, what would let an untyped fact in: a schema that does not narrow,
+ * a sensitive value that evidence would keep, an example that does not pass.
+ */
+export function compileContract(declared: ContextContract): Contract {
+  const fields = Object.entries(declared.fields).map(([name, field]) => compileField(name, field))
+  const own = fields.filter(({ from, path }) => from === 'metadata' && path[0] === 'context')
+  const taken = new Set(own.map(({ path }) => path[1]))
+  // A field that is the whole of it says by its own schema which members there may be.
+  const open = declared.closed === false || taken.has(undefined)
+  const collect = (sources: ContextSources): CollectedContext => {
+    const states = fields.map((field) => stateOf(field, sources))
+    const given = sources.metadata['context']
+    return {
+      value: Object.freeze(
+        Object.fromEntries(
+          states.flatMap(({ state }) => (state.state === 'present' ? [[state.name, state.value ?? null]] : [])),
+        ),
+      ),
+      fields: states.map(({ state }) => state),
+      missing: states.flatMap(({ state }, index) =>
+        state.state === 'absent' && fields[index]?.required ? [state.name] : [],
+      ),
+      problems: states.flatMap(({ problems }) => problems),
+      undeclared: open || !isMembers(given) ? [] : Object.keys(given).filter((key) => !taken.has(key)),
+    }
+  }
+  checkExample(declared, fields)
+  return { declared, resolvers: fields.flatMap(({ from, path }) => (from === 'host' ? [path[0] ?? ''] : [])), collect }
+}
+
+type DeclaredField = ContextContract['fields'][string]
+
+interface Field {
+  readonly name: string
+  readonly source: string
+  readonly from: string
+  readonly path: readonly string[]
+  readonly required: boolean
+  readonly sensitive: boolean
+  readonly evidence: 'value' | 'digest' | 'omit'
+  readonly shown: boolean
+  readonly check: (value: Json) => SchemaProblem[]
+}
+
+function compileField(name: string, field: DeclaredField): Field {
+  const {
+    source,
+    schema,
+    required = true,
+    sensitive = false,
+    evidence = 'digest',
+    show_to_approver: shown = false,
+  } = field
+  if (!narrows(schema))
+    throw invalid(name, 'its schema allows anything: name a type with its members or items, an enum or a const')
+  if (sensitive && evidence === 'value')
+    throw invalid(name, 'it is sensitive, so evidence may keep a digest of it or nothing')
+  const [from = '', rest = ''] = split(source)
+  const path =
+    from === 'host'
+      ? [rest]
+      : rest
+          .slice(1)
+          .split('/')
+          .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return { name, source, from, path, required, sensitive, evidence, shown, check: compileSchema(schema) }
+}
+
+const split = (source: string): [string, string] => {
+  const colon = source.indexOf(':')
+  return [source.slice(0, colon), source.slice(colon + 1)]
+}
+
+/** True if a schema says something about the value: untyped facts are the ones nobody can rule on. */
+function narrows(schema: Members): boolean {
+  if (Array.isArray(schema['enum']) || schema['const'] !== undefined) return true
+  const types = [schema['type']].flat().filter((type) => typeof type === 'string')
+  if (types.length === 0) return false
+  if (types.includes('object') && !hasMembers(schema['properties'])) return false
+  return !types.includes('array') || isMembers(schema['items'])
+}
+
+const hasMembers = (value: Json | undefined): boolean => isMembers(value) && Object.keys(value).length > 0
+
+function stateOf(field: Field, sources: ContextSources): { state: FieldState; problems: readonly SchemaProblem[] } {
+  const { name, source, sensitive, evidence, shown } = field
+  const value = valueAt(field, sources)
+  const base = { name, source, sensitive, evidence, shown }
+  if (value === undefined) return { state: { ...base, state: 'absent' }, problems: [] }
+  const problems = field.check(value).map(({ path, keyword }) => ({ path: `/${name}${path}`, keyword }))
+  if (problems.length > 0) return { state: { ...base, state: 'invalid' }, problems }
+  return { state: { ...base, state: 'present', value: deepFreeze(value) }, problems }
+}
+
+function valueAt({ from, path }: Field, { payload, metadata, environment, host }: ContextSources): Json | undefined {
+  if (from === 'correlation') return environment
+  if (from === 'host') return own(host, path[0] ?? '')
+  let node: Json | undefined = from === 'payload' ? payload : metadata
+  for (const key of path) node = own(node, key)
+  return node
+}
+
+const own = (node: Json | undefined, key: string): Json | undefined =>
+  typeof node === 'object' && node !== null && Object.hasOwn(node, key) ? (node as Members)[key] : undefined
+
+export function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    for (const member of Object.values(value)) deepFreeze(member)
+    Object.freeze(value)
+  }
+  return value
+}
+
+function checkExample({ example, name }: ContextContract, fields: readonly Field[]): void {
+  for (const field of fields) {
+    const value = own(example, field.name)
+    if (value === undefined ? field.required : field.check(value).length > 0)
+      throw invalid(field.name, 'the example does not have it, or not as its schema says')
+  }
+  const known = new Set(fields.map((field) => field.name))
+  const unknown = Object.keys(example).find((key) => !known.has(key))
+  if (unknown !== undefined)
+    throw new Failure(
+      'contract.invalid',
+      `context ${quote(name)}: the example has ${quote(unknown)}, which is no field`,
+      { field: unknown },
+    )
+}
+
+const invalid = (field: string, why: string): Failure =>
+  new Failure('contract.invalid', `context field ${quote(field)}: ${why}`, { field })
+
+const isMembers = (value: Json | undefined): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,0 +1,106 @@
+import { limits } from '../base/limits.ts'
+import type { PolicyDecision } from '../model/evidence.ts'
+import type { ApprovalTerms } from '../model/policy.ts'
+import type { Verdict } from './condition.ts'
+import type { Applicable, PolicySet } from './policies.ts'
+import type { CompiledRule, MatchedRule, PolicyRef } from './rule.ts'
+import { type Facts, undecided } from './values.ts'
+
+export interface Ruling {
+  readonly decision: PolicyDecision
+  /** Whether an enforced policy names this capability. If not, the decision is deny, and what is declared may allow. */
+  readonly applies: boolean
+  readonly matched: readonly MatchedRule[]
+  readonly policies: readonly PolicyRef[]
+  /** The policy of the rule that decided; where no rule did, the only one that was asked. */
+  readonly policy: PolicyRef | null
+  /** The rule that decided, `policy/rule`. */
+  readonly rule: string | null
+  /** What all rules that ask for approval demand together; null unless approval is the decision. */
+  readonly approval: ApprovalTerms | null
+  readonly reason: 'no_matching_allow' | 'policy_error' | null
+  /** What it would have been, had `audit_only` policies been enforced; null where there are none. */
+  readonly audited: PolicyDecision | null
+  readonly error?: true
+}
+
+/**
+ * The one answer of all policies to one call. The strictest rule that holds wins; where none holds, or one cannot be
+ * evaluated, it is deny. A rule left open by absent facts counts, unless it would allow.
+ */
+export function decide(set: PolicySet, capabilityId: string, facts: Facts): Ruling {
+  const applicable = set.applicable(capabilityId)
+  const found: Holding[] = []
+  for (const rule of applicable.rules) {
+    const holding = holdingOf(rule, rule.condition.evaluate(facts))
+    if (holding !== undefined) found.push(holding)
+  }
+  return conclude(applicable, found)
+}
+
+/** A rule that has a say, and why. */
+export interface Holding {
+  readonly rule: CompiledRule
+  readonly because: 'holds' | 'undecided' | 'error'
+}
+
+/** Whether a rule has a say: it holds, it is left open and would not allow, or it cannot be evaluated. */
+export function holdingOf(rule: CompiledRule, verdict: Verdict): Holding | undefined {
+  if (verdict === true) return { rule, because: 'holds' }
+  if (verdict === false || (verdict === undecided && rule.decision === 'allow')) return undefined
+  return { rule, because: verdict === undecided ? 'undecided' : 'error' }
+}
+
+/** The ruling of all rules that have a say, which must be in the order of those that apply. */
+export function conclude({ policies, audited }: Applicable, found: readonly Holding[]): Ruling {
+  const enforced = found.filter(({ rule }) => rule.enforced)
+  const deciding = decidingOf(enforced)
+  const decision = decisionOf(deciding)
+  const own = audited.length === 0 ? policies : policies.filter(({ name }) => !audited.includes(name))
+  return {
+    decision,
+    applies: own.length > 0,
+    matched: found.length === 0 ? audited.map(silentAudit) : found.map(({ rule, because }) => rule.matched[because]),
+    policies,
+    policy: deciding?.rule.policy ?? (own.length === 1 ? (own[0] ?? null) : null),
+    rule: deciding?.rule.name ?? null,
+    approval: decision === 'requires_approval' ? mergedTerms(enforced) : null,
+    reason: deciding === undefined ? 'no_matching_allow' : deciding.because === 'error' ? 'policy_error' : null,
+    audited: audited.length === 0 ? null : decisionOf(decidingOf(found)),
+    ...(deciding?.because === 'error' && { error: true }),
+  }
+}
+
+/** A rule in error before all others; then the strictest, which stands first. */
+const decidingOf = (found: readonly Holding[]): Holding | undefined =>
+  found.find(({ because }) => because === 'error') ?? found[0]
+
+const decisionOf = (deciding: Holding | undefined): PolicyDecision =>
+  deciding === undefined || deciding.because === 'error' ? 'deny' : deciding.rule.decision
+
+/** Where no rule of any policy has a say, those that are `audit_only` would deny: that is recorded too. */
+const silentAudit = (policy: string): MatchedRule => ({
+  policy,
+  rule: `${policy}/no_matching_allow`,
+  effect: 'would_deny',
+  reads: [],
+})
+
+/** Everyone whom any rule asks for, as many as the most demanding wants, in the shortest time. */
+function mergedTerms(found: readonly Holding[]): ApprovalTerms {
+  const terms = found.filter(({ rule }) => rule.decision === 'requires_approval').map(({ rule }) => rule.approval)
+  const roles = union(terms.map((term) => term.roles))
+  const approvers = union(terms.map((term) => term.approvers))
+  const quorums = terms.flatMap(({ quorum }) => quorum ?? [])
+  const expiries = terms.map(({ expires_in_s }) => expires_in_s ?? limits.approvalExpiresMs / 1000)
+  return {
+    ...(roles.length > 0 && { roles }),
+    ...(approvers.length > 0 && { approvers }),
+    ...(quorums.length > 0 && { quorum: Math.max(...quorums) }),
+    ...(terms.some((term) => term.expires_in_s) && { expires_in_s: Math.min(...expiries) }),
+    ...(terms.every(({ bind }) => bind === 'protocol') && { bind: 'protocol' as const }),
+  }
+}
+
+const union = (lists: readonly (readonly string[] | undefined)[]): string[] =>
+  [...new Set(lists.flatMap((list) => list ?? []))].sort()

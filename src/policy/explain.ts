@@ -1,0 +1,137 @@
+import type { Json } from '../base/canonical.ts'
+import { limits } from '../base/limits.ts'
+import type { PolicyDecision } from '../model/evidence.ts'
+import { decide, type Ruling } from './decide.ts'
+import { byStrictness } from './decisions.ts'
+import { compilePath } from './paths.ts'
+import type { Probe } from './place.ts'
+import type { PolicySet } from './policies.ts'
+import type { CompiledRule } from './rule.ts'
+import { type Facts, Fault, undecided, type Value } from './values.ts'
+
+/** A fact as a rule saw it; without `value` where it is absent. */
+interface SeenFact {
+  readonly path: string
+  readonly value?: Json
+}
+
+interface ExplainedRule {
+  readonly rule: string
+  readonly decision: PolicyDecision
+  readonly enforced: boolean
+  readonly verdict: 'holds' | 'does_not_hold' | 'undecided' | 'error'
+  /** What went wrong, of an error. */
+  readonly message?: string
+  readonly read: readonly SeenFact[]
+}
+
+/** One fact that, being other, would have changed the answer; without `value` where it would have to be absent. */
+interface Turn {
+  readonly path: string
+  readonly value?: Json
+  readonly to: PolicyDecision
+  /** The rule that would decide then. */
+  readonly rule: string | null
+}
+
+export interface Explanation {
+  readonly ruling: Ruling
+  readonly rules: readonly ExplainedRule[]
+  /** The mildest answers first. Each was found by deciding again with that one fact changed. */
+  readonly turns: readonly Turn[]
+}
+
+/** Why the answer is what it is, rule by rule, and which single fact would have made it another. */
+export function explain(set: PolicySet, capabilityId: string, facts: Facts): Explanation {
+  const { rules } = set.applicable(capabilityId)
+  return {
+    ruling: decide(set, capabilityId, facts),
+    rules: rules.map((rule) => explainRule(rule, facts)),
+    turns: turnsOf(set, capabilityId, facts),
+  }
+}
+
+function explainRule({ name, decision, enforced, condition }: CompiledRule, facts: Facts): ExplainedRule {
+  const verdict = condition.evaluate(facts)
+  const read = condition.reads.map((path) => seen(path, compilePath(path)(facts)))
+  const rest = { rule: name, decision, enforced, read }
+  if (verdict instanceof Fault) return { ...rest, verdict: 'error', message: verdict.message }
+  return { ...rest, verdict: verdict === undecided ? 'undecided' : verdict ? 'holds' : 'does_not_hold' }
+}
+
+const seen = (path: string, value: Value): SeenFact => (value === undefined ? { path } : { path, value: value as Json })
+
+function turnsOf(set: PolicySet, capabilityId: string, facts: Facts): readonly Turn[] {
+  const before = decide(set, capabilityId, facts).decision
+  const nearest = new Map<string, Turn>()
+  for (const { path, value } of attempts(set.applicable(capabilityId).rules, facts)) {
+    const changed = withFact(facts, path.split('.'), value)
+    if (changed === undefined) continue
+    const { decision: to, rule } = decide(set, capabilityId, changed as Facts)
+    const place = `${to} ${path}`
+    // The nearest value comes first, so it is the one that stays.
+    if (to !== before && !nearest.has(place)) nearest.set(place, { ...seen(path, value), to, rule })
+  }
+  return [...nearest.values()].sort((a, b) => rank(b) - rank(a) || (a.path < b.path ? -1 : 1))
+}
+
+const rank = ({ to }: Turn): number => byStrictness.indexOf(to)
+
+interface Attempt {
+  readonly path: string
+  readonly value: Json | undefined
+}
+
+/** Other values for the facts that rules read, those nearest to the present one first, absence last. */
+function attempts(rules: readonly CompiledRule[], facts: Facts): readonly Attempt[] {
+  const probes = rules.flatMap(({ condition }) => condition.probes)
+  const paths = [...new Set(rules.flatMap(({ condition }) => condition.reads))].sort()
+  const tried = paths.flatMap((path) => {
+    const now = compilePath(path)(facts)
+    const values = new Set(
+      probes.filter((probe) => probe.path === path).flatMap((probe) => valuesFor(probe, now, facts)),
+    )
+    const others = [...values].filter((value) => value !== now).sort((a, b) => distance(a, now) - distance(b, now))
+    return [...others, ...(now === undefined || alwaysThere.test(path) ? [] : [undefined])].map((value) => ({
+      path,
+      value,
+    }))
+  })
+  return tried.slice(0, limits.explainAttemptsMax)
+}
+
+const alwaysThere = /^(?:now|capability)\b/
+
+const distance = (value: Json, now: Value): number =>
+  typeof value === 'number' && typeof now === 'number' ? Math.abs(value - now) : 0
+
+/** Values on either side of what a fact is held against. */
+function valuesFor({ asks, against }: Probe, now: Value, facts: Facts): readonly Json[] {
+  const other = against(facts)
+  if (asks === 'truth') return [true, false]
+  if (asks === 'among') return Array.isArray(other) ? other.filter((entry) => typeof entry !== 'object') : []
+  if (typeof other === 'number') return asks === 'holds' ? turned(now, other) : [other, other + 1, other - 1]
+  if (typeof other === 'string') return asks === 'holds' ? turned(now, other) : [other]
+  return typeof other === 'boolean' ? [other, !other] : []
+}
+
+/** A list with the entry that it lacks, or without the one that it has. */
+function turned(list: Value, entry: Json): readonly Json[] {
+  if (list === undefined) return [[entry]]
+  if (!Array.isArray(list)) return []
+  return [list.includes(entry) ? list.filter((one) => one !== entry) : [...list, entry]]
+}
+
+/** The facts with one of them changed, or absent; undefined where there is no such place. */
+function withFact(
+  here: Json | undefined,
+  [name = '', ...rest]: readonly string[],
+  value: Json | undefined,
+): Json | undefined {
+  if (here !== undefined && (typeof here !== 'object' || here === null || Array.isArray(here))) return undefined
+  const members = (here ?? {}) as { readonly [key: string]: Json | undefined }
+  const inner = Object.hasOwn(members, name) ? members[name] : undefined
+  if (rest.length === 0) return { ...members, [name]: value }
+  const changed = withFact(inner ?? undefined, rest, value)
+  return changed === undefined ? undefined : { ...members, [name]: changed }
+}

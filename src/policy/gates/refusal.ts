@@ -1,0 +1,50 @@
+import type { Json } from '../../base/canonical.ts'
+import type { Denial } from '../../model/denial.ts'
+
+/** A gate as the list of gates names it. */
+export type GateName = 'K' | 0 | 1 | 2 | 3 | 4 | 5 | '5b' | 6 | '6b' | 7 | 8 | 9 | 10 | '10b' | 12
+
+/** Why a gate does not let a call through. */
+export interface Refusal {
+  readonly gate: GateName
+  readonly outcome: 'denied' | 'skipped'
+  readonly denial: Denial
+}
+
+/** One check over facts. It answers a refusal, or undefined to let the call through to the next. */
+export type Gate<Facts> = (facts: Facts) => Refusal | undefined
+
+/** The first gate that fires decides; those after it are not asked. */
+export function firstRefusal<Facts>(gates: readonly Gate<Facts>[], facts: Facts): Refusal | undefined {
+  for (const gate of gates) {
+    const refusal = gate(facts)
+    if (refusal !== undefined) return refusal
+  }
+  return undefined
+}
+
+/** Codes after which the same caller may succeed later: with a yes, with more evidence, in another budget. */
+const retryable: ReadonlySet<string> = new Set([
+  ...['approval_required', 'budget_exceeded', 'escalation_required', 'evidence_required', 'host_unreachable'],
+])
+
+export interface Why {
+  readonly message: string
+  readonly details?: { readonly [key: string]: Json | undefined }
+  readonly invariantId?: string
+}
+
+export const refuse = (gate: GateName, code: string, { message, details, invariantId }: Why): Refusal => ({
+  gate,
+  outcome: code === 'capability_disabled' ? 'skipped' : 'denied',
+  denial: {
+    code,
+    message,
+    retryable: retryable.has(code),
+    ...(invariantId !== undefined && { invariant_id: invariantId }),
+    ...(details !== undefined && { details: present(details) }),
+  },
+})
+
+const present = (details: { readonly [key: string]: Json | undefined }): Record<string, Json> =>
+  Object.fromEntries(Object.entries(details).filter((member): member is [string, Json] => member[1] !== undefined))

@@ -1,0 +1,77 @@
+import { quote } from '../../base/failure.ts'
+import type { CapabilityDescriptor } from '../../model/capability.ts'
+import { resolveVersion } from '../versions.ts'
+import { type Gate, type Refusal, refuse } from './refusal.ts'
+
+/** What a call asks for, before anything is known of it. */
+export interface Asked {
+  readonly capabilityId: string
+  readonly version: string | null
+  readonly range: string | undefined
+  readonly mode: string
+  /** Capability ids, or beginnings of them with a `*`, that the caller's key is for; empty means all. */
+  readonly scopes: readonly string[]
+}
+
+/** A key limited to capabilities opens no other. */
+export const keyScope: Gate<Asked> = ({ scopes, capabilityId }) =>
+  scopes.length === 0 || scopes.some((scope) => inScope(scope, capabilityId))
+    ? undefined
+    : refuse('K', 'policy_blocked', {
+        message: 'this key is not for the capability',
+        details: { decision: 'deny', reason: 'key_scope' },
+      })
+
+/** True if a scope (an exact id, or a beginning of ids with a `*`) names the capability. */
+export const inScope = (scope: string, capabilityId: string): boolean =>
+  scope.endsWith('*') ? capabilityId.startsWith(scope.slice(0, -1)) : capabilityId === scope
+
+export type Resolved = { readonly version: string } | { readonly refusal: Refusal }
+
+/** Which of the registered versions is meant; gates 1 and 2. */
+export function resolveCapability({ capabilityId, version, range }: Asked, available: readonly string[]): Resolved {
+  if (capabilityId.trim() === '' || available.length === 0) return { refusal: notFound(1, capabilityId) }
+  const found = resolveVersion(available, { exact: version, ...(range !== undefined && { range }) })
+  if (found.ok) return { version: found.version }
+  if (found.code === 'capability_not_found') return { refusal: notFound(2, capabilityId) }
+  return {
+    refusal: refuse(2, found.code, {
+      message: `no version of ${quote(capabilityId)} fits`,
+      details: { requested: version ?? range ?? null, available: [...available] },
+    }),
+  }
+}
+
+const notFound = (gate: 1 | 2, capabilityId: string): Refusal =>
+  refuse(gate, 'capability_not_found', { message: `capability ${quote(capabilityId)} not found` })
+
+export interface Availability {
+  readonly lifecycle: string
+  readonly retryAfterS?: number
+}
+
+const callable: ReadonlySet<string> = new Set(['invokable', 'verified', 'deprecated', 'restricted', 'blocked'])
+
+/** True if gate 3 lets calls through in this lifecycle state. Discovery shows the same word. */
+export const isCallable = (lifecycle: string): boolean => callable.has(lifecycle)
+
+/** Gate 3: a capability that is switched off or away is skipped, and says so. */
+export const enabled: Gate<Availability> = ({ lifecycle, retryAfterS }) =>
+  isCallable(lifecycle)
+    ? undefined
+    : refuse(3, 'capability_disabled', {
+        message: `the capability is ${lifecycle}`,
+        details: { lifecycle, retry_after_s: retryAfterS },
+      })
+
+/** Gate 4: unknown words are modes that nothing supports. */
+export const callMode: Gate<{ readonly mode: string; readonly descriptor: CapabilityDescriptor }> = ({
+  mode,
+  descriptor,
+}) =>
+  (descriptor.modes as readonly string[]).includes(mode)
+    ? undefined
+    : refuse(4, 'unsupported_mode', {
+        message: `the capability cannot be called in mode ${quote(mode)}`,
+        details: { supported: [...descriptor.modes] },
+      })

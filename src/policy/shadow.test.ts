@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { test } from 'vitest'
+import { facts, policies } from '../../test/support/policy-arbitrary.ts'
+import { capability, qualityRelease, recordedCall } from '../../test/support/policy-example.ts'
+import type { Json } from '../base/canonical.ts'
+import type { CallRecord, PolicyDecision } from '../model/evidence.ts'
+import { decide } from './decide.ts'
+import { compilePolicies } from './policies.ts'
+import { shadow } from './shadow.ts'
+import type { Facts } from './values.ts'
+
+type Rule = readonly [decision: PolicyDecision, when: Json]
+
+/** What policies with these rules say to the recorded call, which was held for approval. */
+const answer = (rules: readonly Rule[], change: Partial<CallRecord> = {}) => {
+  const made = rules.map(([decision, when], index) => ({ id: `r${index}`, when, decision }))
+  const set = compilePolicies([{ name: 'next', version: '1', applies_to: ['depot.*'], rules: made }])
+  return shadow(set, { ...recordedCall, record: { ...recordedCall.record, ...change } })
+}
+const consignee = { '==': [{ var: 'context.consignee' }, 'Clinic 88, Tromsø'] }
+
+test('evidence suffices to decide again: the policy of the time says the same [H-49]', () => {
+  assert.deepEqual(shadow(compilePolicies([qualityRelease]), recordedCall), {
+    is: 'equal',
+    decision: 'requires_approval',
+  })
+})
+
+test('evidence suffices to say what another policy would have decided, and by which rule [H-49]', () => {
+  const [routine, cold, excursion] = qualityRelease.rules
+  assert(routine !== undefined && cold !== undefined && excursion !== undefined)
+  const tolerant = { '<': [{ var: 'context.excursion_minutes' }, 30] }
+  const rules = [routine, { ...cold, when: tolerant }, { ...excursion, when: { '!': tolerant } }]
+  assert.deepEqual(shadow(compilePolicies([{ ...qualityRelease, version: '4', rules }]), recordedCall), {
+    is: 'differs',
+    from: 'requires_approval',
+    to: 'allow',
+    rule: 'quality_release/cold',
+  })
+  assert.deepEqual(answer([['allow', false]]), { is: 'differs', from: 'requires_approval', to: 'deny', rule: null })
+})
+
+test('evidence that has only a digest names the field that would be needed [H-49]', () => {
+  const needs = { is: 'needs', from: 'requires_approval', fields: ['context.consignee'] }
+  assert.deepEqual(answer([['allow', consignee]]), needs)
+  assert.deepEqual(answer([['allow', { '!': { var: 'context.consignee' } }]]), needs)
+  assert.deepEqual(
+    answer([
+      ['allow', true],
+      ['deny', { and: [true, consignee] }],
+    ]),
+    needs,
+  )
+})
+
+test('evidence that has only a digest still tells that the field was there [H-49]', () => {
+  const there = { '!': { missing: ['context.consignee'] } }
+  assert.deepEqual(answer([['allow', there]]), {
+    is: 'differs',
+    from: 'requires_approval',
+    to: 'allow',
+    rule: 'next/r0',
+  })
+  assert.equal(answer([['allow', { '!': { missing: ['context.consignee.name'] } }]])?.is, 'needs')
+  assert.equal(answer([['allow', { '!': { missing: ['context.other'] } }]])?.is, 'needs')
+})
+
+test('a field that cannot change the answer is not asked for [H-49]', () => {
+  const approval: Rule = ['requires_approval', true]
+  assert.equal(answer([approval, ['allow', consignee]])?.is, 'equal')
+  assert.equal(answer([approval, ['requires_approval', consignee]])?.is, 'equal')
+  assert.equal(answer([approval, ['deny', { and: [false, consignee] }]])?.is, 'equal')
+  assert.equal(answer([approval, ['deny', consignee]])?.is, 'needs')
+  assert.equal(
+    answer([
+      ['deny', true],
+      ['allow', consignee],
+    ])?.is,
+    'differs',
+  )
+  assert.equal(
+    answer([
+      ['allow', { '>': [{ var: 'context.purpose' }, 1] }],
+      ['deny', consignee],
+    ])?.is,
+    'differs',
+  )
+})
+
+test('facts of the call are those of its record: who, where, when, what for [H-49]', () => {
+  const holds = (when: Json, change: Partial<CallRecord> = {}) => {
+    const found = answer([['allow', when]], { decision: 'allow', ...change })
+    return found?.is === 'needs' ? found.fields : found?.is === 'equal'
+  }
+  assert.equal(holds({ '==': [{ var: 'subject.id' }, 'stock-planner'] }), true)
+  assert.equal(holds({ '==': [{ var: 'actor.type' }, 'agent'] }), true)
+  assert.equal(holds({ '!': { var: 'actor' } }, { actor: null }), true)
+  assert.equal(holds({ '==': [{ var: 'environment' }, 'prod'] }), true)
+  assert.equal(holds({ '==': [{ var: 'now' }, recordedCall.timestamp] }), true)
+  assert.equal(holds({ '==': [{ var: 'purpose' }, 'shortage'] }), true)
+  assert.equal(holds({ '==': [{ var: 'context.environment' }, 'prod'] }), true)
+  assert.equal(holds({ '==': [{ var: 'capability.id' }, capability] }), true)
+  assert.equal(holds({ '==': [{ var: 'capability.version' }, '2.1.0'] }), true)
+  assert.deepEqual(holds({ '==': [{ var: 'capability.risk' }, 'high'] }), ['capability.risk'])
+  assert.deepEqual(holds({ '>': [{ var: 'history.calls' }, 1] }), ['history'])
+  assert.deepEqual(holds({ '!': { var: 'context' } }), ['context'])
+  assert.deepEqual(holds({ '==': [{ var: 'context.new_field' }, 1] }), ['context.new_field'])
+  assert.deepEqual(holds({ '==': [{ var: 'purpose' }, 'x'] }, { context: [] }), ['purpose'])
+})
+
+test('a field that was absent is absent, and one that was invalid or a fraction is not known [H-49]', () => {
+  const entry = { name: 'f', source: 'payload:/f', sensitive: false } as const
+  const verdict = (when: Json, more: object) =>
+    answer([['allow', when]], { decision: 'allow', context: [{ ...entry, ...more } as never] })?.is
+  assert.equal(verdict({ '!': { var: 'context.f' } }, { state: 'absent' }), 'equal')
+  assert.equal(verdict({ '!': { var: 'context.f' } }, { state: 'invalid' }), 'needs')
+  assert.equal(verdict({ '==': [{ var: 'context.f' }, 'x'] }, { state: 'present', value: 'x' }), 'equal')
+  assert.equal(verdict({ '==': [{ var: 'context.f' }, '2'] }, { state: 'present', value: '2' }), 'equal')
+  assert.equal(verdict({ '==': [{ var: 'context.f' }, ' '] }, { state: 'present', value: ' ' }), 'equal')
+  assert.equal(verdict({ '==': [{ var: 'context.f' }, '2.5'] }, { state: 'present', value: '2.5' }), 'needs')
+  assert.equal(verdict({ '==': [{ var: 'context.f' }, 2.5] }, { state: 'present', value: '2.5' }), 'needs')
+  assert.equal(verdict({ '!!': { var: 'context.f' } }, { state: 'present', value: [1, { a: '2.5' }] }), 'needs')
+  assert.equal(verdict({ '!!': { var: 'context.f' } }, { state: 'present', value: 'so [redacted] it is' }), 'needs')
+  assert.equal(verdict({ '!!': { var: 'context.f' } }, { state: 'present', value: [1, { a: null }] }), 'equal')
+  assert.equal(verdict({ '==': [{ var: 'context.f' }, false] }, { state: 'present', value: false }), 'equal')
+})
+
+test('a call that people approved was held for approval, and stays so [H-49]', () => {
+  const approval = { approval_id: 'apr_31', quorum: 2, digest: `sha256:${'0'.repeat(64)}`, approvers: [] }
+  const allowed = { decision: 'allow', approval } as const
+  assert.deepEqual(answer([['requires_approval', true]], allowed), { is: 'equal', decision: 'requires_approval' })
+  assert.equal(answer([['requires_approval', true]], { ...allowed, approval: null })?.is, 'differs')
+  assert.equal(answer([['requires_approval', true]], { ...allowed, basis: [] })?.is, 'differs')
+})
+
+test('a call that policy did not decide, or that no policy is about, is not compared [H-49]', () => {
+  const { decision: _, ...undecided } = recordedCall.record
+  const set = compilePolicies([qualityRelease])
+  assert.equal(shadow(set, { ...recordedCall, record: undecided as CallRecord }), undefined)
+  assert.equal(shadow(set, { ...recordedCall, capabilityId: 'depot.other' }), undefined)
+})
+
+test('a whole record decides as the facts did, and with fields withheld never otherwise than they could [H-49]', () => {
+  fc.assert(
+    fc.property(
+      policies({ typed: true }),
+      facts,
+      fc.subarray(['count', 'word', 'flag', 'rows']),
+      (given, known, hidden) => {
+        const set = compilePolicies(given.map((policy) => ({ ...policy, applies_to: ['*'] })))
+        const { context = {}, purpose } = known as { context?: Facts; purpose?: string }
+        const fields = ['count', 'size', 'word', 'name', 'flag', 'list', 'rows', 'deep', 'gone']
+        const entries = fields.map((name) => entryOf(name, context[name], hidden.includes(name)))
+        const record = {
+          ...recordedCall.record,
+          context: [...entries, { ...entryOf('p', purpose, false), source: 'metadata:/purpose' }],
+        }
+        const timestamp = String(known['now'] ?? '2026-01-01T00:00:00.000Z')
+        const { decision } = decide(set, capability, { ...known, now: timestamp })
+        const found = shadow(set, { capabilityId: capability, timestamp, record: record as CallRecord })
+        const fractions = /\.5/.test(JSON.stringify(known))
+        if (given.length === 0 || fractions) return
+        if (found?.is === 'needs') assert(hidden.length > 0)
+        else assert.equal(found?.is === 'equal' ? found.decision : found?.to, decision)
+      },
+    ),
+    { numRuns: 1_000 },
+  )
+})
+
+const entryOf = (name: string, value: Json | undefined, hidden: boolean) => ({
+  name,
+  source: `payload:/${name}`,
+  state: value === undefined ? 'absent' : 'present',
+  sensitive: hidden,
+  ...(value !== undefined && !hidden && { value }),
+})

@@ -1,0 +1,115 @@
+import type { Json } from '../base/canonical.ts'
+import { type CallRecord, type PolicyDecision, redactedText } from '../model/evidence.ts'
+import { conclude, type Holding, holdingOf } from './decide.ts'
+import type { Applicable, PolicySet } from './policies.ts'
+import { type Facts, Fault } from './values.ts'
+
+/** What other policies would have answered to a call that was decided. */
+export type ShadowAnswer =
+  | { readonly is: 'equal'; readonly decision: PolicyDecision }
+  | { readonly is: 'differs'; readonly from: PolicyDecision; readonly to: PolicyDecision; readonly rule: string | null }
+  /** It depends on facts of which no value was kept. */
+  | { readonly is: 'needs'; readonly from: PolicyDecision; readonly fields: readonly string[] }
+
+export interface RecordedCall {
+  readonly capabilityId: string
+  /** When it was recorded: the `now` of its rules. */
+  readonly timestamp: string
+  readonly record: CallRecord
+}
+
+/**
+ * Decides a recorded call again, from what its record holds. Undefined where there is nothing to compare: policy did
+ * not decide the call, or no policy of the set is about its capability.
+ */
+export function shadow(set: PolicySet, call: RecordedCall): ShadowAnswer | undefined {
+  const from = decisionIn(call.record)
+  const applicable = set.applicable(call.capabilityId)
+  if (from === undefined || applicable.policies.length === 0) return undefined
+  const { found, open } = verdicts(applicable, recordedFacts(applicable, call))
+  const { decision: to, rule, error } = conclude(applicable, found)
+  // The strictest of several decides, so it is enough to ask what each open rule would do alone.
+  const turning = error
+    ? []
+    : open.filter(({ rule }) => conclude(applicable, ranked(applicable, found, rule)).decision !== to)
+  if (turning.length > 0) return { is: 'needs', from, fields: [...new Set(turning.map(({ needs }) => needs))].sort() }
+  return from === to ? { is: 'equal', decision: to } : { is: 'differs', from, to, rule }
+}
+
+/** The answer of the rules: a call that people have approved was held for approval. */
+function decisionIn({ decision, approval, basis = [] }: CallRecord): PolicyDecision | undefined {
+  const wasAsked = basis.some(({ effect }) => effect === 'requires_approval')
+  return decision === 'allow' && approval && wasAsked ? 'requires_approval' : decision
+}
+
+interface Open {
+  readonly rule: Holding['rule']
+  readonly needs: string
+}
+
+function verdicts(
+  { rules }: Applicable,
+  facts: Facts,
+): { readonly found: readonly Holding[]; readonly open: readonly Open[] } {
+  const found: Holding[] = []
+  const open: Open[] = []
+  for (const rule of rules) {
+    const verdict = rule.condition.evaluate(facts)
+    const holding = holdingOf(rule, verdict)
+    if (verdict instanceof Fault && verdict.needs !== undefined) open.push({ rule, needs: verdict.needs })
+    else if (holding !== undefined) found.push(holding)
+  }
+  return { found, open }
+}
+
+/** The rules that have a say, with one more, in their order. */
+function ranked({ rules }: Applicable, found: readonly Holding[], rule: Holding['rule']): readonly Holding[] {
+  return [...found, { rule, because: 'holds' as const }].sort((a, b) => rules.indexOf(a.rule) - rules.indexOf(b.rule))
+}
+
+/** The facts of a call as far as its record has them; what is not kept stands there as a fault that says so. */
+function recordedFacts({ rules }: Applicable, { capabilityId, timestamp, record }: RecordedCall): Facts {
+  const entries = record.context ?? []
+  const facts: Record<string, unknown> = {
+    subject: record.subject,
+    actor: record.actor,
+    environment: record.correlation.environment,
+    now: timestamp,
+    purpose: keptOf(
+      entries.find(({ source }) => source === 'metadata:/purpose'),
+      'purpose',
+    ),
+  }
+  const context = new Map(entries.map((entry) => [entry.name, keptOf(entry, `context.${entry.name}`)]))
+  const capability = new Map<string, unknown>([
+    ['id', capabilityId],
+    ['version', record.capability_version],
+  ])
+  for (const path of new Set(rules.flatMap(({ condition }) => condition.reads))) {
+    const [root = '', member] = path.split('.')
+    const parts = root === 'context' ? context : root === 'capability' ? capability : undefined
+    if (parts === undefined && !Object.hasOwn(facts, root)) facts[root] = unknown(root)
+    if (parts !== undefined && member === undefined) facts[root] = unknown(root)
+    if (parts !== undefined && member !== undefined && !parts.has(member)) parts.set(member, unknown(path))
+  }
+  return { context: Object.fromEntries(context), capability: Object.fromEntries(capability), ...facts } as Facts
+}
+
+type Entry = NonNullable<CallRecord['context']>[number]
+
+function keptOf(entry: Entry | undefined, path: string): unknown {
+  if (entry?.state === 'absent') return undefined
+  const isKept = entry?.state === 'present' && entry.value !== undefined && isWhole(entry.value as Json)
+  return isKept ? entry.value : unknown(path, entry?.state === 'present')
+}
+
+/** Evidence holds fractions as text, so that such a text may have been either; and what was hidden is gone. */
+function isWhole(value: Json): boolean {
+  if (typeof value === 'string') return !value.includes(redactedText) && !isFraction(value)
+  return typeof value !== 'object' || value === null || Object.values(value).every((part) => isWhole(part ?? null))
+}
+
+const isFraction = (text: string): boolean =>
+  text.trim() !== '' && Number.isFinite(Number(text)) && !Number.isInteger(Number(text))
+
+const unknown = (path: string, isThere = false): Fault => new Fault(`no value of \`${path}\` was kept`, path, isThere)

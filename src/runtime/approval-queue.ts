@@ -1,0 +1,65 @@
+import { Failure, quote } from '../base/failure.ts'
+import { privateOf } from '../gateway/approval-request.ts'
+import type { ApprovalRequest, Approver } from '../model/approval.ts'
+import type { TenantId } from '../model/tenant-id.ts'
+import type { ApprovalList } from '../model/wire.ts'
+import { ineligible } from '../policy/approval.ts'
+import { type ApprovalFilter, approvalRecords, type StoredApproval } from '../storage/approvals.ts'
+import { approverRecords } from '../storage/approvers.ts'
+import { allPages, type PageOptions } from '../storage/page.ts'
+import type { Work } from '../storage/work.ts'
+import type { Ambit } from './ambit.ts'
+
+/** Who looks at the queue. */
+export interface QueueReader {
+  readonly tenant: TenantId
+  /** Null for somebody without a verified name: nobody waits for them. */
+  readonly principal: string | null
+  /** Sees every request, whoever is to decide. */
+  readonly all: boolean
+}
+
+/** The requests that wait for this person, newest first; a page may have fewer entries than were asked for. */
+export async function approvalsFor(
+  ambit: Ambit,
+  reader: QueueReader,
+  filter: ApprovalFilter = {},
+  options: PageOptions = {},
+): Promise<ApprovalList> {
+  const { page, approver } = await ambit.store.read(function* () {
+    const approver = yield* approverOf(reader)
+    return { page: yield* approvalRecords.list(reader.tenant, { state: 'pending', ...filter }, options), approver }
+  })
+  const shown = page.items.filter((stored) => waitsFor(ambit, reader, approver, stored))
+  return { approvals: shown.map(({ request }) => request), ...(page.next !== undefined && { next: page.next }) }
+}
+
+/** One request, for those who may decide about it, who asked for it, or who see all; for others it does not exist. */
+export async function approvalFor(ambit: Ambit, reader: QueueReader, id: string): Promise<ApprovalRequest> {
+  const { stored, approver } = await ambit.store.read(function* () {
+    return { approver: yield* approverOf(reader), stored: yield* approvalRecords.get(reader.tenant, id) }
+  })
+  const { requested_by: asker } = stored.request
+  const asked = asker.verified === true && asker.id === reader.principal
+  if (asked || waitsFor(ambit, reader, approver, stored)) return stored.request
+  throw new Failure('approval.not_found', `approval ${quote(id)} not found`, { id })
+}
+
+function* approverOf({ tenant, principal }: QueueReader): Work<Approver | undefined> {
+  if (principal === null) return undefined
+  const known = yield* allPages((options) => approverRecords.list(tenant, options))
+  return known.find((approver) => approver.principal === principal)
+}
+
+function waitsFor(
+  { clock }: Ambit,
+  { all }: QueueReader,
+  approver: Approver | undefined,
+  stored: StoredApproval,
+): boolean {
+  // Withdrawn from the start: nobody is asked about a call that could not run.
+  if (stored.request.state === 'withdrawn') return false
+  if (all) return true
+  const { excluded } = privateOf(stored)
+  return ineligible(approver, { required: stored.request.required, excluded, now: clock.now() }) === undefined
+}

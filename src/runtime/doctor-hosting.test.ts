@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'vitest'
+import { writeDepot } from '../../test/cli/depot.ts'
+import { givenAmbit, tempFolder } from '../../test/cli/given.ts'
+import { tenantId } from '../model/tenant-id.ts'
+import { addApprover, revokeApprover } from './approvers.ts'
+import { operator } from './caller.ts'
+import { examine } from './doctor.ts'
+import { createPrincipal } from './principals.ts'
+import { createTenant } from './tenants.ts'
+
+/** What doctor says of hosting in this folder. */
+async function found(folder: string): Promise<string[]> {
+  const said: string[] = []
+  for await (const { check, verdict, message } of examine({ folder, env: {} }))
+    if (check === 'hosting' || check === 'approvers') said.push(`${verdict} ${check}: ${message}`)
+  return said
+}
+
+function givenFolder(): string {
+  const folder = tempFolder()
+  writeDepot(folder)
+  return folder
+}
+
+const policyIn = (folder: string): string => join(folder, 'policies/quality-release.json')
+
+const rewrite = (path: string, from: string, to: string): void => {
+  const text = readFileSync(path, 'utf8')
+  assert(text.includes(from))
+  writeFileSync(path, text.replace(from, to))
+}
+
+describe('doctor looks at what is hosted [F-20 H-09]', () => {
+  test('all that is listed registers and compiles, before there is a store', async () => {
+    assert.deepEqual(await found(givenFolder()), ['ok hosting: 2 capabilities, 1 policy'])
+  })
+
+  test('where nothing is listed it has nothing to say', async () => {
+    assert.deepEqual(await found(tempFolder()), [])
+  })
+
+  test.each<[string, string, string, RegExp]>([
+    [
+      'a policy file that is gone',
+      'config',
+      'quality-release.json',
+      /^fail hosting: `policies.gone\.json`: the file cannot be read/,
+    ],
+    ['an operator that does not exist', '"=="', '"=~"', /^fail hosting: .*`=~`/],
+    ['a rule that reads an undeclared field', 'context.purpose', 'context.mood', /^fail hosting: .*mood/],
+    [
+      'a reader that is no policy',
+      '"name": "quality_release"',
+      '"name": "other"',
+      /^fail hosting: .*`quality_release`/,
+    ],
+  ])('%s', async (_, from, to, expected) => {
+    const folder = givenFolder()
+    if (from === 'config') rewrite(join(folder, 'ambit.config.ts'), to, 'gone.json')
+    else rewrite(policyIn(folder), from, to)
+    const [first = '', ...rest] = await found(folder)
+    assert.match(first, expected)
+    assert.deepEqual(rest, [])
+  })
+
+  test('a capability that nothing allows is named', async () => {
+    const folder = givenFolder()
+    rewrite(join(folder, 'ambit.config.ts'), "policy: { statement: 'Anyone may read a temperature.' },", '')
+    assert.deepEqual(await found(folder), [
+      'ok hosting: 2 capabilities, 1 policy',
+      'warn hosting: nobody may call `depot.temperature`: no policy allows it',
+    ])
+  })
+
+  test('enough different people must be there for every role that policies ask for', async () => {
+    const folder = givenFolder()
+    rewrite(policyIn(folder), '"quorum": 1', '"quorum": 2')
+    const ambit = await givenAmbit({ folder })
+    const me = operator(tenantId('northlight'))
+    await createTenant(ambit, { id: 'northlight' })
+    const few =
+      'warn approvers: rule `quality_release/excursion` asks for 2 of responsible_pharmacist, and there are not as many'
+    for (const [index, id] of ['ida', 'jo', 'kai'].entries()) {
+      assert.equal((await found(folder)).at(-1), few, id)
+      await createPrincipal(ambit, me, { id, kind: 'user' })
+      await addApprover(ambit, me, { principal: id, roles: [index === 1 ? 'accountant' : 'responsible_pharmacist'] })
+    }
+    assert.equal((await found(folder)).at(-1), 'ok approvers: enough for every role that policies ask for')
+    await revokeApprover(ambit, me, 'ida')
+    assert.equal((await found(folder)).at(-1), few)
+  })
+})

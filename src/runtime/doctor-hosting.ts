@@ -1,0 +1,76 @@
+import { counted } from '../base/counted.ts'
+import { quote } from '../base/failure.ts'
+import type { Approver } from '../model/approval.ts'
+import { ineligible } from '../policy/approval.ts'
+import { approverRecords } from '../storage/approvers.ts'
+import { allPages } from '../storage/page.ts'
+import type { Ambit } from './ambit.ts'
+import type { Settings } from './config.ts'
+import { attempt, type Finding, ok, warn } from './finding.ts'
+import { offerSpecOf } from './hosting.ts'
+import { makeOffer, type OfferSpec } from './offer.ts'
+
+/** Whether all that the configuration lists can be hosted: capabilities register, policies compile and fit them. */
+export async function* checkOffer({ hosting, tenant }: Settings): AsyncGenerator<Finding> {
+  if (hosting.spec.capabilities.length === 0 && hosting.policies.length === 0) return
+  const spec = await attempt('hosting', () => offerSpecOf(hosting))
+  if ('verdict' in spec) return yield { ...spec, check: 'hosting' }
+  const offer = await attempt('hosting', () => makeOffer(tenant, spec))
+  if ('verdict' in offer) return yield { ...offer, check: 'hosting' }
+  yield ok('hosting', `${counted(spec.capabilities.length, 'capability', 'capabilities')}, ${policiesIn(spec)}`)
+  for (const { descriptor } of offer.registry.all())
+    if (descriptor.policy === undefined && offer.policies.applicable(descriptor.id).policies.length === 0) {
+      const help = 'give it a `policy`, or name it in one'
+      yield warn('hosting', `nobody may call ${quote(descriptor.id)}: no policy allows it`, help)
+    }
+}
+
+const policiesIn = ({ policies = [] }: OfferSpec): string => counted(policies.length, 'policy', 'policies')
+
+/** Whether enough people are registered for every approval that a policy or a capability may ask for. */
+export async function* checkApprovers(ambit: Ambit): AsyncGenerator<Finding> {
+  const { hosting, tenant } = ambit.settings
+  const spec = await attempt('hosting', () => offerSpecOf(hosting))
+  const asked = 'verdict' in spec ? [] : askedFor(spec)
+  if (asked.length === 0) return
+  const known = await ambit.store.read(() => allPages((options) => approverRecords.list(tenant, options)))
+  const short = asked.filter((each) => able(known, each, ambit.clock.now()).size < each.quorum)
+  for (const { by, roles, approvers, quorum } of short) {
+    const who = [...roles, ...approvers].join(', ') || 'any approver'
+    const help = `run \`ambit approver add <principal> --role ${roles[0] ?? '<role>'}\``
+    yield warn('approvers', `${by} asks for ${quorum} of ${who}, and there are not as many`, help)
+  }
+  if (short.length === 0) yield ok('approvers', 'enough for every role that policies ask for')
+}
+
+interface Asked {
+  readonly by: string
+  readonly roles: string[]
+  readonly approvers: string[]
+  readonly quorum: number
+}
+
+function askedFor({ policies = [], capabilities }: OfferSpec): readonly Asked[] {
+  const byRules = policies.flatMap(({ name, rules }) =>
+    rules
+      .filter(({ decision }) => decision === 'requires_approval')
+      .map(({ id, approval: { roles = [], approvers = [], quorum = 1 } = {} }) => ({
+        by: `rule ${quote(`${name}/${id}`)}`,
+        roles,
+        approvers,
+        quorum,
+      })),
+  )
+  const byItself = capabilities
+    .filter(({ descriptor }) => descriptor.policy?.approval_required === true)
+    .map(({ descriptor }) => ({ by: `capability ${quote(descriptor.id)}`, roles: [], approvers: [], quorum: 1 }))
+  return [...byRules, ...byItself]
+}
+
+/** The people who could agree today. */
+const able = (known: readonly Approver[], required: Asked, now: number): ReadonlySet<string> =>
+  new Set(
+    known
+      .filter((approver) => ineligible(approver, { required, excluded: [], now }) === undefined)
+      .map(({ principal }) => principal),
+  )

@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto'
+import { limits } from '../base/limits.ts'
+import type { CallCaller } from '../gateway/call.ts'
+import type { GatewayDeps, Offer } from '../gateway/deps.ts'
+import { type Gateway, openGateway } from '../gateway/gateway.ts'
+import type { TenantId } from '../model/tenant-id.ts'
+import { getTenant } from '../storage/tenants.ts'
+import type { Ambit } from './ambit.ts'
+import type { Caller } from './caller.ts'
+
+export type { CallCaller } from '../gateway/call.ts'
+
+/** The gateway of one tenant, and what is offered through it. */
+export interface AmbitHost {
+  readonly tenant: TenantId
+  readonly hostId: string
+  readonly gateway: Gateway
+  /** Offers something else from now on. Calls under way end as they began. */
+  offer(next: Offer): void
+  current(): Offer
+  close(): Promise<void>
+}
+
+export interface HostOptions {
+  /** How long the calls of a process that is gone are believed to run. */
+  readonly presenceMs?: number
+}
+
+/** Opens the door of one tenant: calls through it are decided by the offer and recorded in the tenant's evidence. */
+export async function openHost(
+  ambit: Ambit,
+  tenant: TenantId,
+  makeOffer: (hostId: string) => Offer,
+  { presenceMs = limits.presenceMs }: HostOptions = {},
+): Promise<AmbitHost> {
+  const { host_id: hostId } = await ambit.store.read(() => getTenant(tenant))
+  let offered = makeOffer(hostId)
+  const deps: GatewayDeps = {
+    tenant,
+    hostId,
+    store: ambit.store,
+    clock: ambit.clock,
+    ids: ambit.ids,
+    random: (bytes) => randomBytes(bytes),
+    digest: await ambit.keyring.digest(hostId),
+    signer: () => ambit.keyring.signer(hostId),
+    hostKeys: async () => {
+      const { publicKey, history } = await ambit.keyring.publicKeys(hostId)
+      return [publicKey, ...history.map((step) => step.old_public_key)]
+    },
+    wrote: (events) => ambit.heads.grew(tenant, events),
+    owner: `host_${randomBytes(12).toString('hex')}`,
+    presenceMs,
+    offer: () => offered,
+  }
+  const gateway = await openGateway(deps)
+  return {
+    tenant,
+    hostId,
+    gateway,
+    offer: (next) => {
+      offered = next
+    },
+    current: () => offered,
+    close: () => gateway.close(),
+  }
+}
+
+/** The caller as the gateway sees it. Somebody whom nobody verified calls under a name that no key can have. */
+export const callerOf = ({ subject, scopes, permissions, revokedPermissions }: Caller): CallCaller => ({
+  subject: subject.verified === true ? subject : null,
+  name: subject.verified === true ? `principal:${subject.id}` : `unverified:${subject.id}`,
+  scopes,
+  permissions,
+  revokedPermissions,
+})

@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs'
+import { relative, resolve } from 'node:path'
+import { Failure, quote } from '../base/failure.ts'
+import { readJson } from '../base/json.ts'
+import type { Config } from '../model/config.ts'
+import { parseAs } from '../model/parse.ts'
+import { type Policy, policy as policyShape } from '../model/policy.ts'
+import type { TenantId } from '../model/tenant-id.ts'
+import type { Ambit } from './ambit.ts'
+import { type AmbitHost, openHost } from './host.ts'
+import { makeOffer, type OfferSpec } from './offer.ts'
+import type { AmbitConfig } from './user-config.ts'
+
+/** The part of the settings that is about hosting capabilities. Files of policies are read when they are needed. */
+export interface Hosting {
+  readonly port: number
+  readonly hostname: string
+  /** All that is offered, but for the policies. */
+  readonly spec: Omit<OfferSpec, 'policies'>
+  readonly policies: readonly (Policy | PolicyFile)[]
+}
+
+export interface PolicyFile {
+  readonly file: string
+  /** As the configuration names it. */
+  readonly name: string
+}
+
+type Code = Pick<AmbitConfig, 'capabilities'> & Pick<OfferSpec, 'resolvers' | 'safety'>
+
+export function settleHosting({ policies = [], host = {} }: Config, code: Code, base: string): Hosting {
+  const { port = 4770, hostname = '127.0.0.1', ...rules } = host
+  for (const [index, { pattern }] of (rules.patterns ?? []).entries())
+    checkPattern(pattern, `/host/patterns/${index}/pattern`)
+  return {
+    port,
+    hostname,
+    spec: { capabilities: [], ...(present({ ...rules, ...code }) as Omit<OfferSpec, 'capabilities' | 'policies'>) },
+    policies: policies.map((given) =>
+      typeof given === 'string' ? { file: resolve(base, given), name: relative(base, resolve(base, given)) } : given,
+    ),
+  }
+}
+
+const present = (members: object): object =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
+
+/** A pattern that cannot be read would deny every call: better said before the first. */
+function checkPattern(pattern: string, pointer: string): void {
+  try {
+    new RegExp(pattern, 'iu')
+  } catch {
+    throw new Failure('field.invalid', `configuration: ${quote(pointer)} is no regular expression`, { pointer })
+  }
+}
+
+/** The host of a tenant, offering what the configuration lists. */
+export const openConfiguredHost = (ambit: Ambit, tenant: TenantId): Promise<AmbitHost> =>
+  openHost(ambit, tenant, (hostId) => makeOffer(hostId, offerSpecOf(ambit.settings.hosting)))
+
+/** The whole offer, with every file of policies read. */
+export const offerSpecOf = ({ spec, policies }: Hosting): OfferSpec => ({
+  ...spec,
+  policies: policies.map((each) => ('file' in each ? readPolicy(each) : each)),
+})
+
+/** The files that an offer is made of, beside the configuration itself. */
+export const policyFilesOf = ({ policies }: Hosting): readonly string[] =>
+  policies.flatMap((each) => ('file' in each ? [each.file] : []))
+
+function readPolicy({ file, name }: PolicyFile): Policy {
+  try {
+    return parseAs(policyShape, readJson(readFileSync(file)), 'policy')
+  } catch (error) {
+    if (error instanceof Failure) throw new Failure('policy.invalid', `${quote(name)}: ${error.message}`, error.data)
+    const { code } = error as { code?: unknown }
+    throw new Failure('policy.invalid', `${quote(name)}: the file cannot be read (${String(code)})`)
+  }
+}

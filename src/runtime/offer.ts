@@ -1,0 +1,73 @@
+import { Failure, quote } from '../base/failure.ts'
+import type { Capability } from '../gateway/capability.ts'
+import type { Offer, Resolver, SafetyEvaluator } from '../gateway/deps.ts'
+import { type Lifecycle, openRegistry, type Registry } from '../gateway/registry.ts'
+import type { Policy } from '../model/policy.ts'
+import type { BlockPattern } from '../policy/decisions.ts'
+import type { Risk } from '../policy/gates/boundary.ts'
+import { compilePolicies } from '../policy/policies.ts'
+
+export { type Capability, defineCapability } from '../gateway/capability.ts'
+export type { Offer } from '../gateway/deps.ts'
+
+/** What a host offers, as its configuration says it. */
+export interface OfferSpec {
+  readonly capabilities: readonly Capability[]
+  readonly policies?: readonly Policy[]
+  readonly lifecycles?: Readonly<Record<string, Lifecycle>>
+  /** Capabilities that may run, when not all of them may. */
+  readonly allow?: readonly string[]
+  readonly block?: readonly string[]
+  /** `critical` unless set: what is riskier is refused. */
+  readonly maxRisk?: Risk
+  readonly patterns?: readonly BlockPattern[]
+  readonly environment?: string
+  readonly resolvers?: Readonly<Record<string, Resolver>>
+  readonly safety?: SafetyEvaluator
+  /** Public keys of those whose mandates are believed; `any` only where a fixture needs it. */
+  readonly mandatePrincipals?: readonly string[] | 'any'
+  readonly unverifiedActors?: 'refuse' | 'accept'
+  readonly strictOutput?: boolean
+  /** Reserved beginnings of ids that may be used all the same. */
+  readonly reserved?: readonly string[]
+}
+
+/** Reads the whole offer, or refuses all of it: a host never runs with half of its rules. */
+export function makeOffer(hostId: string, spec: OfferSpec): Offer {
+  const { capabilities, policies = [], lifecycles, reserved, mandatePrincipals = [] } = spec
+  const contracts = capabilities.map(({ descriptor }) => [descriptor.id, descriptor.metadata?.context ?? null] as const)
+  const compiled = compilePolicies(policies, contracts)
+  const registry = openRegistry(capabilities, {
+    ...(lifecycles && { lifecycles }),
+    ...(reserved && { reserved }),
+    asked: (id) => compiled.applicable(id).rules.some(({ decision }) => decision === 'requires_approval'),
+  })
+  checkResolvers(registry, spec.resolvers ?? {})
+  return {
+    registry,
+    policies: compiled,
+    rules: {
+      hostId,
+      blocked: spec.block ?? [],
+      maxRisk: spec.maxRisk ?? 'critical',
+      patterns: spec.patterns ?? [],
+      ...(spec.allow && { allow: spec.allow }),
+      ...(spec.environment !== undefined && { environment: spec.environment }),
+    },
+    resolvers: spec.resolvers ?? {},
+    safety: spec.safety,
+    mandatePins: mandatePrincipals === 'any' ? 'any' : new Set(mandatePrincipals),
+    unverifiedActors: spec.unverifiedActors ?? 'refuse',
+    strictOutput: spec.strictOutput ?? false,
+  }
+}
+
+/** A fact that nobody can fetch would be missing from every call. */
+function checkResolvers(registry: Registry, resolvers: OfferSpec['resolvers'] & object): void {
+  for (const { descriptor, contract } of registry.all()) {
+    const missing = contract?.resolvers.find((name) => !Object.hasOwn(resolvers, name))
+    if (missing === undefined) continue
+    const message = `capability ${quote(descriptor.id)}: its context needs the resolver ${quote(missing)}, which is not there`
+    throw new Failure('capability.invalid', message, { id: descriptor.id })
+  }
+}

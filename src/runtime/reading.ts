@@ -1,0 +1,133 @@
+import { Failure, quote } from '../base/failure.ts'
+import { limits } from '../base/limits.ts'
+import { formatTime } from '../base/time.ts'
+import { makeAttestation } from '../evidence/dsse.ts'
+import { rootHash } from '../evidence/event.ts'
+import { verifyBundle } from '../evidence/verify.ts'
+import { hiddenEvent } from '../evidence/withhold.ts'
+import { type EvidenceBundle, type EvidenceEvent, protocolVersion, type SealedEvent } from '../model/evidence.ts'
+import type { ReplayQuery, ReplayResult } from '../model/result.ts'
+import type { DsseEnvelope } from '../model/statement.ts'
+import type { TenantId } from '../model/tenant-id.ts'
+import type { ChainReport } from '../model/wire.ts'
+import { eventsOf, lastSequence } from '../storage/events.ts'
+import type { Work } from '../storage/work.ts'
+import type { Ambit } from './ambit.ts'
+import { bundleOf } from './evidence.ts'
+
+/** Who reads evidence over a wire: all of a tenant's, or of one subject what it did itself. */
+export interface Reader {
+  readonly tenant: TenantId
+  /** Null reads all. */
+  readonly subject: string | null
+}
+
+/** The events of one correlation in order. Unknown, or nothing in it for this reader: an empty list. */
+export async function replay(ambit: Ambit, reader: Reader, query: ReplayQuery): Promise<ReplayResult> {
+  const { correlation_id, limit = limits.replayEventsMax, since_sequence = 0, include_payloads = true } = query
+  const { events, partial } = await ambit.store.read(() => visible(reader, correlation_id, since_sequence, limit + 1))
+  const shown = events.slice(0, limit).map(({ body }) => JSON.parse(body) as EvidenceEvent)
+  return {
+    correlation_id,
+    events: include_payloads ? shown : shown.map(hiddenEvent),
+    event_count: shown.length,
+    replayed_at: formatTime(ambit.clock.now()),
+    ...(events.length > limit && { truncated: true }),
+    ...(partial && { partial: true }),
+  }
+}
+
+/** Whether the chain of one correlation holds. The reader must be able to see all of it. */
+export async function checkChain(ambit: Ambit, hostId: string, reader: Reader, id: string): Promise<ChainReport> {
+  const events = await whole(ambit, reader, id)
+  const {
+    valid,
+    covered,
+    first_broken_sequence: broken,
+  } = verifyBundle(unsigned(hostId, id, events), {
+    tier: 'hash-chain',
+  })
+  const verified = valid ? events.length : events.filter(({ sequence }) => broken !== null && sequence < broken).length
+  return {
+    valid,
+    correlation_id: id,
+    event_count: events.length,
+    verified_count: verified,
+    unverified_count: events.length - verified,
+    first_broken_sequence: broken,
+    covered,
+  }
+}
+
+/** The signed export of one correlation, of which the reader must be able to see all. */
+export async function exportFor(ambit: Ambit, reader: Reader, id: string): Promise<EvidenceBundle> {
+  await whole(ambit, reader, id)
+  return bundleOf(ambit, reader.tenant, id)
+}
+
+/** The same as an attestation, for tools that know in-toto and nothing of bundles. */
+export async function attestationFor(ambit: Ambit, hostId: string, reader: Reader, id: string): Promise<DsseEnvelope> {
+  return makeAttestation(await exportFor(ambit, reader, id), await ambit.keyring.signer(hostId))
+}
+
+/** How many events a tenant has. */
+export const countEvents = (ambit: Ambit, tenant: TenantId): Promise<number> =>
+  ambit.store.read(() => lastSequence(tenant))
+
+async function whole(ambit: Ambit, reader: Reader, id: string): Promise<readonly SealedEvent[]> {
+  const { events, partial } = await ambit.store.read(() => visible(reader, id, 0, Number.MAX_SAFE_INTEGER))
+  if (events.length > 0 && !partial) return events
+  throw new Failure('correlation.not_found', `nothing is recorded under ${quote(id)}`, { id })
+}
+
+interface Visible {
+  readonly events: readonly SealedEvent[]
+  /** True if the correlation holds calls of others, which are left out. */
+  readonly partial: boolean
+}
+
+/**
+ * What of a correlation a reader sees: the calls whose first event names it, verified, as their subject. A correlation
+ * is a name that anybody may use, so having called in it shows nothing of what others did there.
+ */
+function* visible({ tenant, subject }: Reader, id: string, after: number, limit: number): Work<Visible> {
+  if (subject === null) return { events: yield* inPages(tenant, id, after, limit), partial: false }
+  const all = yield* inPages(tenant, id, 0, Number.MAX_SAFE_INTEGER)
+  const owners = new Map<string, boolean>()
+  for (const event of all) if (!owners.has(event.invocationId)) owners.set(event.invocationId, isBy(event, subject))
+  const own = all.filter(({ invocationId }) => owners.get(invocationId))
+  const events = own.filter(({ sequence }) => sequence > after).slice(0, limit)
+  return { events, partial: own.length > 0 && own.length < all.length }
+}
+
+const isBy = ({ subjectId, body }: SealedEvent, subject: string): boolean =>
+  subjectId === subject && (JSON.parse(body) as EvidenceEvent).subject?.verified === true
+
+const eventsPerRead = 1_000
+
+function* inPages(tenant: TenantId, id: string, after: number, limit: number): Work<readonly SealedEvent[]> {
+  const events: SealedEvent[] = []
+  for (;;) {
+    const wanted = Math.min(eventsPerRead, limit - events.length)
+    const found = yield* eventsOf(tenant, id, events.at(-1)?.sequence ?? after, wanted)
+    events.push(...found)
+    if (found.length < wanted || events.length >= limit) return events
+  }
+}
+
+/** As much of a bundle as the checks of a chain need; unlike an export it may be made of damaged events. */
+const unsigned = (hostId: string, id: string, events: readonly SealedEvent[]): unknown => ({
+  host_id: hostId,
+  protocol_version: protocolVersion,
+  created_at: events.at(-1)?.timestamp,
+  canonicalization: 'chp-stable-v1',
+  assurance: 'hash-chain',
+  root_hash: rootHash(events.map(({ contentHash }) => contentHash)),
+  completeness: {
+    scheme: 'chp-completeness-v1',
+    correlation_id: id,
+    as_of_sequence: events.at(-1)?.sequence,
+    head_hash: events.at(-1)?.contentHash,
+  },
+  events: events.map(({ body }): unknown => JSON.parse(body)),
+})

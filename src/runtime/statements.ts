@@ -1,0 +1,118 @@
+import { canonical } from '../base/canonical.ts'
+import { Failure } from '../base/failure.ts'
+import { sha256 } from '../base/hash.ts'
+import { limits } from '../base/limits.ts'
+import { formatTime } from '../base/time.ts'
+import { revocationHead, storeHead } from '../evidence/head.ts'
+import { asJson } from '../evidence/json.ts'
+import { verifyRevocation } from '../evidence/mandate.ts'
+import { verifyAnchor, verifyWitness } from '../evidence/witness.ts'
+import type { MandateRevocation } from '../model/mandate.ts'
+import type { ChainWitness, StoreHeadAnchor } from '../model/statement.ts'
+import type { AnchorReceipt, RevocationList, RevocationReceipt, StoreHead, WitnessReceipt } from '../model/wire.ts'
+import { chainTails, lastSequence } from '../storage/events.ts'
+import { allPages } from '../storage/page.ts'
+import { addStatement, listStatements, type StoredStatement } from '../storage/statements.ts'
+import type { Work } from '../storage/work.ts'
+import type { Ambit } from './ambit.ts'
+import type { AmbitHost } from './host.ts'
+
+type Named = Pick<AmbitHost, 'tenant' | 'hostId'>
+
+/** The head of the store as it is now, for a witness to countersign. */
+export async function headOf(ambit: Ambit, host: Named): Promise<StoreHead> {
+  const { revoked } = await ambit.keyring.publicKeys(host.hostId)
+  const { sequence, tails, mandates } = await ambit.store.read(function* () {
+    const sequence = yield* lastSequence(host.tenant)
+    return { sequence, tails: yield* chainTails(host.tenant, sequence), mandates: yield* revocations(host) }
+  })
+  return {
+    host_id: host.hostId,
+    scheme: 'chp-store-head-v1',
+    sequence,
+    store_head: storeHead(tails),
+    revocation_head: headOfRevoked(mandates, revoked),
+    at: formatTime(ambit.clock.now()),
+  }
+}
+
+/** Keeps what a witness says, if it is signed and says what we find ourselves when we count again. */
+export async function keepWitness(ambit: Ambit, host: Named, input: unknown): Promise<WitnessReceipt> {
+  const verified = verifyWitness(input)
+  if (!verified.ok) throw new Failure('witness.invalid', `the witness is not good: ${verified.message}`)
+  const { sequence, witness, revocation_head } = verified.value
+  await checkHead(ambit, host, verified.value, 'witness.invalid')
+  if (revocation_head !== undefined && revocation_head !== (await headOf(ambit, host)).revocation_head)
+    throw new Failure('revocation.head_mismatch', 'what is revoked is not what the witness saw')
+  await keep(ambit, host, 'witness', verified.value)
+  return { accepted: true, sequence, witness: witness.host_id }
+}
+
+/** Keeps a countersigned head, under the same conditions. */
+export async function keepAnchor(ambit: Ambit, host: Named, input: unknown): Promise<AnchorReceipt> {
+  const verified = verifyAnchor(input)
+  if (!verified.ok) throw new Failure('anchor.invalid', `the anchor is not good: ${verified.message}`)
+  await checkHead(ambit, host, verified.value, 'anchor.invalid')
+  await keep(ambit, host, 'anchor', verified.value)
+  return { accepted: true, sequence: verified.value.sequence, anchor_did: verified.value.anchor.did }
+}
+
+/** Keeps a revocation that verifies. It ends a mandate only if that mandate is signed with the same key. */
+export async function keepRevocation(ambit: Ambit, host: Named, input: unknown): Promise<RevocationReceipt> {
+  const verified = verifyRevocation(input)
+  if (!verified.ok) throw new Failure('revocation.invalid', `the revocation is not good: ${verified.message}`)
+  const { mandate_id, principal } = verified.value
+  await keep(ambit, host, 'revocation', verified.value)
+  return { accepted: true, mandate_id, principal: principal.host_id }
+}
+
+export const witnessesOf = (ambit: Ambit, host: Named): Promise<readonly ChainWitness[]> =>
+  ambit.store.read(() => kept<ChainWitness>(host, 'witness'))
+
+export const anchorsOf = (ambit: Ambit, host: Named): Promise<readonly StoreHeadAnchor[]> =>
+  ambit.store.read(() => kept<StoreHeadAnchor>(host, 'anchor'))
+
+export async function revocationsOf(ambit: Ambit, host: Named): Promise<RevocationList> {
+  const { revoked } = await ambit.keyring.publicKeys(host.hostId)
+  return { keys: [...revoked], mandates: [...(await ambit.store.read(() => revocations(host)))] }
+}
+
+async function checkHead(
+  ambit: Ambit,
+  host: Named,
+  said: { readonly host_id: string; readonly sequence: number; readonly store_head: string },
+  code: 'witness.invalid' | 'anchor.invalid',
+): Promise<void> {
+  if (said.host_id !== host.hostId) throw new Failure(code, 'the statement is about another host')
+  const found = await ambit.store.read(function* () {
+    const last = yield* lastSequence(host.tenant)
+    return said.sequence > last ? undefined : yield* chainTails(host.tenant, said.sequence)
+  })
+  if (found === undefined || storeHead(found) !== said.store_head)
+    throw new Failure('head.mismatch', `the head at event ${said.sequence} is not the one in the statement`)
+}
+
+/** The same statement twice is kept once. */
+async function keep(ambit: Ambit, { tenant }: Named, kind: StoredStatement['kind'], said: object): Promise<void> {
+  const body = canonical(asJson(said))
+  const known = await ambit.store.read(() => allPages((options) => listStatements(tenant, kind, options)))
+  if (known.length >= limits.statementsMax)
+    throw new Failure('statement.limit', `at most ${limits.statementsMax} statements of one kind are kept`)
+  await ambit.store.write(tenant, addStatement({ kind, id: sha256(body), body }))
+}
+
+const revocations = (host: Named): Work<readonly MandateRevocation[]> => kept<MandateRevocation>(host, 'revocation')
+
+function* kept<T>({ tenant }: Named, kind: StoredStatement['kind']): Work<readonly T[]> {
+  const found = yield* allPages((options) => listStatements(tenant, kind, options))
+  return found.map(({ body }) => JSON.parse(body) as T)
+}
+
+const headOfRevoked = (mandates: readonly MandateRevocation[], keyIds: readonly string[]): string =>
+  revocationHead({
+    mandates: mandates.map(({ mandate_id, principal }) => ({
+      mandateId: mandate_id,
+      principalKey: principal.public_key,
+    })),
+    keyIds,
+  })

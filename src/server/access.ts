@@ -1,0 +1,113 @@
+import { hash, timingSafeEqual } from 'node:crypto'
+import { Failure, quote } from '../base/failure.ts'
+import { wireId } from '../model/correlation.ts'
+import type { Ambit } from '../runtime/ambit.ts'
+import { authenticate } from '../runtime/api-keys.ts'
+import type { Caller } from '../runtime/caller.ts'
+import { type AmbitHost, callerOf } from '../runtime/host.ts'
+import { callerByToken, callerNamed, notAccepted, type TokenKey } from '../runtime/known-callers.ts'
+import type { Visitor } from './route.ts'
+
+/** Who may come in, besides the holders of the tenant's API keys. */
+export interface Access {
+  readonly keys: readonly AccessKey[]
+  /** Callers whose signed tokens are believed. */
+  readonly tokens?: readonly TokenKey[]
+  /** Lets in whoever sends no credentials: on the machine itself only. */
+  readonly open: boolean
+}
+
+export interface AccessKey {
+  /** Who holds the key; null for the shared one, whose holders nobody tells apart. */
+  readonly name: string | null
+  readonly secret: string
+  /** Capabilities, or beginnings of them with a `*`; empty means all. */
+  readonly scopes: readonly string[]
+}
+
+export type Admit = (headers: Headers) => Promise<Visitor>
+
+/**
+ * Finds out who asks. Every credential that is sent must be good; a name that one of them proves is the caller's. Any
+ * refusal is the same `unauthenticated`.
+ */
+export function admitting(ambit: Ambit, host: AmbitHost, access: Access): Admit {
+  checkKeys(access.keys)
+  const known = access.keys.map((key) => ({ ...key, digest: digestOf(key.secret) }))
+
+  const byKey = async (text: string): Promise<Visitor> => {
+    const key = matching(known, text)
+    if (key === undefined) return visitorOf(await ofTenant(authenticate(ambit, text), host))
+    if (key.name === null) return anonymous('shared', key.scopes)
+    return visitorOf(await callerNamed(ambit, host.tenant, { name: key.name, type: 'api_key', scopes: key.scopes }))
+  }
+  const byToken = async (text: string): Promise<Visitor> =>
+    visitorOf(await callerByToken(ambit, host, text, access.tokens ?? []))
+
+  return async (headers) => {
+    const key = headers.get('x-chp-key')
+    const token = headers.get('x-chp-token')
+    const bearer = bearerOf(headers.get('authorization'))
+    const found: Visitor[] = []
+    if (key !== null) found.push(await byKey(key))
+    if (bearer !== null) found.push(await (isToken(bearer) ? byToken(bearer) : byKey(bearer)))
+    if (token !== null) found.push(await byToken(token))
+    const visitor = found.find(({ caller }) => caller.subject !== null) ?? found[0]
+    if (visitor !== undefined) return visitor
+    if (!access.open) throw notAccepted()
+    return anonymous('open', [])
+  }
+}
+
+/** A key that is empty would let everybody in, and one of two holders would name the wrong one. */
+function checkKeys(keys: readonly AccessKey[]): void {
+  if (keys.some(({ secret }) => secret.trim() !== secret || secret === ''))
+    throw new Failure('config.invalid', 'a key of the server is empty, or has blanks around it')
+  if (new Set(keys.map(({ secret }) => secret)).size < keys.length)
+    throw new Failure(
+      'config.invalid',
+      'two keys of the server are the same',
+      {},
+      'give each holder a key of their own',
+    )
+  const bad = keys.find(({ name }) => name !== null && !wireId.safeParse(name).success)
+  if (bad !== undefined)
+    throw new Failure('config.invalid', `a key of the server has the name ${quote(bad.name ?? '')}`)
+}
+
+// An object in base64url begins like this; no key of ours does, and a configured one may not.
+const isToken = (text: string): boolean => text.startsWith('eyJ')
+
+function bearerOf(header: string | null): string | null {
+  if (header === null) return null
+  const [, text] = /^Bearer +(\S+)$/i.exec(header) ?? []
+  if (text === undefined) throw notAccepted()
+  return text
+}
+
+/** All entries are compared, and none ends the search: how long it takes says nothing of how near a guess was. */
+function matching<T extends { readonly digest: Buffer }>(entries: readonly T[], text: string): T | undefined {
+  const digest = digestOf(text)
+  let found: T | undefined
+  for (const entry of entries) if (timingSafeEqual(entry.digest, digest)) found = entry
+  return found
+}
+
+const digestOf = (text: string): Buffer => hash('sha256', text, 'buffer')
+
+async function ofTenant(asking: Promise<Caller>, { tenant }: AmbitHost): Promise<Caller> {
+  const caller = await asking
+  if (caller.tenant !== tenant) throw notAccepted()
+  return caller
+}
+
+const visitorOf = (caller: Caller): Visitor => ({
+  caller: callerOf(caller),
+  reads: caller.rights.includes('audit') ? 'all' : 'own',
+})
+
+/** Whoever holds what many hold: no name, and all of the evidence unless the key is for some capabilities alone. */
+const anonymous = (name: 'shared' | 'open', scopes: readonly string[]): Visitor => ({
+  caller: { subject: null, name, scopes, permissions: [], revokedPermissions: [] },
+  reads: scopes.length === 0 ? 'all' : 'own',
+})

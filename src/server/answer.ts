@@ -1,0 +1,52 @@
+import { canonical, type Json } from '../base/canonical.ts'
+import { type FailureCode, statusOf } from '../base/codes.ts'
+import { Failure, problem } from '../base/failure.ts'
+import { limits } from '../base/limits.ts'
+import { protocolCode } from '../base/protocol-codes.ts'
+import type { WireError } from '../model/wire.ts'
+
+/** A JSON answer with sorted members at every level: a JavaScript object would put those first that look like numbers. */
+export const json = (body: object, status = 200, headers: Readonly<Record<string, string>> = {}): Response =>
+  new Response(canonical(body as Json), {
+    status,
+    headers: { 'content-type': 'application/json', ...always, ...headers },
+  })
+
+export const always = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const
+
+export interface Failed {
+  /** Paths of ours answer problems; those of the protocol have its own form. */
+  readonly ours: boolean
+  readonly traceId?: string | undefined
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** The answer to what went wrong. Of what is not the caller's doing it says nothing but that it happened. */
+export function failed(error: unknown, { ours, traceId, headers = {} }: Failed): Response {
+  const failure = shown(error)
+  const status = statusOf[failure.code]
+  const more = { ...extra(failure.code, status), ...headers }
+  if (ours) return json(problem(failure, traceId), status, { ...more, 'content-type': 'application/problem+json' })
+  const body: WireError = { error: { code: protocolCode(failure.code), message: failure.message } }
+  return json({ ...body, ...versionDenial(failure) }, status, more)
+}
+
+/** What may be said of an error: a failure of the caller as it is, trouble of ours in words that fit any. */
+function shown(error: unknown): Failure {
+  if (!(error instanceof Failure)) return new Failure('internal', 'something went wrong inside')
+  const status = statusOf[error.code]
+  if (status < 500 || error.code === 'overloaded' || error.code === 'call.in_progress') return error
+  if (status === 503) return new Failure(error.code, 'the store cannot take this now; nothing was done')
+  return new Failure('internal', 'something went wrong inside')
+}
+
+function extra(code: FailureCode, status: number): Record<string, string> {
+  if (status === 429 || status === 503) return { 'retry-after': String(limits.retryAfterS) }
+  return code === 'unauthenticated' ? { 'www-authenticate': 'Bearer' } : {}
+}
+
+function versionDenial({ code, message, data }: Failure): Pick<WireError, 'denial'> {
+  if (code !== 'version.unsupported') return {}
+  const { requested, supported } = data as { requested: string; supported: string[] }
+  return { denial: { code: 'version_unsupported', message, retryable: false, requested, supported } }
+}

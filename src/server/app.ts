@@ -1,0 +1,139 @@
+import { type Context, Hono } from 'hono'
+import { Failure } from '../base/failure.ts'
+import { limits } from '../base/limits.ts'
+import type { Ambit } from '../runtime/ambit.ts'
+import type { AmbitHost } from '../runtime/host.ts'
+import { type Access, admitting } from './access.ts'
+import { failed } from './answer.ts'
+import { openCounts } from './counts.ts'
+import { type Crowd, openCrowd } from './crowd.ts'
+import { checkOrigin, checkVersion } from './headers.ts'
+import { rateLimit } from './rate.ts'
+import type { Route, RouteDeps, Visitor } from './route.ts'
+import { routes } from './routes.ts'
+import { type Traced, traceRequest } from './telemetry.ts'
+import { gathering } from './turn.ts'
+
+export interface ServerDeps {
+  readonly ambit: Ambit
+  readonly host: AmbitHost
+  readonly access: Access
+  readonly limits?: ServerLimits
+  /** Told of what went wrong inside; those who asked are not. */
+  readonly onError?: (error: unknown) => void
+}
+
+export interface ServerLimits {
+  readonly bodyBytesMax?: number
+  readonly requestsAtOnceMax?: number
+  readonly requestsPerSecondMax?: number
+}
+
+export interface App {
+  /** Answers one request, whatever it is. */
+  fetch(request: Request): Promise<Response>
+  /** True if requests without credentials are let in: then only the machine itself may reach it. */
+  readonly open: boolean
+}
+
+/** What is known of one request on its way through. */
+interface Passage {
+  readonly traced: Traced
+  readonly crowd: Crowd
+  route: string
+  visitor: Visitor | undefined
+}
+interface Env {
+  Bindings: Passage
+}
+
+/** The door to one tenant's host, compatible with CHP: a function from request to answer. */
+export function createApp(deps: ServerDeps): App {
+  const { requestsAtOnceMax = limits.requestsAtOnceMax, bodyBytesMax = limits.jsonBytesMax } = deps.limits ?? {}
+  const counts = openCounts()
+  const crowd = openCrowd(requestsAtOnceMax)
+  const router = routerOf(deps, {
+    ambit: deps.ambit,
+    host: deps.host,
+    counts,
+    crowd,
+    gathered: gathering(),
+    bodyBytesMax,
+  })
+  return {
+    open: deps.access.open,
+    fetch: async (request) => {
+      const traced = traceRequest(request.headers, request.method)
+      const passage: Passage = { traced, crowd: crowd.entered(), route: 'other', visitor: undefined }
+      const response = await router.fetch(request, passage)
+      passage.crowd.left()
+      response.headers.set('traceparent', traced.traceparent)
+      traced.ended(passage.route, response.status)
+      counts.request(passage.route, response.status)
+      return response
+    },
+  }
+}
+
+function routerOf(deps: ServerDeps, routeDeps: RouteDeps): Hono<Env> {
+  const app = new Hono<Env>()
+  const enter = entering(deps)
+  app.use('*', async (c, next) => {
+    await enter(c)
+    return next()
+  })
+  for (const route of routes) app.on(route.method, route.path, (c) => handle(c, route, routeDeps))
+  for (const path of new Set(routes.map((route) => route.path))) app.all(path, notAllowed(path))
+  app.notFound((c) => answerFailed(c, new Failure('route.not_found', 'there is nothing at this path')))
+  app.onError((error, c) => {
+    if (!(error instanceof Failure)) deps.onError?.(error)
+    return answerFailed(c, error)
+  })
+  return app
+}
+
+/** What comes before any route, in this order: version, room, credentials, rate. */
+function entering({ ambit, host, access, limits: own = {} }: ServerDeps): (c: Context<Env>) => Promise<void> {
+  const admit = admitting(ambit, host, access)
+  const perSecond = own.requestsPerSecondMax ?? limits.requestsPerSecondMax
+  const mayAsk = rateLimit(ambit.clock, perSecond, limits.rateCallersMax)
+  return async ({ req, env }) => {
+    checkVersion(req.raw.headers)
+    if (env.crowd.isFull) throw new Failure('overloaded', 'too many requests at once')
+    if (publicPaths.has(req.path)) return
+    if (access.open) checkOrigin(req.raw.headers)
+    env.visitor = await admit(req.raw.headers)
+    if (!mayAsk(env.visitor.caller.name)) throw new Failure('rate.limited', 'too many requests of this caller')
+  }
+}
+
+const publicPaths: ReadonlySet<string> = new Set(routes.filter((route) => route.public).map(({ path }) => path))
+
+function handle(c: Context<Env>, route: Route, deps: RouteDeps): Promise<Response> | Response {
+  const { env, req } = c
+  env.route = route.path
+  const ask = {
+    deps,
+    request: req.raw,
+    traced: env.traced,
+    param: (name: string) => req.param(name) ?? '',
+    query: () => new URL(req.url).searchParams,
+    until: (work: Promise<unknown>) => env.crowd.stays(work),
+  }
+  if (route.public) return route.handle(ask)
+  // Nobody is here without a visitor; should that ever change, this refuses.
+  if (env.visitor === undefined) throw new Failure('unauthenticated', 'the credentials are not accepted')
+  return route.handle({ ...ask, visitor: env.visitor })
+}
+
+const notAllowed = (path: string) => (c: Context<Env>) => {
+  c.env.route = path
+  const allow = routes.filter((route) => route.path === path).map(({ method }) => method)
+  const failure = new Failure('method.not_allowed', 'this path does not answer this method')
+  return answerFailed(c, failure, { allow: allow.join(', ') })
+}
+
+function answerFailed({ req, env }: Context<Env>, error: unknown, headers: Record<string, string> = {}): Response {
+  const version = error instanceof Failure && error.code === 'version.unsupported'
+  return failed(error, { ours: !version && /^\/v1(?:\/|$)/.test(req.path), traceId: env.traced.traceId, headers })
+}

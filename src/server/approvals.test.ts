@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'vitest'
+import { type GivenServer, givenServer, sharedKey } from '../../test/support/server.ts'
+import { addApprover } from '../runtime/approvers.ts'
+import { operator } from '../runtime/caller.ts'
+
+const approval = { capability_id: 'conformance.approval', payload: { value: 1 } }
+
+async function givenPeople(): Promise<GivenServer & { readonly ida: string; readonly jo: string }> {
+  const server = await givenServer()
+  const keys = {
+    ida: await server.keyOf({ id: 'ida', kind: 'user' }),
+    jo: await server.keyOf({ id: 'jo', kind: 'user' }),
+  }
+  const me = operator(server.host.tenant)
+  for (const principal of ['ida', 'jo']) await addApprover(server.ambit, me, { principal, roles: ['lead'] })
+  return { ...server, ...keys }
+}
+
+test('a request waits for those who may decide, and is nobody else’s to see [H-53]', async () => {
+  const { ask, ida, jo } = await givenPeople()
+  const { body: denied } = await ask('POST', '/invoke', { key: ida, body: approval })
+  const id = denied.denial.details.approval_id
+  const listed = async (key: string) =>
+    (await ask('GET', '/v1/approvals', { key })).body.approvals.map(
+      (request: { approval_id: string }) => request.approval_id,
+    )
+  assert.deepEqual(await listed(jo), [id])
+  assert.deepEqual(await listed(sharedKey), [id])
+  // Nobody decides about a call of their own, or without being an approver.
+  assert.deepEqual([await listed(ida), await listed('key-of-alice')], [[], []])
+  const statusFor = async (key: string) => (await ask('GET', `/v1/approvals/${id}`, { key })).status
+  assert.deepEqual([await statusFor(ida), await statusFor(jo), await statusFor(sharedKey)], [200, 200, 200])
+  assert.equal((await ask('GET', `/v1/approvals/${id}`, { key: 'key-of-alice' })).body.code, 'approval_not_found')
+  assert.equal((await ask('GET', '/v1/approvals/apr_0')).body.code, 'approval_not_found')
+  assert.deepEqual((await ask('GET', '/v1/approvals?state=denied')).body, { approvals: [] })
+  for (const query of ['state=none', 'limit=0', 'limit=x', 'cursor=x'])
+    assert.equal((await ask('GET', `/v1/approvals?${query}`)).status, 400)
+})
+
+test('a decision is taken from whom it waits for, once, and lets the same call through once [H-52 H-57]', async () => {
+  const { ask, ida, jo, keyOf } = await givenPeople()
+  const body = { ...approval, invocation_id: 'inv_1' }
+  const { denial } = (await ask('POST', '/invoke', { key: ida, body })).body
+  const path = `/v1/approvals/${denial.details.approval_id}/decision`
+  const decide = async (key: string, decision: unknown) => ask('POST', path, { key, body: decision })
+  const yes = { decision: 'approve', rationale: 'fine' }
+  assert.equal((await decide(ida, yes)).body.code, 'approval_self')
+  for (const key of [sharedKey, 'key-of-alice', await keyOf({ id: 'kim', kind: 'user' }, ['conformance.*'])])
+    assert.equal((await decide(key, yes)).body.code, 'approver_not_permitted')
+  for (const bad of [{}, { decision: 'maybe' }, { ...yes, more: 1 }, { ...yes, grant: 'x' }])
+    assert.equal((await decide(jo, bad)).status, 400)
+  assert.equal((await decide(jo, yes)).body.state, 'approved')
+  assert.equal((await decide(jo, yes)).body.code, 'approval_used')
+  const done = await ask('POST', '/invoke', { key: ida, body })
+  assert.deepEqual([done.body.outcome, done.body.data], ['success', { echo: 1 }])
+  const again = await ask('POST', '/invoke', { key: ida, body })
+  assert.equal(again.body.replayed, true)
+  assert.equal((await ask('GET', `/v1/approvals/${denial.details.approval_id}`, { key: jo })).body.state, 'redeemed')
+  assert.equal((await ask('POST', '/v1/approvals/apr_0/decision', { key: jo, body: yes })).status, 404)
+})

@@ -1,0 +1,63 @@
+import { Failure } from '../base/failure.ts'
+import { approvalState } from '../model/approval.ts'
+import { parseAs } from '../model/parse.ts'
+import { approvalDecision } from '../model/wire.ts'
+import { approvalFor, approvalsFor, type QueueReader } from '../runtime/approval-queue.ts'
+import { json } from './answer.ts'
+import { readBody } from './body.ts'
+import type { Route, VisitorAsk } from './route.ts'
+
+const problem = { schema: 'problem', type: 'application/problem+json' } as const
+
+export const approvalRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/v1/approvals',
+    summary: 'The requests that wait for this caller, newest first.',
+    query: ['state', 'limit', 'cursor'],
+    answers: { 200: { schema: 'approval-list' } },
+    handle: listed,
+  },
+  {
+    method: 'GET',
+    path: '/v1/approvals/:id',
+    summary: 'One request for approval.',
+    answers: { 200: { schema: 'approval-request' }, 404: problem },
+    handle: async (ask) => json(await approvalFor(ask.deps.ambit, readerOf(ask), ask.param('id'))),
+  },
+  {
+    method: 'POST',
+    path: '/v1/approvals/:id/decision',
+    summary: 'A yes or no to one request.',
+    body: 'approval-decision',
+    answers: { 200: { schema: 'approval-request' }, 403: problem, 404: problem, 409: problem, 410: problem },
+    handle: decided,
+  },
+]
+
+async function listed(ask: VisitorAsk): Promise<Response> {
+  const query = ask.query()
+  const [state, limit, cursor] = [query.get('state'), query.get('limit'), query.get('cursor')]
+  const filter = state === null ? {} : { state: parseAs(approvalState, state, 'state') }
+  const page = {
+    ...(limit !== null && { limit: /^\d{1,6}$/.test(limit) ? Number(limit) : Number.NaN }),
+    ...(cursor !== null && { cursor }),
+  }
+  return json(await approvalsFor(ask.deps.ambit, readerOf(ask), filter, page))
+}
+
+async function decided(ask: VisitorAsk): Promise<Response> {
+  const { subject, scopes } = ask.visitor.caller
+  const { decision, rationale, grant } = parseAs(approvalDecision, await readBody(ask), 'decision')
+  // A key for some capabilities is for calling them, not for deciding about what others call.
+  if (subject === null || scopes.length > 0)
+    throw new Failure('approver.not_permitted', 'only a caller with a name and an unlimited key may decide')
+  const wish = { decision, ...(rationale !== undefined && { rationale }), ...(grant && { grant }) }
+  return json(await ask.deps.host.gateway.decide(ask.param('id'), { principal: subject.id, subject }, wish))
+}
+
+const readerOf = ({ deps: { host }, visitor: { caller, reads } }: VisitorAsk): QueueReader => ({
+  tenant: host.tenant,
+  principal: caller.subject?.id ?? null,
+  all: reads === 'all',
+})

@@ -1,0 +1,45 @@
+import type { Json } from '../base/canonical.ts'
+import { Failure } from '../base/failure.ts'
+import { readJson } from '../base/json.ts'
+import type { Ask } from './route.ts'
+
+type Members = { readonly [key: string]: Json }
+
+/**
+ * The body as a JSON object. Its size is judged before it is read and while it is: of one that is too large the rest
+ * stays unread.
+ */
+export async function readBody({ request, deps: { bodyBytesMax } }: Ask): Promise<Members> {
+  const announced = Number(request.headers.get('content-length') ?? Number.NaN)
+  if (announced > bodyBytesMax) throw tooLarge(bodyBytesMax)
+  checkType(request.headers.get('content-type'))
+  const bytes = Number.isNaN(announced)
+    ? await collected(request, bodyBytesMax)
+    : new Uint8Array(await request.arrayBuffer())
+  if (bytes.byteLength > bodyBytesMax) throw tooLarge(bodyBytesMax)
+  const value = readJson(bytes, { bytesMax: bodyBytesMax })
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new Failure('field.invalid', 'the body must be an object', { pointer: '' })
+  return value as Members
+}
+
+/** Only JSON, by name: a page in a browser can send everything else without asking first. */
+function checkType(type: string | null): void {
+  if (/^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i.test(type ?? '')) return
+  throw new Failure('media.unsupported', 'the body must be `application/json`')
+}
+
+async function collected({ body }: Request, bytesMax: number): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  if (body === null) return new Uint8Array()
+  for await (const part of body) {
+    size += part.byteLength
+    if (size > bytesMax) throw tooLarge(bytesMax)
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
+}
+
+const tooLarge = (bytesMax: number): Failure =>
+  new Failure('payload.too_large', `the body has more than ${bytesMax} bytes`)

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { Agent, get } from 'node:http'
+import { test } from 'vitest'
+import { listen } from './listen.ts'
+
+test('a server that is told to end answers what is under way, and a connection kept open brings no more to it [F-18]', async () => {
+  const gate = Promise.withResolvers<void>()
+  const answered: string[] = []
+  const fetch = async (request: Request): Promise<Response> => {
+    if (request.url.endsWith('/slow')) await gate.promise
+    answered.push(new URL(request.url).pathname)
+    return new Response('ok')
+  }
+  const server = await listen({ fetch, open: true }, { port: 0 })
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const slow = ask(`${server.url}/slow`, agent)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  const closed = server.close()
+  gate.resolve()
+  assert.deepEqual(await slow, { status: 200, connection: 'close' })
+  await closed
+  await assert.rejects(ask(`${server.url}/more`, agent), /ECONNREFUSED|ECONNRESET/)
+  assert.deepEqual(answered, ['/slow'])
+  agent.destroy()
+})
+
+const ask = (url: string, agent: Agent): Promise<{ status: number | undefined; connection: string | undefined }> =>
+  new Promise((resolve, reject) => {
+    get(url, { agent }, (answer) => {
+      answer.resume()
+      resolve({ status: answer.statusCode, connection: answer.headers.connection })
+    }).on('error', reject)
+  })

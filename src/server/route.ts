@@ -1,0 +1,59 @@
+import type { Ambit } from '../runtime/ambit.ts'
+import type { AmbitHost, CallCaller } from '../runtime/host.ts'
+import type { Counts } from './counts.ts'
+import type { Traced } from './telemetry.ts'
+
+/** Somebody who was let in. */
+export interface Visitor {
+  readonly caller: CallCaller
+  /** Whose evidence they read: the whole tenant's, or what they did themselves. */
+  readonly reads: 'all' | 'own'
+}
+
+/** What the routes stand on. */
+export interface RouteDeps {
+  readonly ambit: Ambit
+  readonly host: AmbitHost
+  readonly counts: Counts
+  readonly crowd: { size(): number }
+  /** Lets the other requests of this moment catch up. */
+  readonly gathered: () => Promise<void>
+  readonly bodyBytesMax: number
+}
+
+/** One request that passed the door, as a route sees it. */
+export interface Ask {
+  readonly deps: RouteDeps
+  readonly request: Request
+  readonly traced: Traced
+  /** Counts the request as under way until this has ended, though it was answered before. */
+  until(work: Promise<unknown>): void
+  /** A part of the path, decoded once. */
+  param(name: string): string
+  query(): URLSearchParams
+}
+export interface VisitorAsk extends Ask {
+  readonly visitor: Visitor
+}
+
+/** What a route answers under one status: the name of a schema, with its media type unless that is JSON. */
+export interface Answer {
+  readonly schema?: string
+  readonly type?: string
+}
+
+interface Described {
+  readonly method: 'GET' | 'POST'
+  /** With `:name` for parts that vary. */
+  readonly path: string
+  readonly summary: string
+  /** The schema of the body; a route without one reads none. */
+  readonly body?: string
+  readonly query?: readonly string[]
+  readonly answers: Readonly<Record<number, Answer | readonly Answer[]>>
+}
+
+/** One endpoint. What is `public` is for everybody; all else has a visitor. */
+export type Route =
+  | (Described & { readonly public: true; readonly handle: (ask: Ask) => Promise<Response> | Response })
+  | (Described & { readonly public?: false; readonly handle: (ask: VisitorAsk) => Promise<Response> | Response })

@@ -1,0 +1,28 @@
+import { json } from './answer.ts'
+import { approvalRoutes } from './approvals.ts'
+import { evidenceRoutes } from './evidence.ts'
+import { hostRoutes } from './host.ts'
+import { invocationRoutes } from './invocations.ts'
+import { invokeRoutes } from './invoke.ts'
+import { metricsRoutes } from './metrics.ts'
+import { openapi } from './openapi.ts'
+import type { Route } from './route.ts'
+import { statementRoutes } from './statements.ts'
+
+/** Every endpoint there is. */
+export const routes: readonly Route[] = [
+  ...hostRoutes,
+  ...invokeRoutes,
+  ...evidenceRoutes,
+  ...statementRoutes,
+  ...invocationRoutes,
+  ...approvalRoutes,
+  ...metricsRoutes,
+  {
+    method: 'GET',
+    path: '/v1/openapi.json',
+    summary: 'This description.',
+    answers: { 200: {} },
+    handle: () => json(openapi(routes)),
+  },
+]

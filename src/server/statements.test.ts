@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { test } from 'vitest'
+import { signatory } from '../../test/support/evidence.ts'
+import { givenServer } from '../../test/support/server.ts'
+import { signMandate, signRevocation } from '../evidence/mandate.ts'
+import { signToken } from '../evidence/token.ts'
+import { signAnchor, signWitness } from '../evidence/witness.ts'
+
+const witness = signatory('watcher', 7)
+const owner = signatory('owner', 8)
+const now = '2026-06-16T15:00:00.000Z'
+const echo = { capability_id: 'conformance.echo' }
+
+test('a head can be countersigned, now or as it was, and only by who saw it; that moves nothing [H-84]', async () => {
+  const { ask } = await givenServer()
+  const before = (await ask('GET', '/head')).body
+  await ask('POST', '/invoke', { body: echo })
+  const after = (await ask('GET', '/head?scheme=chp-store-head-v2')).body
+  assert.notEqual(before.store_head, after.store_head)
+  const headOf = ({ host_id, sequence, store_head }: typeof before) => ({ host_id, sequence, store_head })
+  const send = (path: string, body: unknown) => ask('POST', path, { body })
+  for (const head of [before, after]) {
+    const said = signWitness({ ...headOf(head), revocation_head: head.revocation_head }, now, witness)
+    assert.deepEqual((await send('/witness', said)).body, {
+      accepted: true,
+      sequence: head.sequence,
+      witness: 'watcher',
+    })
+    const anchor = signAnchor(headOf(head), now, witness.signer)
+    const { accepted, sequence, anchor_did } = (await send('/anchors', anchor)).body
+    assert.deepEqual([accepted, sequence, anchor_did], [true, head.sequence, anchor.anchor.did])
+    assert.equal((await send('/anchors', anchor)).status, 200)
+  }
+  assert.equal((await ask('GET', '/witnesses')).body.witnesses.length, 2)
+  assert.equal((await ask('GET', '/anchors')).body.anchors.length, 2)
+  assert.deepEqual(headOf((await ask('GET', '/head')).body), headOf(after))
+
+  const lies = { ...headOf(after), store_head: before.store_head }
+  const code = async (path: string, body: unknown) => (await send(path, body)).body.error.code
+  assert.equal(await code('/witness', signWitness(lies, now, witness)), 'head_mismatch')
+  assert.equal(await code('/anchors', signAnchor(lies, now, witness.signer)), 'head_mismatch')
+  assert.equal(
+    await code('/witness', signWitness({ ...headOf(after), sequence: 10_000 }, now, witness)),
+    'head_mismatch',
+  )
+  const freshness = signWitness({ ...headOf(after), revocation_head: '0'.repeat(64) }, now, witness)
+  assert.equal(await code('/witness', freshness), 'revocation_head_mismatch')
+  const elsewhere = signWitness({ ...headOf(after), host_id: 'other' }, now, witness)
+  const forged = { ...signWitness(headOf(after), now, witness), sequence: before.sequence }
+  for (const bad of [elsewhere, forged, {}, { kind: 'chain-witness' }])
+    assert.equal(await code('/witness', bad), 'invalid_witness')
+  for (const bad of [forged, {}, { kind: [] }]) assert.equal(await code('/anchors', bad), 'invalid_anchor')
+})
+
+test('a revocation that verifies is kept, shown, part of the head, and ends the mandate [H-84]', async () => {
+  const { ask } = await givenServer()
+  const mandate = signMandate(
+    {
+      mandate_id: 'mnd_1',
+      delegate_id: 'alice',
+      scope: ['conformance.*'],
+      valid_from: '2020-01-01T00:00:00.000Z',
+      valid_until: '2099-01-01T00:00:00.000Z',
+      created_at: now,
+    },
+    owner,
+  )
+  const call = async () => (await ask('POST', '/invoke', { key: 'key-of-alice', body: { ...echo, mandate } })).body
+  assert.equal((await call()).outcome, 'success')
+  const before = (await ask('GET', '/head')).body.revocation_head
+  const revocation = signRevocation({ mandate_id: 'mnd_1', revoked_at: now, reason: 'over' }, owner)
+  const forged = { ...revocation, mandate_id: 'mnd_2' }
+  for (const bad of [forged, {}]) {
+    const { status, body } = await ask('POST', '/revocations', { body: bad })
+    assert.deepEqual([status, body.error.code], [400, 'invalid_revocation'])
+  }
+  const { body } = await ask('POST', '/revocations', { body: revocation })
+  assert.deepEqual(body, { accepted: true, mandate_id: 'mnd_1', principal: 'owner' })
+  assert.deepEqual((await ask('GET', '/revocations')).body, { keys: [], mandates: [revocation] })
+  assert.notEqual((await ask('GET', '/head')).body.revocation_head, before)
+  assert.equal((await call()).denial.code, 'mandate_invalid')
+})
+
+test('a token names its signer: for this host, in its time, with the key of that very name [H-79]', async () => {
+  const caller = signatory('planner', 9)
+  const { ask, host } = await givenServer({
+    access: {
+      open: false,
+      keys: [{ name: null, secret: 'shared', scopes: [] }],
+      tokens: [
+        { name: 'planner', publicKey: caller.signer.publicKey },
+        { name: 'watcher', publicKey: owner.signer.publicKey },
+      ],
+    },
+  })
+  const window = { iat: '2020-01-01T00:00:00.000Z', exp: '2099-01-01T00:00:00.000Z' }
+  const token = (fields: object = {}, by = caller) => signToken({ aud: host.hostId, ...window, ...fields }, by)
+  const asked = async (headers: Record<string, string>, key: string | null = null) =>
+    ask('POST', '/invoke', { key, headers, body: { ...echo, correlation: { correlation_id: 'by-token' } } })
+  const header = (value: unknown) => ({ 'x-chp-token': JSON.stringify(value) })
+  const bearer = (value: unknown) => ({
+    authorization: `Bearer ${Buffer.from(JSON.stringify(value)).toString('base64url')}`,
+  })
+  for (const headers of [header(token()), bearer(token())]) assert.equal((await asked(headers)).body.outcome, 'success')
+  assert.equal((await asked(header(token()), 'shared')).status, 200)
+  const { body } = await ask('GET', '/replay/by-token', { key: 'shared' })
+  for (const { subject } of body.events)
+    assert.deepEqual([subject.id, subject.type, subject.verified], ['planner', 'token', true])
+  const refused = [
+    token({ aud: 'other' }),
+    token({ exp: '2021-01-01T00:00:00.000Z' }),
+    token({ iat: '2098-01-01T00:00:00.000Z' }),
+    token({}, witness),
+    // A pinned key that claims a name which is pinned to another.
+    token({}, signatory('planner', 8)),
+    { ...token(), sub: 'watcher' },
+    {},
+    'text',
+    null,
+  ]
+  for (const bad of refused)
+    for (const headers of [header(bad), bearer(bad)])
+      assert.equal((await asked(headers)).status, 401, JSON.stringify(bad))
+  assert.equal((await asked({ 'x-chp-token': '{' })).status, 401)
+  assert.equal((await asked(header({}), 'shared')).status, 401)
+})

@@ -1,0 +1,72 @@
+import {
+  anchorsOf,
+  headOf,
+  keepAnchor,
+  keepRevocation,
+  keepWitness,
+  revocationsOf,
+  witnessesOf,
+} from '../runtime/statements.ts'
+import { json } from './answer.ts'
+import { readBody } from './body.ts'
+import type { Route } from './route.ts'
+
+const refusals = { 400: { schema: 'wire-error' }, 409: { schema: 'wire-error' } } as const
+
+/** Heads, and what others have signed about this host. None of it is an event: that would move the head. */
+export const statementRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/head',
+    summary: 'The head of the store, for a witness to countersign.',
+    // The other scheme is answered with this one all the same.
+    query: ['scheme'],
+    answers: { 200: { schema: 'store-head' } },
+    handle: async ({ deps: { ambit, host } }) => json(await headOf(ambit, host)),
+  },
+  {
+    method: 'POST',
+    path: '/witness',
+    summary: 'Keeps what a witness says of this host, if it is so.',
+    body: 'chain-witness',
+    answers: { 200: { schema: 'witness-receipt' }, ...refusals },
+    handle: async (ask) => json(await keepWitness(ask.deps.ambit, ask.deps.host, await readBody(ask))),
+  },
+  {
+    method: 'GET',
+    path: '/witnesses',
+    summary: 'What witnesses have said.',
+    answers: { 200: { schema: 'witness-list' } },
+    handle: async ({ deps: { ambit, host } }) => json({ witnesses: await witnessesOf(ambit, host) }),
+  },
+  {
+    method: 'POST',
+    path: '/anchors',
+    summary: 'Keeps a head that was countersigned outside, if it is ours.',
+    body: 'store-head-anchor',
+    answers: { 200: { schema: 'anchor-receipt' }, ...refusals },
+    handle: async (ask) => json(await keepAnchor(ask.deps.ambit, ask.deps.host, await readBody(ask))),
+  },
+  {
+    method: 'GET',
+    path: '/anchors',
+    summary: 'Heads that were countersigned outside.',
+    answers: { 200: { schema: 'anchor-list' } },
+    handle: async ({ deps: { ambit, host } }) => json({ anchors: await anchorsOf(ambit, host) }),
+  },
+  {
+    method: 'POST',
+    path: '/revocations',
+    summary: 'Keeps the revocation of a mandate.',
+    body: 'mandate-revocation',
+    answers: { 200: { schema: 'revocation-receipt' }, ...refusals },
+    handle: async (ask) => json(await keepRevocation(ask.deps.ambit, ask.deps.host, await readBody(ask))),
+  },
+  {
+    method: 'GET',
+    path: '/revocations',
+    summary: 'Keys and mandates that are not to be believed any more.',
+    answers: { 200: { schema: 'revocation-list' } },
+    handle: async ({ deps: { ambit, host } }) => json(await revocationsOf(ambit, host)),
+  },
+]

@@ -1,0 +1,84 @@
+import type { Json } from '../base/canonical.ts'
+import { Failure, quote } from '../base/failure.ts'
+import type { ApprovalRequest } from '../model/approval.ts'
+import type { TenantId } from '../model/tenant-id.ts'
+import { type Page, type PageOptions, page } from './page.ts'
+import { bodyOf } from './records.ts'
+import { approvals } from './schema.ts'
+import { type Change, row, rows, sql, text, type Value, type Work } from './work.ts'
+
+/** A request for approval, and what the queue keeps to itself: nothing of `private` is shown or recorded. */
+export interface StoredApproval {
+  readonly request: ApprovalRequest
+  readonly private: Json
+}
+
+export interface ApprovalFilter {
+  readonly state?: ApprovalRequest['state']
+}
+
+export const approvalRecords = { add, get, amend, findByCall, list, overdue }
+
+/** Adds a request under its own id. `callKey` names the call it is for, of which there may be several. */
+function add(callKey: string, approval: StoredApproval): Change<void> {
+  return function* (tenant) {
+    const { approval_id, state } = approval.request
+    yield [
+      { into: approvals, rows: [[tenant, approval_id, callKey, state, expiryOf(approval), JSON.stringify(approval)]] },
+    ]
+  }
+}
+
+/** The request, or `approval.not_found`. */
+function* get(tenant: TenantId, id: string): Work<StoredApproval> {
+  const found = yield* row('SELECT body FROM approvals WHERE tenant_id = ? AND approval_id = ?', tenant, id)
+  if (found === undefined) throw missing(id)
+  return bodyOf<StoredApproval>(found)
+}
+
+/** Replaces a request by what `next` makes of it, with no other change in between. Its id stays. */
+function amend(id: string, next: (approval: StoredApproval) => StoredApproval): Change<StoredApproval> {
+  return function* (tenant) {
+    const select = 'SELECT body FROM approvals WHERE tenant_id = ? AND approval_id = ? FOR UPDATE'
+    const found = yield* row(select, tenant, id)
+    if (found === undefined) throw missing(id)
+    const approval = next(bodyOf<StoredApproval>(found))
+    const update = 'UPDATE approvals SET state = ?, expires_at_ms = ?, body = ? WHERE tenant_id = ? AND approval_id = ?'
+    yield [sql(update, approval.request.state, expiryOf(approval), JSON.stringify(approval), tenant, id)]
+    return approval
+  }
+}
+
+/** Every request of one call, newest first; a call has few. */
+function* findByCall(tenant: TenantId, callKey: string): Work<readonly StoredApproval[]> {
+  const select = 'SELECT body FROM approvals WHERE tenant_id = ? AND call_key = ? ORDER BY approval_id DESC'
+  return (yield* rows(select, tenant, callKey)).map(bodyOf<StoredApproval>)
+}
+
+/** Requests newest first, from before the cursor on: ids are made in the order of time. */
+function* list(
+  tenant: TenantId,
+  { state }: ApprovalFilter = {},
+  options: PageOptions = {},
+): Work<Page<StoredApproval>> {
+  const fetch = (before: string, limit: number) => {
+    const given: [condition: string, param: Value][] = [['tenant_id = ?', tenant]]
+    if (state !== undefined) given.push(['state = ?', state])
+    if (before !== '') given.push(['approval_id < ?', before])
+    const where = given.map(([condition]) => condition).join(' AND ')
+    const select = `SELECT approval_id, body FROM approvals WHERE ${where} ORDER BY approval_id DESC LIMIT ?`
+    return rows(select, ...given.map(([, param]) => param), limit)
+  }
+  return yield* page(options, '', fetch, bodyOf<StoredApproval>, (found) => text(found, 'approval_id'))
+}
+
+/** Requests still pending though their time has passed, at most `limit`, the longest overdue first. */
+function* overdue(tenant: TenantId, nowMs: number, limit: number): Work<readonly StoredApproval[]> {
+  const select =
+    "SELECT body FROM approvals WHERE tenant_id = ? AND state = 'pending' AND expires_at_ms <= ? ORDER BY expires_at_ms, approval_id LIMIT ?"
+  return (yield* rows(select, tenant, nowMs, limit)).map(bodyOf<StoredApproval>)
+}
+
+const expiryOf = ({ request }: StoredApproval): number => Date.parse(request.expires_at)
+
+const missing = (id: string): Failure => new Failure('approval.not_found', `approval ${quote(id)} not found`, { id })

@@ -1,0 +1,57 @@
+// The cold store of the guide, in a folder of its own: its configuration, its people and their keys.
+
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { projectRoot } from '../support/source.ts'
+import { givenKey, givenShell, type Shell } from './harness.ts'
+
+export interface Depot {
+  /** The operator's shell. */
+  readonly shell: Shell
+  /** An agent that may release batches. */
+  readonly planner: Shell
+  /** The pharmacist who decides about them. */
+  readonly ida: Shell
+  /** Somebody whom nothing is asked. */
+  readonly kai: Shell
+  readonly keys: Readonly<Record<'planner' | 'ida' | 'kai', string>>
+}
+
+const example = join(projectRoot, 'examples/cold-store')
+
+/** The example's files, as somebody who installed us would have them. */
+export function writeDepot(folder: string): void {
+  const config = readFileSync(join(example, 'ambit.config.ts'), 'utf8')
+  writeFileSync(join(folder, 'ambit.config.ts'), config.replace("'../../src/index.ts'", "'ambit'"))
+  mkdirSync(join(folder, 'policies'), { recursive: true })
+  const policy = 'policies/quality-release.json'
+  writeFileSync(join(folder, policy), readFileSync(join(example, policy)))
+}
+
+export async function givenDepot(): Promise<Depot> {
+  const shell = givenShell()
+  writeDepot(shell.cwd)
+  await shell.good('tenant', 'create', 'northlight')
+  await shell.good('principal', 'create', 'planner', '--kind', 'agent', '--permission', 'stock:release')
+  await shell.good('principal', 'create', 'ida')
+  await shell.good('principal', 'create', 'kai')
+  await shell.good('approver', 'add', 'ida', '--role', 'responsible_pharmacist')
+  await shell.good('approver', 'add', 'kai', '--role', 'accountant')
+  const [planner, ida, kai] = [
+    (await givenKey(shell, 'planner')).secret,
+    (await givenKey(shell, 'ida')).secret,
+    (await givenKey(shell, 'kai')).secret,
+  ]
+  const as = (key: string): Shell => shell.with({ env: { AMBIT_KEY: key } })
+  return { shell, planner: as(planner), ida: as(ida), kai: as(kai), keys: { planner, ida, kai } }
+}
+
+/** The words of one call: a batch that was this long too warm. */
+export const release = (minutes: number, ...more: readonly string[]): string[] => [
+  ...['call', 'depot.release_batch', '--purpose', 'shortage', '--correlation', 'run-5521'],
+  ...[
+    '--payload',
+    JSON.stringify({ batch_id: 'B-204417', consignee: 'Clinic 88, Tromsø', excursion_minutes: minutes }),
+  ],
+  ...more,
+]

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, onTestFinished, test } from 'vitest'
+import { projectRoot } from '../support/source.ts'
+import { givenDepot, writeDepot } from './depot.ts'
+import { givenShell, type Shell } from './harness.ts'
+
+interface Serving {
+  readonly url: string
+  readonly process: ChildProcess
+  /** Everything printed so far. */
+  said(): string
+  /** Waits until something like this was printed. */
+  until(pattern: RegExp): Promise<void>
+  /** The exit code, once it has ended. */
+  readonly ended: Promise<number | null>
+  call(capability: string, payload: object, key?: string, more?: object): Promise<Result>
+}
+
+interface Result {
+  readonly outcome: string
+  readonly data: { readonly celsius: number }
+}
+
+/** `ambit host serve` as a process of its own, ready to be called. */
+async function serve({ cwd }: Shell, ...words: readonly string[]): Promise<Serving> {
+  const process_ = spawn(process.execPath, [join(projectRoot, 'src/cli/main.ts'), 'host', 'serve', ...words], {
+    cwd,
+    env: {},
+  })
+  onTestFinished(() => void process_.kill('SIGKILL'))
+  let printed = ''
+  for (const stream of [process_.stdout, process_.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      printed += text
+    })
+  const ended = new Promise<number | null>((resolve) => process_.on('exit', resolve))
+  const until = async (pattern: RegExp) => {
+    while (!pattern.test(printed)) {
+      assert.equal(process_.exitCode, null, printed)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+  await until(/\n/)
+  const [, url = ''] = /^listening on (\S+) as host/.exec(printed) ?? assert.fail(printed)
+  const call = async (capability_id: string, payload: object, key?: string, more?: object): Promise<Result> => {
+    const headers = { 'content-type': 'application/json', ...(key !== undefined && { 'x-chp-key': key }) }
+    const body = JSON.stringify({ capability_id, payload, ...more })
+    return (await (await fetch(`${url}/invoke`, { method: 'POST', headers, body })).json()) as Result
+  }
+  return { url, process: process_, said: () => printed, until, ended, call }
+}
+
+const rewrite = ({ cwd }: Shell, change: (text: string) => string): void => {
+  const path = join(cwd, 'ambit.config.ts')
+  writeFileSync(path, change(readFileSync(path, 'utf8')))
+}
+
+/** A temperature that is read only when the file `go` is there. */
+const slowly = (text: string): string =>
+  text
+    .replace(
+      'import {',
+      "import { existsSync } from 'node:fs'\nimport { setTimeout } from 'node:timers/promises'\nimport {",
+    )
+    .replace(
+      'for (const celsius of [4, 5, 4]) yield { celsius }',
+      "yield { celsius: 4 }\n    while (!existsSync('go')) await setTimeout(10)",
+    )
+
+describe('host serve, as a process of its own [F-18 F-20]', () => {
+  test('reloads while a call is under way, which ends as it began; a broken configuration changes nothing', async () => {
+    const shell = givenShell()
+    writeDepot(shell.cwd)
+    await shell.good('tenant', 'create', 'northlight')
+    rewrite(shell, slowly)
+    const host = await serve(shell)
+    const slow = host.call('depot.temperature', { room: 'north' })
+    // On record: so it is under way.
+    while (!(await shell.good('evidence', 'list', '--json')).out.includes('execution_started'))
+      await new Promise((resolve) => setTimeout(resolve, 50))
+
+    rewrite(shell, (text) =>
+      text.replace(/yield \{ celsius: 4 \}[\s\S]*?setTimeout\(10\)/, 'yield 0').replace('celsius: 4 }', 'celsius: 9 }'),
+    )
+    await host.until(/^reloaded: 2 capabilities, 1 policy$/m)
+    assert.equal((await host.call('depot.temperature', { room: 'south' })).data.celsius, 9)
+
+    rewrite(shell, (text) => `${text}\n}`)
+    await host.until(/^not reloaded, what was offered before stays: .* \(config_invalid\)$/m)
+    assert.equal((await host.call('depot.temperature', { room: 'south' })).data.celsius, 9)
+
+    writeFileSync(join(shell.cwd, 'go'), '')
+    assert.deepEqual([(await slow).outcome, (await slow).data.celsius], ['success', 4])
+    host.process.kill('SIGTERM')
+    assert.equal(await host.ended, 0, host.said())
+  })
+
+  test('a policy file that changes counts from then on, and so does a SIGHUP', async () => {
+    const { shell, keys } = await givenDepot()
+    const host = await serve(shell)
+    assert.match(host.said(), /; callers need a key\n$/)
+    assert.equal((await fetch(`${host.url}/capabilities`)).status, 401)
+    const policy = join(shell.cwd, 'policies/quality-release.json')
+    writeFileSync(policy, readFileSync(policy, 'utf8').replace('"version": "3"', '"version": "4"'))
+    await host.until(/^reloaded: /m)
+    const batch = { batch_id: 'B-000001', consignee: 'x', excursion_minutes: 0 }
+    const more = { metadata: { purpose: 'routine' }, correlation: { correlation_id: 'run-1' } }
+    assert.equal((await host.call('depot.release_batch', batch, keys.planner, more)).outcome, 'success')
+    assert.match((await shell.good('evidence', 'trace', 'run-1')).out, /policy +quality_release, version 4, /)
+    host.process.kill('SIGHUP')
+    await host.until(/^reloaded: .*\nreloaded: /m)
+    host.process.kill('SIGINT')
+    assert.equal(await host.ended, 0)
+  })
+
+  test('a change of what the configuration imports counts too, and state of a module begins anew', async () => {
+    const shell = givenShell()
+    writeDepot(shell.cwd)
+    await shell.good('tenant', 'create', 'northlight')
+    const rooms = (celsius: number) =>
+      writeFileSync(join(shell.cwd, 'rooms.ts'), `let calls = 0\nexport const read = () => ${celsius} + ++calls\n`)
+    rooms(10)
+    rewrite(
+      shell,
+      (text) =>
+        `import { read } from './rooms.ts'\n${text.replace('room: room ?? null, celsius: 4', 'celsius: read()')}`,
+    )
+    const host = await serve(shell)
+    const read = async () => (await host.call('depot.temperature', { room: 'north' })).data.celsius
+    assert.deepEqual([await read(), await read()], [11, 12])
+    rooms(20)
+    await host.until(/^reloaded: /m)
+    assert.equal(await read(), 21)
+  })
+
+  test('told to end, it first ends what is under way', async () => {
+    const shell = givenShell()
+    writeDepot(shell.cwd)
+    await shell.good('tenant', 'create', 'northlight')
+    rewrite(shell, slowly)
+    const host = await serve(shell)
+    const slow = host.call('depot.temperature', { room: 'north' })
+    while (!(await shell.good('evidence', 'list', '--json')).out.includes('execution_started'))
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    host.process.kill('SIGTERM')
+    while (
+      await fetch(`${host.url}/health`).then(
+        () => true,
+        () => false,
+      )
+    )
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    writeFileSync(join(shell.cwd, 'go'), '')
+    assert.equal((await slow).outcome, 'success')
+    assert.equal(await host.ended, 0)
+    assert.match((await shell.good('evidence', 'list')).out, /execution_completed/)
+  })
+})
+
+describe('host serve --conformance [H-94]', () => {
+  test('is up with one command and one line, anywhere, and leaves nothing behind', async () => {
+    const shell = givenShell()
+    const host = await serve(shell, '--conformance', '--port', '0', '--key', 'k1', '--scoped-key', 'k2')
+    assert.match(host.said(), /^listening on \S+ as host `conformance`: 8 capabilities; callers need a key\n$/)
+    assert.equal((await host.call('conformance.echo', { value: 1 }, 'k1')).outcome, 'success')
+    assert.equal((await host.call('conformance.fail', {}, 'k2')).outcome, 'denied')
+    host.process.kill('SIGTERM')
+    assert.equal(await host.ended, 0)
+    assert(!existsSync(join(shell.cwd, '.ambit')))
+  })
+})

@@ -1,0 +1,145 @@
+// One process of a test of the gateway: `node child.ts <world as JSON> <task> <name>`. Says `ready`, waits for a line,
+// does its task and says what came of it, one line of JSON for each call.
+//   race <n>        calls the ids it is told, many at a time, in an order of its own
+//   die <point>     makes one call and ends itself, as a power cut would, at a named point
+//   recover         a minute later: tidies up, and makes the calls it is told again
+
+import { once } from 'node:events'
+import { writeSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { type CallContext, defineCapability } from '../../src/gateway/capability.ts'
+import type { EvidenceEvent } from '../../src/model/evidence.ts'
+import { type Ambit, openAmbit } from '../../src/runtime/ambit.ts'
+import { authenticate } from '../../src/runtime/api-keys.ts'
+import { callerOf, openHost } from '../../src/runtime/host.ts'
+import { makeOffer } from '../../src/runtime/offer.ts'
+import { findClaim } from '../../src/storage/claims.ts'
+import { findEvents } from '../../src/storage/events.ts'
+import { allPages } from '../../src/storage/page.ts'
+import { tenant, type World } from './world.ts'
+
+const [, , json = '', task = '', name = ''] = process.argv
+const world = JSON.parse(json) as World
+const say = (value: unknown): number => writeSync(1, `${JSON.stringify(value)}\n`)
+
+function die(): Promise<never> {
+  process.kill(process.pid, 'SIGKILL')
+  // The signal needs a moment: nothing may happen in it.
+  return new Promise(() => undefined)
+}
+const at = (point: string): unknown => (task === 'die' && name === point ? die() : undefined)
+/** The same where nobody can be awaited. */
+function stopAt(point: string): void {
+  if (task !== 'die' || name !== point) return
+  process.kill(process.pid, 'SIGKILL')
+  for (;;);
+}
+
+const effect = defineCapability(
+  {
+    id: 'depot.effect',
+    version: '1.0.0',
+    description: 'Does something in the world outside, and gets a receipt.',
+    policy: { auth_required: true },
+    effects: ['world.change'],
+    idempotency: 'required',
+    reconcile: async ({ invocationId }) => {
+      const done = Number(await (await fetch(`${world.effects}/planner/${invocationId}`)).text())
+      return done > 0 ? { effect: 'done' } : { effect: 'none' }
+    },
+  },
+  async (_: unknown, { invocationId, subject }: CallContext) => {
+    await at('in the handler, before the effect')
+    const answer = await fetch(`${world.effects}/${subject.id}/${invocationId}`, { method: 'POST' })
+    const receipt = await answer.text()
+    await at('in the handler, after the effect')
+    return { receipt }
+  },
+)
+
+/** The store, with a place to die before, in and after the intent and the outcome. */
+function withPoints(ambit: Ambit): Ambit {
+  const { store } = ambit
+  return {
+    ...ambit,
+    store: {
+      ...store,
+      commit: async (of, commit) => {
+        const types = commit.events.map(({ event_type }) => event_type)
+        const what = types.includes('execution_started') ? 'the intent' : 'the outcome'
+        await at(`before ${what} is written`)
+        const written = await store.commit(of, {
+          ...commit,
+          seal: (drafts, position) => {
+            stopAt(`while ${what} is written`)
+            return commit.seal(drafts, position)
+          },
+        })
+        await at(`after ${what} is written`)
+        return written
+      },
+    },
+  }
+}
+
+const told = createInterface({ input: process.stdin })
+const laterMs = task === 'recover' ? 60_000 : 0
+const ambit = await openAmbit({ folder: world.folder, env: {} }, { now: () => Date.now() + laterMs })
+const host = await openHost(withPoints(ambit), tenant, (hostId) => makeOffer(hostId, { capabilities: [effect] }), {
+  presenceMs: 20_000,
+})
+const planner = callerOf(await authenticate(ambit, world.secrets[0]))
+const rival = callerOf(await authenticate(ambit, world.secrets[1]))
+const envelope = (invocation_id: string) => ({
+  capability_id: 'depot.effect',
+  invocation_id,
+  correlation: { correlation_id: `task-${invocation_id}` },
+})
+const call = async (id: string, by = planner) => (await host.gateway.invoke(by, envelope(id))).result
+
+say('ready')
+const [line] = await once(told, 'line')
+if (task === 'race') await race(JSON.parse(String(line)) as { ids: string[]; as: 'planner' | 'rival' })
+if (task === 'die') say(await call(String(line)))
+if (task === 'recover') for (const id of JSON.parse(String(line)) as string[]) say(await recovered(id))
+await host.close()
+await ambit.close()
+told.close()
+
+async function race({ ids, as }: { ids: string[]; as: 'planner' | 'rival' }): Promise<void> {
+  const turn = (Number(name) * ids.length) / 4
+  const own = [...ids.slice(turn), ...ids.slice(0, turn)]
+  const lane = async (): Promise<void> => {
+    for (let id = own.shift(); id !== undefined; id = own.shift()) {
+      const { outcome, data, replayed } = await call(id, as === 'planner' ? planner : rival)
+      say({ id, outcome, data, replayed: replayed === true })
+    }
+  }
+  await Promise.all(Array.from({ length: 16 }, lane))
+}
+
+/** What another process finds, and what a repeat is answered. Opening the gateway has tidied up already. */
+async function recovered(id: string) {
+  const key = `${planner.name.length}:${planner.name}${id.length}:${id}`
+  const claim = await ambit.store.read(() => findClaim(tenant, 'call', key))
+  const { interrupted } = await host.gateway.tidyUp()
+  const again = await call(id)
+  const found = await ambit.store.read(() =>
+    allPages((page) => findEvents(tenant, { correlation: `task-${id}` }, page)),
+  )
+  const events = found.toReversed().map(({ body }) => JSON.parse(body) as EvidenceEvent)
+  return {
+    recorded: claim === undefined ? 'nothing' : claim.state === 'running' ? 'running' : outcomeOf(claim.result),
+    interrupted: interrupted.length,
+    again: `${again.outcome}${again.replayed ? ', replayed' : ''}`,
+    events: events.map(({ event_type, invocation_id, correlation, payload }) =>
+      invocation_id === id
+        ? event_type
+        : `${event_type} ${payload['effect' as never]} because of ${correlation.causation_id}`,
+    ),
+  }
+}
+
+function outcomeOf(text: string | null): string {
+  return text === null ? 'running' : (JSON.parse(text) as { result: { outcome: string } }).result.outcome
+}

@@ -1,0 +1,114 @@
+// A server on a host of its own, reached by a call: no port, no mock.
+
+import { onTestFinished } from 'vitest'
+import { tenantId } from '../../src/model/tenant-id.ts'
+import type { Ambit } from '../../src/runtime/ambit.ts'
+import { issueKey } from '../../src/runtime/api-keys.ts'
+import { operator } from '../../src/runtime/caller.ts'
+import { type AmbitHost, openHost } from '../../src/runtime/host.ts'
+import { makeOffer, type Offer, type OfferSpec } from '../../src/runtime/offer.ts'
+import { createPrincipal, type NewPrincipal } from '../../src/runtime/principals.ts'
+import type { Access } from '../../src/server/access.ts'
+import { type App, createApp, type ServerDeps } from '../../src/server/app.ts'
+import { conformanceOffer } from '../../src/server/conformance.ts'
+import { givenAmbit, givenTenant } from '../cli/given.ts'
+import { assertFits } from './fits.ts'
+
+export const sharedKey = 'shared-key-of-the-tests'
+export const scopedKey = 'scoped-key-of-the-tests'
+
+export const testAccess: Access = {
+  open: false,
+  keys: [
+    { name: null, secret: sharedKey, scopes: [] },
+    { name: 'conformance-scoped', secret: scopedKey, scopes: ['conformance.echo'] },
+    { name: 'alice', secret: 'key-of-alice', scopes: [] },
+    { name: 'bob', secret: 'key-of-bob', scopes: [] },
+    { name: 'bob', secret: 'next-key-of-bob', scopes: [] },
+  ],
+}
+
+export interface GivenServer {
+  readonly ambit: Ambit
+  readonly host: AmbitHost
+  readonly app: App
+  /** The answer to a request; the shared key unless another is named, none with null. */
+  ask(method: string, path: string, options?: AskOptions): Promise<Answered>
+  /** The API key of a new principal. */
+  keyOf(wish: NewPrincipal, scopes?: readonly string[]): Promise<string>
+}
+
+export interface AskOptions {
+  readonly key?: string | null
+  readonly body?: unknown
+  /** Sent as it is. */
+  readonly raw?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface Answered {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects
+  readonly body: any
+}
+
+export interface GivenServerOptions {
+  readonly offer?: ((hostId: string) => Offer) | OfferSpec
+  readonly access?: Access
+  readonly limits?: ServerDeps['limits']
+  readonly clock?: { now(): number }
+  readonly config?: object
+}
+
+export async function givenServer(options: GivenServerOptions = {}): Promise<GivenServer> {
+  const { offer = conformanceOffer, access = testAccess, limits, clock, config } = options
+  const ambit = await givenAmbit({
+    config: { store: { driver: 'sqlite', path: ':memory:' }, ...config },
+    ...(clock && { clock }),
+  })
+  const me = await givenTenant(ambit, { id: 'northlight', hostId: 'northlight-depot' })
+  const make = typeof offer === 'function' ? offer : (hostId: string) => makeOffer(hostId, offer)
+  const host = await openHost(ambit, tenantId('northlight'), make)
+  onTestFinished(() => host.close())
+  const errors: unknown[] = []
+  const app = createApp({ ambit, host, access, ...(limits && { limits }), onError: (error) => errors.push(error) })
+  onTestFinished(() => {
+    if (errors.length > 0) throw errors[0]
+  })
+  return {
+    ambit,
+    host,
+    app,
+    ask: async (method, path, asked) => {
+      const answered = await answeredBy(await app.fetch(requestOf('http://localhost', method, path, asked)))
+      assertFits(method, path, answered.status, answered.headers.get('content-type'), answered.text)
+      return answered
+    },
+    keyOf: async (wish, scopes = []) => {
+      await createPrincipal(ambit, operator(me.tenant), wish)
+      return (await issueKey(ambit, me, { principal: wish.id, scopes })).secret
+    },
+  }
+}
+
+export function requestOf(base: string, method: string, path: string, options: AskOptions = {}): Request {
+  const { key = sharedKey, body, raw, headers } = options
+  const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body))
+  return new Request(`${base}${path}`, {
+    method,
+    ...(sent !== undefined && { body: sent, duplex: 'half' as const }),
+    headers: {
+      ...(sent !== undefined && { 'content-type': 'application/json' }),
+      ...(key !== null && { 'x-chp-key': key }),
+      ...headers,
+    },
+  })
+}
+
+export async function answeredBy(response: Response): Promise<Answered> {
+  const text = await response.text()
+  const isJson = /[/+]json$/.test(response.headers.get('content-type') ?? '')
+  return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined }
+}
