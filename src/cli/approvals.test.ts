@@ -72,6 +72,19 @@ describe('approvals: one exact call, decided by people [H-51 H-53 H-59]', () => 
     )
   })
 
+  test('edit: the call takes effect with the arguments that were agreed to, and with no others', async () => {
+    const depot = await givenDepot()
+    const id = await ask(depot)
+    const missing = await depot.ida.run('approvals', 'edit', id)
+    assert.equal(missing.code, 2)
+    const payload = { batch_id: 'B-204417', consignee: 'Clinic 88', excursion_minutes: 3 }
+    const { out } = await depot.ida.good('approvals', 'edit', id, '--payload', JSON.stringify(payload))
+    assert.match(out, new RegExp(`^${id}: replaced by apr_\\w+, which has the edited arguments\n`))
+    assert.match(out, /repeat the call with the id inv_7; it counts once/)
+    const done = (await depot.planner.good(...release(14, '--id', 'inv_7', '--json'))).json<InvocationResult>()
+    assert.equal(done.outcome, 'success')
+  })
+
   test('deny: that ends it', async () => {
     const depot = await givenDepot()
     const id = await ask(depot)

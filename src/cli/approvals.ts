@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { ApprovalRequest } from '../model/approval.ts'
+import type { ApprovalDecision } from '../model/wire.ts'
 import { printApproval, printApprovals, tallyOf } from './approval-card.ts'
 import type { Register } from './command.ts'
 import { atDoor, type Door, type DoorOptions, withDoor } from './door.ts'
@@ -8,7 +9,6 @@ import { objectInput } from './json-input.ts'
 
 interface DecideOptions extends DoorOptions {
   readonly rationale?: string
-  readonly grant?: string
 }
 
 const states = ['pending', 'approved', 'denied', 'expired', 'stale', 'redeemed'] as const
@@ -36,8 +36,25 @@ const register: Register = (approvals, io) => {
       }),
     )
 
-  registerDecision(approvals, io, 'approve', 'say yes to this one call')
-  registerDecision(approvals, io, 'deny', 'say no to this one call: that ends it')
+  decision(approvals, 'approve', 'say yes to this one call')
+    .option('--grant <json>', 'your own signed grant, if you hold your own key: JSON, @file, or -')
+    .action((id: string, options: DecideOptions & { readonly grant?: string }) =>
+      decided(io, id, options, async () => ({
+        decision: 'approve',
+        ...(options.grant !== undefined && { grant: await objectInput(io, '--grant', options.grant) }),
+      })),
+    )
+  decision(approvals, 'deny', 'say no to this one call: that ends it').action((id: string, options: DecideOptions) =>
+    decided(io, id, options, async () => ({ decision: 'deny' })),
+  )
+  decision(approvals, 'edit', 'say yes to this call with other arguments: a new request takes its place')
+    .requiredOption('--payload <json>', 'what the call may do instead: JSON, @file, or -')
+    .action((id: string, options: DecideOptions & { readonly payload: string }) =>
+      decided(io, id, options, async () => ({
+        decision: 'edit',
+        payload: await objectInput(io, '--payload', options.payload),
+      })),
+    )
 
   withDoor(approvals.command('watch'))
     .description('print new requests as they come, until Ctrl-C')
@@ -45,25 +62,27 @@ const register: Register = (approvals, io) => {
 }
 export default register
 
-function registerDecision(approvals: Command, io: Io, decision: 'approve' | 'deny', summary: string): void {
-  withDoor(approvals.command(`${decision} <approval-id>`))
+const decision = (approvals: Command, word: ApprovalDecision['decision'], summary: string): Command =>
+  withDoor(approvals.command(`${word} <approval-id>`))
     .description(`${summary}; needs the key of a registered approver in AMBIT_KEY`)
     .option('--rationale <text>', 'why: it is kept with the decision')
-    .option('--grant <json>', 'your own signed grant, if you hold your own key: JSON, @file, or -')
-    .action((id: string, options: DecideOptions) =>
-      atDoor(io, options, async (door) => {
-        const { rationale, grant } = options
-        const request = await door.decide(id, {
-          decision,
-          ...(rationale !== undefined && { rationale }),
-          ...(grant !== undefined && { grant: await objectInput(io, '--grant', grant) }),
-        })
-        if (options.json) return printJson(io, request)
-        line(io, `${id}: ${tallyOf(request)}`)
-        if (request.state === 'approved')
-          line(io, `whoever asked may now repeat the call with the id ${plain(request.invocation_id)}; it counts once`)
-      }),
-    )
+
+async function decided(
+  io: Io,
+  id: string,
+  options: DecideOptions,
+  wish: () => Promise<ApprovalDecision>,
+): Promise<void> {
+  return atDoor(io, options, async (door) => {
+    const { rationale, json } = options
+    const request = await door.decide(id, { ...(await wish()), ...(rationale !== undefined && { rationale }) })
+    if (json) return printJson(io, request)
+    const { approval_id, state, invocation_id } = request
+    if (approval_id !== id) line(io, `${id}: replaced by ${approval_id}, which has the edited arguments`)
+    line(io, `${approval_id}: ${tallyOf(request)}`)
+    if (state === 'approved')
+      line(io, `whoever asked may now repeat the call with the id ${plain(invocation_id)}; it counts once`)
+  })
 }
 
 const pollMs = 500

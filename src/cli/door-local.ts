@@ -1,4 +1,3 @@
-import type { Json } from '../base/canonical.ts'
 import { Failure } from '../base/failure.ts'
 import type { ApprovalDecision } from '../model/wire.ts'
 import type { Ambit } from '../runtime/ambit.ts'
@@ -52,10 +51,5 @@ async function decide({ gateway }: AmbitHost, { subject }: Caller, id: string, w
       {},
       'put the API key of a registered approver into AMBIT_KEY',
     )
-  const { decision, rationale, grant } = wish
-  return gateway.decide(
-    id,
-    { principal: subject.id, subject },
-    { decision, ...(rationale !== undefined && { rationale }), ...(grant !== undefined && { grant: grant as Json }) },
-  )
+  return gateway.decide(id, { principal: subject.id, subject }, wish)
 }

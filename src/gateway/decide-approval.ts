@@ -2,6 +2,7 @@ import type { Json } from '../base/canonical.ts'
 import { Failure } from '../base/failure.ts'
 import { verifyGrant } from '../evidence/grant.ts'
 import type { ApprovalRequest, Approver } from '../model/approval.ts'
+import type { ApprovalDecision } from '../model/wire.ts'
 import { tally } from '../policy/approval.ts'
 import { approvalRecords, type StoredApproval } from '../storage/approvals.ts'
 import { approverRecords } from '../storage/approvers.ts'
@@ -15,16 +16,7 @@ import type { GatewayDeps } from './deps.ts'
 import { editCall } from './edit-approval.ts'
 import { voteOf } from './votes.ts'
 
-export type Decision = (
-  | {
-      readonly decision: 'approve'
-      /** The approver's own signed yes; needed of those whose key the host does not hold. */
-      readonly grant?: Json
-    }
-  | { readonly decision: 'deny' }
-  /** Yes, if this is what is done: a new request takes the place of the old one. */
-  | { readonly decision: 'edit'; readonly payload: { readonly [key: string]: Json } }
-) & { readonly rationale?: string }
+export type Decision = ApprovalDecision
 
 /**
  * Takes one person's decision about one request. When it settles the request, that is evidence, written with it; a no
@@ -41,13 +33,18 @@ export async function decideApproval(desk: Desk, id: string, by: Decider, wish: 
     checkOpen(deps, stored.request)
     const approver = checkedApprover(deps, stored, known, by)
     if (wish.decision === 'edit') {
-      const made = await editCall(desk, stored, { approver, by, wish })
+      const made = await editCall(desk, stored, { approver, by, wish: checkedEdit(wish) })
       if (made !== undefined) return made.request
     } else {
-      const next = await voted(deps, stored, { approver, known, wish })
+      const next = await voted(deps, stored, { approver, known, wish, decision: wish.decision })
       if (await kept(desk, stored, next, by)) return next.request
     }
   }
+}
+
+function checkedEdit({ payload, rationale }: Decision) {
+  if (payload !== undefined) return { payload, rationale }
+  throw new Failure('field.missing', 'decision: an edit says what may be done instead', { pointer: '/payload' })
 }
 
 function checkOpen(deps: GatewayDeps, request: ApprovalRequest): void {
@@ -83,21 +80,22 @@ function checkedApprover(
 interface Voting {
   readonly approver: Approver
   readonly known: readonly Approver[]
-  readonly wish: Exclude<Decision, { decision: 'edit' }>
+  readonly wish: Decision
+  readonly decision: 'approve' | 'deny'
 }
 
 async function voted(
   deps: GatewayDeps,
   stored: StoredApproval,
-  { approver, known, wish }: Voting,
+  { approver, known, wish, decision }: Voting,
 ): Promise<StoredApproval> {
   const { request } = stored
   const personOf = (id: string): string => known.find(({ approver_id }) => approver_id === id)?.principal ?? id
   if (request.votes.some((vote) => personOf(vote.approver) === approver.principal))
     throw new Failure('approval.used', 'you have decided about this call already', { id: request.approval_id })
   const grants =
-    wish.decision === 'approve' && approver.custody === 'self' ? [checkedGrant(deps, stored, approver, wish.grant)] : []
-  const vote = await voteOf(deps, request, approver, { decision: wish.decision, rationale: wish.rationale })
+    decision === 'approve' && approver.custody === 'self' ? [checkedGrant(deps, stored, approver, wish.grant)] : []
+  const vote = await voteOf(deps, request, approver, { decision, rationale: wish.rationale })
   const votes = [...request.votes, vote]
   const said = votes.map(({ approver: id, decision }) => ({ person: personOf(id), decision }))
   const state = tally(said, request.required.quorum)

@@ -17,7 +17,7 @@ import { voteOf } from './votes.ts'
 interface Editing {
   readonly approver: Approver
   readonly by: Decider
-  readonly wish: { readonly payload: { readonly [key: string]: Json }; readonly rationale?: string }
+  readonly wish: { readonly payload: { readonly [key: string]: Json }; readonly rationale?: string | undefined }
 }
 
 /**

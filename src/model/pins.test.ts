@@ -10,7 +10,7 @@ const pins: Readonly<Record<string, string>> = {
   'anchor-list': 'sha256:5d3c43a4a327fb6e4faae2e5442ece09a6f2e02e117e5645c4ca0ef1893fc5e5',
   'anchor-receipt': 'sha256:6f93e46cc1155a16dba57b39ac8647a0e015e0862d8074b12fb688053c1215d3',
   'api-key': 'sha256:39c2055e8ca17b8b8fcaf1249994eb084fe7f0da1cbe900ee98e467fdb7daa4a',
-  'approval-decision': 'sha256:b0bd1efb64c3cac079240244beebb6ad769a9ac0137a772abe44f9164b2a88a2',
+  'approval-decision': 'sha256:21beecca2cbe209e233824a84e7a0b8dc0ca16275d884197c89bef4cd106b162',
   'approval-grant': 'sha256:23b9d18549775980d8061b2cf9255903077b87998f0cf6f471f31b36aeefe005',
   'approval-list': 'sha256:ba0849b57f000d88eb0bddae2f00fc83ed8825f3943de9b915f0a122125b0122',
   'approval-request': 'sha256:6029156de8d143325dc288da7fe11dcdbe440bf9ae0f2d542d100e266957b1ca',

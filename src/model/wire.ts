@@ -87,11 +87,15 @@ export const callPreview = z.strictObject({
 /** One page of the queue; `next` when there may be more. Closed. */
 export const approvalList = z.strictObject({ approvals: z.array(approvalRequest), next: z.string().optional() })
 
-/** What one person says to one request; `grant` is their own signed yes. Closed. */
+/**
+ * What one person says to one request; `grant` is their own signed yes. An edit is a yes to another `payload`: a new
+ * request takes the place of the old one. Closed.
+ */
 export const approvalDecision = z.strictObject({
-  decision: z.enum(['approve', 'deny']),
+  decision: z.enum(['approve', 'deny', 'edit']),
   rationale: prose.optional(),
   grant: jsonObject.optional(),
+  payload: jsonObject.optional(),
 })
 
 export type Health = z.infer<typeof health>

@@ -48,11 +48,10 @@ async function listed(ask: VisitorAsk): Promise<Response> {
 
 async function decided(ask: VisitorAsk): Promise<Response> {
   const { subject, scopes } = ask.visitor.caller
-  const { decision, rationale, grant } = parseAs(approvalDecision, await readBody(ask), 'decision')
+  const wish = parseAs(approvalDecision, await readBody(ask), 'decision')
   // A key for some capabilities is for calling them, not for deciding about what others call.
   if (subject === null || scopes.length > 0)
     throw new Failure('approver.not_permitted', 'only a caller with a name and an unlimited key may decide')
-  const wish = { decision, ...(rationale !== undefined && { rationale }), ...(grant && { grant }) }
   return json(await ask.deps.host.gateway.decide(ask.param('id'), { principal: subject.id, subject }, wish))
 }
 

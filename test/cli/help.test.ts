@@ -11,6 +11,7 @@ describe('every command explains itself [F-18]', () => {
     assert.deepEqual((await everyCommand()).map((words) => words.join(' ')).toSorted(), [
       'approvals approve',
       'approvals deny',
+      'approvals edit',
       'approvals list',
       'approvals show',
       'approvals watch',
