@@ -1,5 +1,6 @@
 import { parseTime } from '../base/time.ts'
-import type { ApprovalRequest } from '../model/approval.ts'
+import type { ApprovalRequest, Demand } from '../model/approval.ts'
+import { demandsOf } from '../policy/approval.ts'
 import { printFields } from './fields.ts'
 import { type Io, line, paint, plain } from './io.ts'
 import { printTable } from './table.ts'
@@ -33,7 +34,7 @@ export function printApproval(io: Io, request: ApprovalRequest, now: number): vo
     ['environment', plain(correlation.environment ?? '')],
     ['purpose', plain(request.purpose ?? 'none given')],
     ['policy', plain(`${policy.name}, version ${policy.version || '–'}`), plain(policy.statement)],
-    ['needs', plain(needs(required))],
+    ['needs', ...demandsOf(required).map((demand) => plain(needs(demand)))],
     ['votes', ...(request.votes.length === 0 ? ['none yet'] : request.votes.map((vote) => plain(voteText(vote))))],
     ['until', `${request.expires_at}${request.state === 'pending' ? ` (${left(request, now)})` : ''}`],
     [
@@ -56,7 +57,9 @@ export function printApproval(io: Io, request: ApprovalRequest, now: number): vo
 /** The state, and while it is open how many of how many have agreed. */
 export function tallyOf({ state, votes, required }: ApprovalRequest): string {
   if (state !== 'pending') return state
-  return `pending, ${votes.filter(({ decision }) => decision === 'approve').length} of ${required.quorum}`
+  const agreed = votes.filter(({ decision }) => decision === 'approve').length
+  // One voice may count for several demands: there is no sum to wait for.
+  return required.also === undefined ? `pending, ${agreed} of ${required.quorum}` : `pending, ${agreed} agreed`
 }
 
 function askedBy({ requested_by, actor }: ApprovalRequest): string {
@@ -66,7 +69,7 @@ function askedBy({ requested_by, actor }: ApprovalRequest): string {
   return `${id} (${how})${through}${principal === undefined ? '' : `, on behalf of ${principal}`}`
 }
 
-function needs({ quorum, roles, approvers }: ApprovalRequest['required']): string {
+function needs({ quorum, roles, approvers }: Demand): string {
   const who = [...roles, ...approvers].join(', ') || 'any registered approver'
   return quorum === 1 ? `1 person: ${who}` : `${quorum} different people: ${who}`
 }

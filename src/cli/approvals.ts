@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
-import type { ApprovalRequest } from '../model/approval.ts'
+import type { ApprovalRequest, Demand } from '../model/approval.ts'
 import type { ApprovalDecision } from '../model/wire.ts'
+import { demandsOf } from '../policy/approval.ts'
 import { printApproval, printApprovals, tallyOf } from './approval-card.ts'
 import type { Register } from './command.ts'
 import { atDoor, type Door, type DoorOptions, withDoor } from './door.ts'
@@ -109,8 +110,10 @@ async function watch(io: Io, door: Door, { json }: DoorOptions): Promise<void> {
 
 const summary = ({ capability, requested_by, policy, required, expires_at }: ApprovalRequest): string =>
   plain(
-    `${requested_by.id} asks for ${capability.id} ${capability.version}: ${policy.name}, ${required.quorum} of ${required.roles.join(', ') || 'anyone who may'}, until ${expires_at}`,
+    `${requested_by.id} asks for ${capability.id} ${capability.version}: ${policy.name}, ${demandsOf(required).map(demandText).join(' and ')}, until ${expires_at}`,
   )
+
+const demandText = ({ quorum, roles }: Demand): string => `${quorum} of ${roles.join(', ') || 'anyone who may'}`
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

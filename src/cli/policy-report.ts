@@ -55,7 +55,7 @@ const verdicts = { holds: 'holds', does_not_hold: 'does not hold', undecided: 'u
 /** The decision, each rule and what it saw, and what would have made it another. */
 export function printExplanation(io: Io, { ruling, rules, turns }: Explanation): void {
   line(io, `${paint(io, 'bold', ruling.decision)}  ${plain(because(ruling))}`)
-  if (ruling.approval !== null) line(io, plain(terms(ruling.approval)))
+  for (const each of ruling.approval) line(io, plain(terms(each)))
   line(io)
   const rows = rules.map(({ rule, decision, enforced, verdict, message, read }) => {
     const saw = read.map(factText).join(', ')

@@ -1,9 +1,9 @@
 import type { Json } from '../base/canonical.ts'
 import { formatTime } from '../base/time.ts'
 import { redact, scrubText } from '../evidence/redact.ts'
-import type { ApprovalRequest } from '../model/approval.ts'
-import type { Policy } from '../model/policy.ts'
-import { defaultTerms, partiesOf } from '../policy/approval.ts'
+import type { ApprovalRequest, Demand } from '../model/approval.ts'
+import type { ApprovalTerms } from '../model/policy.ts'
+import { bindOf, demandsOf, partiesOf, requiredOf, secondsOpen } from '../policy/approval.ts'
 import { type Refusal, refuse } from '../policy/gates/refusal.ts'
 import { approvalRecords, type StoredApproval } from '../storage/approvals.ts'
 import { bindingOf } from './approval-binding.ts'
@@ -16,7 +16,8 @@ import { checkInput } from './input.ts'
 /** What asks for a yes: a rule, or the capability itself. */
 export interface Asking {
   readonly gate: 6 | 8
-  readonly terms: NonNullable<Policy['rules'][number]['approval']>
+  /** Each of them is to be met; none asks for anybody who may. */
+  readonly terms: readonly ApprovalTerms[]
   readonly rule: string
 }
 
@@ -65,7 +66,7 @@ export async function mintRequest(deps: GatewayDeps, attempt: Attempt, asking: A
   const kept: Private = {
     nonce,
     excluded: partiesOf(attempt.subject, attempt.call.actor),
-    bind: asking.terms.bind ?? 'call',
+    bind: bindOf(asking.terms),
     record_key: recordKey(attempt.call),
     ...(isOpen(request) && { call: { ...attempt.call, grants: [] } }),
     ...(attempt.edited && { edited: attempt.call.payload }),
@@ -82,6 +83,7 @@ export const requestedPayload = ({ approval_id, expires_at, required, invocation
   expires_at,
   quorum: required.quorum,
   roles: required.roles,
+  ...(required.also && { also: required.also }),
   digest: invocation_digest,
 })
 
@@ -95,7 +97,6 @@ async function requestOf(
   const { payloadCommitment, invocationDigest } = bindingOf(attempt, nonce, deps)
   const checked = capability && (await checkInput(capability, call.payload))
   const problems = checked !== undefined && 'problems' in checked ? checked.problems : []
-  const { roles = [], approvers = [], quorum = defaultTerms.quorum, expires_in_s = defaultTerms.expires_in_s } = terms
   const now = deps.clock.now()
   const secrets = secretsOf(attempt)
   return {
@@ -103,7 +104,7 @@ async function requestOf(
     // People are not asked about a call that could not run.
     state: problems.length === 0 ? 'pending' : 'withdrawn',
     created_at: formatTime(now),
-    expires_at: formatTime(now + expires_in_s * 1000),
+    expires_at: formatTime(now + secondsOpen(terms) * 1000),
     invocation_id: call.invocationId,
     correlation: call.correlation,
     capability: { id: call.capabilityId, version: attempt.version ?? '' },
@@ -118,7 +119,7 @@ async function requestOf(
     shown: shownOf(attempt, secrets),
     payload_commitment: payloadCommitment,
     invocation_digest: invocationDigest as `sha256:${string}`,
-    required: { roles, approvers, quorum },
+    required: requiredOf(terms),
     votes: [],
     preview: { input_valid: problems.length === 0, problems: [...problems] },
     decided_at: null,
@@ -146,7 +147,6 @@ export function waiting(
   { gate, rule }: Asking,
   { approval_id, policy, required, expires_at, preview }: ApprovalRequest,
 ): Refusal {
-  const who = [...required.roles, ...required.approvers].join(', ') || 'an approver'
   return refuse(gate, 'approval_required', {
     message: `${policy.name} must approve before execution`,
     details: {
@@ -158,10 +158,16 @@ export function waiting(
       expires_at,
       quorum: required.quorum,
       roles: required.roles,
+      ...(required.also && { also: required.also }),
       required_next_action: preview.input_valid
-        ? `wait for ${required.quorum} approval${required.quorum === 1 ? '' : 's'} by ${who}, then repeat this invocation_id`
+        ? `wait for ${demandsOf(required).map(demandText).join(' and ')}, then repeat this invocation_id`
         : 'send a payload that passes the input schema, with a new invocation_id',
       ...(!preview.input_valid && { preview: preview as unknown as Json }),
     },
   })
+}
+
+function demandText({ roles, approvers, quorum }: Demand): string {
+  const who = [...roles, ...approvers].join(', ') || 'an approver'
+  return `${quorum} approval${quorum === 1 ? '' : 's'} by ${who}`
 }

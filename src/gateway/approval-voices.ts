@@ -21,7 +21,9 @@ export interface Speaking {
 /** Who has spoken about a request and may still speak: one voice for each person. */
 export async function voicesFor(deps: GatewayDeps, stored: StoredApproval, speaking: Speaking): Promise<Voice[]> {
   const voices = [...heldVoices(deps, stored, speaking, await deps.hostKeys()), ...grantVoices(deps, stored, speaking)]
-  return voices.filter((voice, index) => voices.findIndex(({ person }) => person === voice.person) === index)
+  return voices.filter(
+    (voice, index) => voices.findIndex(({ approver }) => approver.principal === voice.approver.principal) === index,
+  )
 }
 
 /** Votes that were given to us. A yes of one with a key of their own is their grant, not what we signed for them. */
@@ -35,7 +37,7 @@ const heldVoices = (
     const approver = approvers.find(({ approver_id }) => approver_id === vote.approver)
     if (approver === undefined || !isGoodVote(vote, stored.request, hostKeys)) return []
     if (approver.custody === 'self' && vote.decision === 'approve') return []
-    return isBarred(deps, stored, approver) ? [] : [{ approver, person: approver.principal, decision: vote.decision }]
+    return isBarred(deps, stored, approver) ? [] : [{ approver, decision: vote.decision }]
   })
 
 /** Signed grants, held or brought along. One that fails any check is as if it were not there. */
@@ -49,7 +51,7 @@ function grantVoices(deps: GatewayDeps, stored: StoredApproval, { approvers, gra
     const { public_key } = grant.value.approver_identity
     // One key may stand for a person who was registered anew.
     const approver = own.find((each) => each.public_key === public_key && !isBarred(deps, stored, each))
-    return approver === undefined ? [] : [{ approver, person: approver.principal, decision: 'approve' as const }]
+    return approver === undefined ? [] : [{ approver, decision: 'approve' as const }]
   })
 }
 

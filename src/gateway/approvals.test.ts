@@ -106,6 +106,41 @@ test('nothing is done, and no result given, before the people agreed; then once 
   })
 })
 
+const finance = { ...askingPolicy({ roles: ['finance'] }), name: 'spending' }
+
+test('each policy that asks must be satisfied: adding one never widens who may let a call through [H-35 H-51 H-55 H-56]', async () => {
+  const given = await givenApprovals(undefined, {}, { policies: [askingPolicy(), finance] })
+  await given.person('ida')
+  await given.person('fay', { roles: ['finance'] })
+  const denied = await given.ask()
+  const id = approvalIdOf(denied)
+  const also = [{ roles: ['finance'], approvers: [], quorum: 1 }]
+  expect(await given.request(id)).toMatchObject({ required: { roles: ['pharmacist'], approvers: [], quorum: 1, also } })
+  expect(denied.denial?.details).toMatchObject({
+    also,
+    required_next_action: 'wait for 1 approval by pharmacist and 1 approval by finance, then repeat this invocation_id',
+  })
+  assert.equal((await given.decide(id, 'fay', 'approve')).state, 'pending')
+  assert.deepEqual([(await given.ask()).denial?.code, given.done], ['approval_required', []])
+  assert.equal((await given.decide(id, 'ida', 'approve')).state, 'approved')
+  assert.deepEqual([(await given.ask()).outcome, given.done], ['success', [payload]])
+  expect(recordOf((await given.events()).at(-1)).approval?.approvers).toMatchObject([
+    { name: 'fay', role: 'finance' },
+    { name: 'ida', role: 'pharmacist' },
+  ])
+})
+
+test('a yes is void when a further policy asks for others too [H-54 H-57]', async () => {
+  const given = await givenApprovals()
+  await given.person('ida')
+  const first = approvalIdOf(await given.ask())
+  await given.decide(first, 'ida', 'approve')
+  const capabilities = [...given.host.current().registry.all()]
+  given.host.offer(makeOffer('northlight-depot', { capabilities, policies: [askingPolicy(), finance] }))
+  assert.notEqual(approvalIdOf(await given.ask()), first)
+  assert.deepEqual(given.done, [])
+})
+
 test('one no ends it: the id is answered with it from then on, and one event says so [H-56 H-58]', async () => {
   const given = await givenApprovals({ roles: ['pharmacist'], quorum: 2 })
   await given.person('ida')

@@ -1,6 +1,7 @@
 import { Failure } from '../base/failure.ts'
+import { objectHash } from '../base/hash.ts'
 import { formatTime, parseTime } from '../base/time.ts'
-import { tally } from '../policy/approval.ts'
+import { demandsOf, requiredOf, tally } from '../policy/approval.ts'
 import { type Refusal, refuse } from '../policy/gates/refusal.ts'
 import { approvalRecords, type StoredApproval } from '../storage/approvals.ts'
 import { approverRecords } from '../storage/approvers.ts'
@@ -26,15 +27,17 @@ export function askPeople(
   if (state === 'denied' || state === 'redeemed') return blocked(asking, 'approval_denied', 'the call was not approved')
   if (state === 'expired' || isOver(deps, asked.request))
     return blocked(asking, 'approval_expired', 'nobody approved the call in time')
-  if (!isOpen(asked.request) || isChanged(deps, attempt, asked)) return replaced(deps, attempt, asking, asked)
+  if (!isOpen(asked.request) || isChanged(deps, attempt, asking, asked)) return replaced(deps, attempt, asking, asked)
   return count(deps, attempt, asking, asked)
 }
 
 export const isOver = ({ clock }: GatewayDeps, { expires_at }: StoredApproval['request']): boolean =>
   clock.now() >= (parseTime(expires_at) ?? 0)
 
-const isChanged = (deps: GatewayDeps, attempt: Attempt, stored: StoredApproval): boolean =>
-  bindingOf(attempt, privateOf(stored).nonce, deps).invocationDigest !== stored.request.invocation_digest
+/** Another call than people were asked about, or one that now needs other people. */
+const isChanged = (deps: GatewayDeps, attempt: Attempt, { terms }: Asking, stored: StoredApproval): boolean =>
+  bindingOf(attempt, privateOf(stored).nonce, deps).invocationDigest !== stored.request.invocation_digest ||
+  objectHash(requiredOf(terms)) !== objectHash(stored.request.required)
 
 /** The call is no longer the one people were asked about: they are asked once more, and not a third time. */
 function replaced(
@@ -63,7 +66,7 @@ async function count(
   const approvers = await deps.store.read(() => allPages((options) => approverRecords.list(deps.tenant, options)))
   const good = await voicesFor(deps, stored, { approvers, grants: attempt.call.grants })
   const { request } = stored
-  if (tally(good, request.required.quorum) === 'approved') return use(deps, attempt, stored, good)
+  if (tally(good, request.required) === 'approved') return use(deps, attempt, stored, good)
   // People had agreed, and one of them no longer counts: that is not what the others agreed to.
   return request.state === 'approved' ? replaced(deps, attempt, asking, stored) : waiting(asking, request)
 }
@@ -71,6 +74,7 @@ async function count(
 /** Prepares the yes to be used up, and says whose it was. */
 function use(deps: GatewayDeps, attempt: Attempt, stored: StoredApproval, good: readonly Voice[]): undefined {
   const { approval_id, required, invocation_digest, state } = stored.request
+  const asked = demandsOf(required).flatMap(({ roles }) => roles)
   attempt.approval = {
     approval_id,
     quorum: required.quorum,
@@ -78,7 +82,7 @@ function use(deps: GatewayDeps, attempt: Attempt, stored: StoredApproval, good: 
     approvers: good.map(({ approver }) => ({
       key_id: approver.key_id,
       name: approver.approver_id,
-      role: approver.roles.find((role) => required.roles.includes(role)) ?? approver.roles[0] ?? '',
+      role: approver.roles.find((role) => asked.includes(role)) ?? approver.roles[0] ?? '',
       custody: approver.custody,
     })),
   }

@@ -97,8 +97,10 @@ async function voted(
     decision === 'approve' && approver.custody === 'self' ? [checkedGrant(deps, stored, approver, wish.grant)] : []
   const vote = await voteOf(deps, request, approver, { decision, rationale: wish.rationale })
   const votes = [...request.votes, vote]
-  const said = votes.map(({ approver: id, decision }) => ({ person: personOf(id), decision }))
-  const state = tally(said, request.required.quorum)
+  const said = votes.flatMap(({ approver: id, decision }) =>
+    known.filter(({ approver_id }) => approver_id === id).map((approver) => ({ approver, decision })),
+  )
+  const state = tally(said, request.required)
   return amended(
     stored,
     { votes, state, decided_at: state === 'pending' ? null : vote.decided_at },

@@ -75,6 +75,6 @@ async function withVote(
 ): Promise<StoredApproval> {
   if (approver.custody === 'self') return stored
   const vote = await voteOf(deps, stored.request, approver, { decision: 'approve', rationale })
-  const state = tally([{ person: approver.principal, decision: 'approve' }], stored.request.required.quorum)
+  const state = tally([{ approver, decision: 'approve' }], stored.request.required)
   return amended(stored, { votes: [vote], state, decided_at: state === 'pending' ? null : vote.decided_at })
 }

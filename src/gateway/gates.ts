@@ -150,5 +150,5 @@ function tierGate(deps: GatewayDeps, _: Offer, attempt: Attempt): Promise<Found>
     return undefined
   const rule = policy?.approval_required === true ? 'declared/approval_required' : 'declared/tier'
   attempt.basis = [...attempt.basis, { gate: 8, rule, effect: 'requires_approval', reads: [] }]
-  return askPeople(deps, attempt, { gate: 8, terms: {}, rule })
+  return askPeople(deps, attempt, { gate: 8, terms: [], rule })
 }

@@ -33,7 +33,7 @@ function ruledOn(deps: GatewayDeps, offer: Offer, attempt: Attempt, ruling: Ruli
   attempt.decision = stricter(ruling.decision, patternsAsk(offer, attempt))
   if (attempt.decision === 'allow') return undefined
   if (attempt.decision !== 'requires_approval') return refused(ruling, attempt)
-  return ask(deps, attempt, ruling.approval ?? {}, ruling.rule ?? 'host/pattern')
+  return ask(deps, attempt, ruling.approval, ruling.rule ?? 'host/pattern')
 }
 
 /** What rules may read: verified claims, never the raw payload. */
@@ -63,7 +63,7 @@ function declared(deps: GatewayDeps, offer: Offer, attempt: Attempt, { descripto
     })
   attempt.basis = attempt.basis.length === 0 ? declaredBasis : [...attempt.basis, ...declaredBasis]
   if (patternsAsk(offer, attempt) === 'allow') return undefined
-  return ask(deps, attempt, {}, 'host/pattern')
+  return ask(deps, attempt, [], 'host/pattern')
 }
 
 const declaredBasis: Attempt['basis'] = [{ gate: 6, rule: 'declared/policy', effect: 'allow', reads: [] }]
@@ -77,7 +77,7 @@ function patternsAsk({ rules }: Offer, { call }: Attempt): PolicyDecision {
 const stricter = (a: PolicyDecision, b: PolicyDecision): PolicyDecision =>
   byStrictness.indexOf(a) <= byStrictness.indexOf(b) ? a : b
 
-function ask(deps: GatewayDeps, attempt: Attempt, terms: NonNullable<Ruling['approval']>, rule: string) {
+function ask(deps: GatewayDeps, attempt: Attempt, terms: Ruling['approval'], rule: string) {
   return hasFraction(attempt.call.payload as Json) ? fraction(6) : askPeople(deps, attempt, { gate: 6, terms, rule })
 }
 

@@ -28,6 +28,9 @@ const shownField = z.strictObject({ name: line, value: jsonValue })
 /** Where a payload fails its schema, by path and keyword: a validator never quotes the value. */
 const inputProblem = z.strictObject({ path: z.string(), keyword: z.string() })
 
+/** People who must agree: so many different ones of those who have a role or are named; of anybody, if none is. */
+const demand = z.strictObject({ roles: z.array(id), approvers: z.array(id), quorum: z.int().min(1) })
+
 /**
  * The one row of an approval: minted by the host for one exact call, decided by people, redeemed once.
  * Every other form of it is a view. Closed.
@@ -47,7 +50,8 @@ export const approvalRequest = z.strictObject({
   shown: z.array(shownField),
   payload_commitment: hash,
   invocation_digest: objectDigest,
-  required: z.strictObject({ roles: z.array(id), approvers: z.array(id), quorum: z.int().min(1) }),
+  /** Every demand must be met: this one, and those of other rules beside it. */
+  required: demand.extend({ also: z.array(demand).optional() }),
   votes: z.array(vote),
   preview: z.strictObject({ input_valid: z.boolean(), problems: z.array(inputProblem) }),
   decided_at: ownTime.nullable(),
@@ -87,6 +91,7 @@ export const approvalGrant = z.strictObject({
 })
 
 export type Vote = z.infer<typeof vote>
+export type Demand = z.infer<typeof demand>
 export type ApprovalRequest = z.infer<typeof approvalRequest>
 export type Approver = z.infer<typeof approver>
 export type ApprovalGrant = z.infer<typeof approvalGrant>

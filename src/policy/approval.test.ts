@@ -2,7 +2,17 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'vitest'
 import type { Approver } from '../model/approval.ts'
-import { type Ballot, defaultTerms, ineligible, partiesOf, type Said, tally } from './approval.ts'
+import {
+  type Ballot,
+  bindOf,
+  defaultTerms,
+  ineligible,
+  partiesOf,
+  requiredOf,
+  type Said,
+  secondsOpen,
+  tally,
+} from './approval.ts'
 
 const at = (time: string): number => Date.parse(time)
 
@@ -58,25 +68,68 @@ test('everybody a call is made by or for is a party: subject, principals, actor 
   assert.deepEqual(partiesOf({ id: 'me' }, null), ['me'])
 })
 
+const named = (person: string, ...roles: string[]) => ({ approver_id: person, principal: person, roles })
+const yes = (person: string, ...roles: string[]): Said => ({ approver: named(person, ...roles), decision: 'approve' })
+const anybody = (quorum: number) => ({ roles: [], approvers: [], quorum })
+const people = ['ida', 'jo', 'kai', 'lu']
+
 const said = fc.record<Said>({
-  person: fc.constantFrom('ida', 'jo', 'kai', 'lu'),
+  approver: fc.constantFrom(named('ida', 'a'), named('jo', 'b'), named('kai', 'a', 'b'), named('lu')),
   decision: fc.constantFrom('approve', 'approve', 'approve', 'deny'),
 })
 
 test('a quorum counts different people, and one no ends it [H-56]', () => {
   fc.assert(
     fc.property(fc.array(said, { maxLength: 8 }), fc.integer({ min: 1, max: 4 }), (votes, quorum) => {
-      const people = ['ida', 'jo', 'kai', 'lu'].filter((name) => votes.some(({ person }) => person === name)).length
+      const spoke = people.filter((name) => votes.some(({ approver }) => approver.principal === name)).length
       const no = votes.filter(({ decision }) => decision === 'deny').length > 0
-      assert.equal(tally(votes, quorum), no ? 'denied' : people >= quorum ? 'approved' : 'pending')
+      assert.equal(tally(votes, anybody(quorum)), no ? 'denied' : spoke >= quorum ? 'approved' : 'pending')
     }),
   )
 })
 
 test('one person who speaks twice is one voice [H-56]', () => {
-  const ida: Said = { person: 'ida', decision: 'approve' }
-  assert.equal(tally([ida, ida], 2), 'pending')
-  assert.equal(tally([ida, { person: 'jo', decision: 'approve' }], 2), 'approved')
+  const again: Said = { ...yes('ida'), approver: { ...named('ida'), approver_id: 'ida-2' } }
+  assert.equal(tally([yes('ida'), again], anybody(2)), 'pending')
+  assert.equal(tally([yes('ida'), yes('jo')], anybody(2)), 'approved')
+})
+
+test('a further demand never lets a call through that would have waited without it [H-35 H-56]', () => {
+  const part = fc.record({
+    roles: fc.subarray(['a', 'b']),
+    approvers: fc.subarray(['ida', 'lu']),
+    quorum: fc.integer({ min: 1, max: 2 }),
+  })
+  fc.assert(
+    fc.property(fc.array(said, { maxLength: 6 }), part, fc.array(part, { maxLength: 2 }), (votes, first, also) => {
+      const alone = [first, ...also].map((each) => tally(votes, each))
+      const all = alone.every((state) => state === 'approved') ? 'approved' : 'pending'
+      assert.equal(tally(votes, { ...first, also }), alone.includes('denied') ? 'denied' : all)
+    }),
+  )
+})
+
+test('one voice counts for every demand that names them, and for no other [H-55 H-56]', () => {
+  const required = requiredOf([{ roles: ['a'] }, { roles: ['b'] }])
+  assert.equal(tally([yes('jo', 'b')], required), 'pending')
+  assert.equal(tally([yes('jo', 'b'), yes('lu')], required), 'pending')
+  assert.equal(tally([yes('jo', 'b'), yes('ida', 'a')], required), 'approved')
+  assert.equal(tally([yes('kai', 'a', 'b')], required), 'approved')
+  const clerk = { roles: ['x'], approvers: [], quorum: 1, also: [{ roles: ['clerk'], approvers: [], quorum: 1 }] }
+  assert.equal(ineligible(ida, ballot({ required: clerk })), undefined)
+})
+
+test('a request carries every demand, is open for the shortest time and bound as the strictest wants [H-51]', () => {
+  assert.deepEqual(requiredOf([]), anybody(1))
+  assert.deepEqual(requiredOf([{ roles: ['a'], quorum: 2 }]), { roles: ['a'], approvers: [], quorum: 2 })
+  assert.deepEqual(requiredOf([{ roles: ['a'] }, { approvers: ['ida'], quorum: 2 }]), {
+    ...{ roles: ['a'], approvers: [], quorum: 1 },
+    also: [{ roles: [], approvers: ['ida'], quorum: 2 }],
+  })
+  const seconds = [[], [{}], [{ expires_in_s: 7200 }], [{ expires_in_s: 7200 }, {}], [{}, { expires_in_s: 60 }]]
+  assert.deepEqual(seconds.map(secondsOpen), [900, 900, 7200, 900, 60])
+  const protocol = { bind: 'protocol' } as const
+  assert.deepEqual([[], [protocol], [protocol, {}]].map(bindOf), ['call', 'protocol', 'call'])
 })
 
 test('without terms one voice within fifteen minutes is asked for [H-51]', () => {

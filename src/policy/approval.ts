@@ -1,5 +1,6 @@
 import { parseTime } from '../base/time.ts'
-import type { ApprovalRequest, Approver } from '../model/approval.ts'
+import type { ApprovalRequest, Approver, Demand } from '../model/approval.ts'
+import type { ApprovalTerms } from '../model/policy.ts'
 import type { Actor, Subject } from '../model/subject.ts'
 
 /** Why somebody's vote does not count. */
@@ -23,10 +24,16 @@ export function ineligible(
   if (approver.revoked_at !== null) return 'revoked'
   if (!(now >= (parseTime(approver.valid_from) ?? Number.NaN))) return 'window'
   if (approver.valid_until !== null && !(now <= (parseTime(approver.valid_until) ?? Number.NaN))) return 'window'
-  return isNamed(approver, required) ? undefined : 'role'
+  return demandsOf(required).some((demand) => isNamed(approver, demand)) ? undefined : 'role'
 }
 
-function isNamed({ approver_id, principal, roles }: Approver, required: ApprovalRequest['required']): boolean {
+/** All that must be met. */
+export const demandsOf = (required: ApprovalRequest['required']): readonly Demand[] => [
+  required,
+  ...(required.also ?? []),
+]
+
+function isNamed({ approver_id, principal, roles }: Named, required: Demand): boolean {
   if (required.roles.length === 0 && required.approvers.length === 0) return true
   return (
     required.approvers.includes(approver_id) ||
@@ -39,17 +46,50 @@ function isNamed({ approver_id, principal, roles }: Approver, required: Approval
 export const partiesOf = (subject: Subject, actor: Actor | null): string[] =>
   [subject.id, subject.principal, subject.root_principal, actor?.id, actor?.owner].filter((id) => id !== undefined)
 
+type Named = Pick<Approver, 'approver_id' | 'principal' | 'roles'>
+
 export interface Said {
-  /** The person, not the key: one person with two keys is one voice. */
-  readonly person: string
+  readonly approver: Named
   readonly decision: 'approve' | 'deny'
 }
 
-/** What the votes come to: one no ends it, a quorum of different people is a yes. */
-export function tally(votes: readonly Said[], quorum: number): 'approved' | 'denied' | 'pending' {
+/**
+ * What the votes come to: one no ends it, a quorum of different people for every demand is a yes. A voice counts for
+ * each demand that names its approver. People count, not keys: one person with two keys is one voice.
+ */
+export function tally(
+  votes: readonly Said[],
+  required: ApprovalRequest['required'],
+): 'approved' | 'denied' | 'pending' {
   if (votes.some(({ decision }) => decision === 'deny')) return 'denied'
-  return new Set(votes.map(({ person }) => person)).size >= quorum ? 'approved' : 'pending'
+  const isMet = (demand: Demand): boolean => {
+    const counted = votes.filter(({ approver }) => isNamed(approver, demand))
+    return new Set(counted.map(({ approver }) => approver.principal)).size >= demand.quorum
+  }
+  return demandsOf(required).every(isMet) ? 'approved' : 'pending'
 }
 
 /** Terms without which a request is not complete: one voice within fifteen minutes. */
 export const defaultTerms = { quorum: 1, expires_in_s: 900 } as const
+
+/** What a request demands by these terms, each of them. */
+export function requiredOf(terms: readonly ApprovalTerms[]): ApprovalRequest['required'] {
+  const [first = demandOf({}), ...also] = terms.map(demandOf)
+  return also.length === 0 ? first : { ...first, also }
+}
+
+const demandOf = ({ roles = [], approvers = [], quorum = defaultTerms.quorum }: ApprovalTerms): Demand => ({
+  roles,
+  approvers,
+  quorum,
+})
+
+/** How long people may take: the shortest time that any terms leave. */
+export const secondsOpen = (terms: readonly ApprovalTerms[]): number =>
+  terms.length === 0
+    ? defaultTerms.expires_in_s
+    : Math.min(...terms.map(({ expires_in_s }) => expires_in_s ?? defaultTerms.expires_in_s))
+
+/** What a grant has to name: the call, unless all terms are content with what the protocol demands. */
+export const bindOf = (terms: readonly ApprovalTerms[]): 'call' | 'protocol' =>
+  terms.length > 0 && terms.every(({ bind }) => bind === 'protocol') ? 'protocol' : 'call'

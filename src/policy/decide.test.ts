@@ -88,7 +88,7 @@ test('a ruling is what the call record needs: the rules that held, what they rea
     policies: [policy],
     policy,
     rule: 'quality_release/excursion',
-    approval: { roles: ['responsible_pharmacist'], quorum: 2, expires_in_s: 7200 },
+    approval: [{ roles: ['responsible_pharmacist'], quorum: 2, expires_in_s: 7200 }],
     reason: null,
     audited: null,
   })
@@ -202,7 +202,7 @@ test('a rule that cannot be evaluated denies, whatever the others say, and is na
     ],
     word,
   )
-  assert.deepEqual([beside.reason, beside.rule, beside.approval], ['policy_error', 'p/r1', null])
+  assert.deepEqual([beside.reason, beside.rule, beside.approval], ['policy_error', 'p/r1', []])
 })
 
 test('a policy with an unknown operator can be kept, and denies all it applies to [H-35 R-77]', () => {
@@ -256,7 +256,7 @@ test('an audit-only policy alone leaves the call to what is declared, and record
   assert.equal(ruling([policyOf('p', [['allow', true]], { mode: 'enforce' })]).audited, null)
 })
 
-test('approval terms of several rules add up to what satisfies them all [H-35]', () => {
+test('each rule that asks keeps its own terms, and the same people are asked once [H-35]', () => {
   const terms = (...given: readonly (ApprovalTerms | undefined)[]) =>
     ruling([
       policyOf(
@@ -269,24 +269,34 @@ test('approval terms of several rules add up to what satisfies them all [H-35]',
       { roles: ['b', 'a'], quorum: 2, expires_in_s: 600 },
       { roles: ['a'], approvers: ['ida'], quorum: 3, expires_in_s: 60 },
     ),
-    { roles: ['a', 'b'], approvers: ['ida'], quorum: 3, expires_in_s: 60 },
+    [
+      { roles: ['a', 'b'], quorum: 2, expires_in_s: 600 },
+      { roles: ['a'], approvers: ['ida'], quorum: 3, expires_in_s: 60 },
+    ],
   )
-  assert.deepEqual(terms({ expires_in_s: 7200 }, undefined), { expires_in_s: 900 })
-  assert.deepEqual(terms({ expires_in_s: 60 }, {}), { expires_in_s: 60 })
-  assert.deepEqual(terms(undefined), {})
-  assert.deepEqual(terms({ bind: 'protocol' }, { bind: 'protocol' }), { bind: 'protocol' })
-  assert.deepEqual(terms({ bind: 'protocol' }, {}), {})
-  assert.equal(
+  assert.deepEqual(terms({ roles: ['b', 'a'] }, { roles: ['c'] }, { roles: ['a', 'b'], quorum: 2 }), [
+    { roles: ['a', 'b'], quorum: 2 },
+    { roles: ['c'] },
+  ])
+  assert.deepEqual(terms({ roles: ['a'] }, { approvers: ['a'] }), [{ roles: ['a'] }, { approvers: ['a'] }])
+  assert.deepEqual(terms({ expires_in_s: 7200 }, undefined), [{ expires_in_s: 900 }])
+  assert.deepEqual(terms({ expires_in_s: 60 }, {}), [{ expires_in_s: 60 }])
+  assert.deepEqual(terms(undefined), [{}])
+  assert.deepEqual(terms({ bind: 'protocol' }, { bind: 'protocol' }), [{ bind: 'protocol' }])
+  assert.deepEqual(terms({ bind: 'protocol' }, {}), [{}])
+  assert.deepEqual(
     ruling([
       policyOf('p', [
         ['requires_approval', true, { quorum: 2 }],
         ['deny', true],
       ]),
     ]).approval,
-    null,
+    [],
   )
   const audit = policyOf('q', [['requires_approval', true, { quorum: 9 }]], { mode: 'audit_only' })
-  assert.deepEqual(ruling([policyOf('p', [['requires_approval', true, { quorum: 2 }]]), audit]).approval, { quorum: 2 })
+  assert.deepEqual(ruling([policyOf('p', [['requires_approval', true, { quorum: 2 }]]), audit]).approval, [
+    { quorum: 2 },
+  ])
 })
 
 const anyFacts = fc.oneof(facts, wildFacts)

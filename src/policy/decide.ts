@@ -16,8 +16,8 @@ export interface Ruling {
   readonly policy: PolicyRef | null
   /** The rule that decided, `policy/rule`. */
   readonly rule: string | null
-  /** What all rules that ask for approval demand together; null unless approval is the decision. */
-  readonly approval: ApprovalTerms | null
+  /** What the rules that ask for approval demand, each to be met; empty unless approval is the decision. */
+  readonly approval: readonly ApprovalTerms[]
   readonly reason: 'no_matching_allow' | 'policy_error' | null
   /** What it would have been, had `audit_only` policies been enforced; null where there are none. */
   readonly audited: PolicyDecision | null
@@ -64,7 +64,7 @@ export function conclude({ policies, audited }: Applicable, found: readonly Hold
     policies,
     policy: deciding?.rule.policy ?? (own.length === 1 ? (own[0] ?? null) : null),
     rule: deciding?.rule.name ?? null,
-    approval: decision === 'requires_approval' ? mergedTerms(enforced) : null,
+    approval: decision === 'requires_approval' ? demandedTerms(enforced) : [],
     reason: deciding === undefined ? 'no_matching_allow' : deciding.because === 'error' ? 'policy_error' : null,
     audited: audited.length === 0 ? null : decisionOf(decidingOf(found)),
     ...(deciding?.because === 'error' && { error: true }),
@@ -86,11 +86,18 @@ const silentAudit = (policy: string): MatchedRule => ({
   reads: [],
 })
 
-/** Everyone whom any rule asks for, as many as the most demanding wants, in the shortest time. */
-function mergedTerms(found: readonly Holding[]): ApprovalTerms {
+/** What each rule asks for. Only rules that ask the same people are one: a yes to one rule is none to another. */
+function demandedTerms(found: readonly Holding[]): ApprovalTerms[] {
   const terms = found.filter(({ rule }) => rule.decision === 'requires_approval').map(({ rule }) => rule.approval)
-  const roles = union(terms.map((term) => term.roles))
-  const approvers = union(terms.map((term) => term.approvers))
+  return [...Map.groupBy(terms, peopleOf).values()].map(mergedTerms)
+}
+
+const peopleOf = ({ roles, approvers }: ApprovalTerms): string => JSON.stringify([sorted(roles), sorted(approvers)])
+
+/** Of terms that ask the same people: as many as the most demanding wants, in the shortest time. */
+function mergedTerms(terms: readonly ApprovalTerms[]): ApprovalTerms {
+  const roles = sorted(terms[0]?.roles)
+  const approvers = sorted(terms[0]?.approvers)
   const quorums = terms.flatMap(({ quorum }) => quorum ?? [])
   const expiries = terms.map(({ expires_in_s }) => expires_in_s ?? limits.approvalExpiresMs / 1000)
   return {
@@ -102,5 +109,4 @@ function mergedTerms(found: readonly Holding[]): ApprovalTerms {
   }
 }
 
-const union = (lists: readonly (readonly string[] | undefined)[]): string[] =>
-  [...new Set(lists.flatMap((list) => list ?? []))].sort()
+const sorted = (names: readonly string[] = []): string[] => [...new Set(names)].sort()
