@@ -4,8 +4,7 @@ import { formatTime, parseTime } from '../base/time.ts'
 import { demandsOf, requiredOf, tally } from '../policy/approval.ts'
 import { type Refusal, refuse } from '../policy/gates/refusal.ts'
 import { approvalRecords, type StoredApproval } from '../storage/approvals.ts'
-import { approverRecords } from '../storage/approvers.ts'
-import { allPages } from '../storage/page.ts'
+import { approversInOffice } from '../storage/approvers.ts'
 import { bindingOf } from './approval-binding.ts'
 import { type Asking, amended, isOpen, mintRequest, privateOf, waiting } from './approval-request.ts'
 import { type Voice, voicesFor } from './approval-voices.ts'
@@ -63,7 +62,7 @@ async function count(
   asking: Asking,
   stored: StoredApproval,
 ): Promise<Refusal | undefined> {
-  const approvers = await deps.store.read(() => allPages((options) => approverRecords.list(deps.tenant, options)))
+  const approvers = await deps.store.read(() => approversInOffice(deps.tenant))
   const good = await voicesFor(deps, stored, { approvers, grants: attempt.call.grants })
   const { request } = stored
   if (tally(good, request.required) === 'approved') return use(deps, attempt, stored, good)

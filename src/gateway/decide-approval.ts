@@ -5,8 +5,7 @@ import type { ApprovalRequest, Approver } from '../model/approval.ts'
 import type { ApprovalDecision } from '../model/wire.ts'
 import { tally } from '../policy/approval.ts'
 import { approvalRecords, type StoredApproval } from '../storage/approvals.ts'
-import { approverRecords } from '../storage/approvers.ts'
-import { allPages } from '../storage/page.ts'
+import { approversInOffice } from '../storage/approvers.ts'
 import type { Change } from '../storage/work.ts'
 import { answerWith, Changed, type Decider, type Desk, decidedEvent, writeDecision } from './approval-desk.ts'
 import { amended, privateOf } from './approval-request.ts'
@@ -27,7 +26,7 @@ export async function decideApproval(desk: Desk, id: string, by: Decider, wish: 
   for (;;) {
     const { stored, known } = await deps.store.read(function* () {
       const stored = yield* approvalRecords.get(deps.tenant, id)
-      const known = yield* allPages((options) => approverRecords.list(deps.tenant, options))
+      const known = yield* approversInOffice(deps.tenant)
       return { stored, known }
     })
     checkOpen(deps, stored.request)
@@ -97,8 +96,9 @@ async function voted(
     decision === 'approve' && approver.custody === 'self' ? [checkedGrant(deps, stored, approver, wish.grant)] : []
   const vote = await voteOf(deps, request, approver, { decision, rationale: wish.rationale })
   const votes = [...request.votes, vote]
+  const able = known.filter((each) => barred(deps, stored, each) === undefined)
   const said = votes.flatMap(({ approver: id, decision }) =>
-    known.filter(({ approver_id }) => approver_id === id).map((approver) => ({ approver, decision })),
+    able.filter(({ approver_id }) => approver_id === id).map((approver) => ({ approver, decision })),
   )
   const state = tally(said, request.required)
   return amended(

@@ -1,6 +1,6 @@
 import type { ApprovalRequest } from '../model/approval.ts'
 import { approvalRecords } from '../storage/approvals.ts'
-import { approverRecords } from '../storage/approvers.ts'
+import { approversInOffice } from '../storage/approvers.ts'
 import { allPages } from '../storage/page.ts'
 import { barred } from './approval-voices.ts'
 import { isOver } from './approvals.ts'
@@ -9,8 +9,7 @@ import type { GatewayDeps } from './deps.ts'
 /** What waits for this person: requests they may decide about and have not. What the queue keeps to itself stays there. */
 export async function pendingFor(deps: GatewayDeps, principal: string): Promise<readonly ApprovalRequest[]> {
   const { pending, own } = await deps.store.read(function* () {
-    const known = yield* allPages((options) => approverRecords.list(deps.tenant, options))
-    const own = known.filter((approver) => approver.principal === principal)
+    const own = yield* approversInOffice(deps.tenant, principal)
     if (own.length === 0) return { pending: [], own }
     return {
       pending: yield* allPages((options) => approvalRecords.list(deps.tenant, { state: 'pending' }, options)),

@@ -41,9 +41,13 @@ export async function addApprover(ambit: Ambit, caller: Caller, wish: NewApprove
   }
   const record = parseAs(approverShape, made, 'approver')
   const known: Change = function* (tenant) {
-    const { status } = yield* principalRecords.get(tenant, record.principal)
+    const { status, kind } = yield* principalRecords.get(tenant, record.principal)
     if (status !== 'active')
       throw new Failure('principal.inactive', 'this principal has been revoked', { id: record.principal })
+    if (kind !== 'user')
+      throw new Failure('approver.not_permitted', `only people approve, and this principal is of kind \`${kind}\``, {
+        id: record.principal,
+      })
     yield* approverRecords.add(record)(tenant)
   }
   const { approver_id, roles, key_id, custody } = record

@@ -2,8 +2,7 @@ import { counted } from '../base/counted.ts'
 import { quote } from '../base/failure.ts'
 import type { Approver } from '../model/approval.ts'
 import { ineligible } from '../policy/approval.ts'
-import { approverRecords } from '../storage/approvers.ts'
-import { allPages } from '../storage/page.ts'
+import { approversInOffice } from '../storage/approvers.ts'
 import type { Ambit } from './ambit.ts'
 import type { Settings } from './config.ts'
 import { attempt, type Finding, ok, warn } from './finding.ts'
@@ -33,7 +32,7 @@ export async function* checkApprovers(ambit: Ambit): AsyncGenerator<Finding> {
   const spec = await attempt('hosting', () => offerSpecOf(hosting))
   const asked = 'verdict' in spec ? [] : askedFor(spec)
   if (asked.length === 0) return
-  const known = await ambit.store.read(() => allPages((options) => approverRecords.list(tenant, options)))
+  const known = await ambit.store.read(() => approversInOffice(tenant))
   const short = asked.filter((each) => able(known, each, ambit.clock.now()).size < each.quorum)
   for (const { by, roles, approvers, quorum } of short) {
     const who = [...roles, ...approvers].join(', ') || 'any approver'
