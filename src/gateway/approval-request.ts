@@ -29,8 +29,8 @@ export interface Private {
   readonly record_key: string
   /** The call itself while it may still be edited; gone once the request is settled. */
   readonly call?: Call
-  /** The payload that an approver has put in the place of the caller's. */
-  readonly edited?: Call['payload']
+  /** The payload of the call is one that an approver has put in the place of the caller's. */
+  readonly edited?: true
   /** The request that took the place of this one when it was edited. */
   readonly replaced_by?: string
   /** Signed grants of approvers who hold their own keys. */
@@ -69,7 +69,7 @@ export async function mintRequest(deps: GatewayDeps, attempt: Attempt, asking: A
     bind: bindOf(asking.terms),
     record_key: recordKey(attempt.call),
     ...(isOpen(request) && { call: { ...attempt.call, grants: [] } }),
-    ...(attempt.edited && { edited: attempt.call.payload }),
+    ...(attempt.edited && { edited: true }),
   }
   const minted: StoredApproval = { request, private: kept as unknown as Json }
   if (isOpen(request)) attempt.minted = minted

@@ -67,6 +67,25 @@ test('an editor is one voice: the others are asked about the edited call, and th
   assert.deepEqual(given.done, [{ ...edited, minutes: 3 }])
 })
 
+test.each(['redeemed', 'denied', 'expired'])(
+  'what an editor wrote is gone once the request is %s [H-50 H-53]',
+  async (state) => {
+    const given = await givenApprovals({ roles: ['pharmacist'], quorum: 2 })
+    await given.person('ida')
+    await given.person('jo')
+    const wish: Decision = { decision: 'edit', payload: { ...edited, patient: 'Nora Vik' } }
+    const { approval_id: id } = await given.decide(approvalIdOf(await given.ask()), 'ida', wish)
+    if (state === 'expired') given.clock.advance(900_000)
+    else await given.decide(id, 'jo', state === 'denied' ? 'deny' : 'approve')
+    await given.host.gateway.tidyUp()
+    await given.ask()
+    const stored = await given.ambit.store.read(() => approvalRecords.get(given.host.tenant, id))
+    assert.deepEqual([stored.request.state, JSON.stringify(stored).includes('Nora')], [state, false])
+    const decided = (await given.events()).find(({ event_type }) => /^approval_(granted|denied)$/.test(event_type))
+    assert.equal(decided?.payload['edited' as never], true)
+  },
+)
+
 test('after an edit a no is a no, and a change of the call still voids the yes [H-54 H-56]', async () => {
   const denied = await givenApprovals({ roles: ['pharmacist'], quorum: 2 })
   await denied.person('ida')

@@ -87,9 +87,9 @@ async function resumed(host: Host, call: Call): Promise<Attempt> {
     await expire(desk, open)
     throw new Failure('claim.taken', 'the time to approve the call is over')
   }
-  const edited = open && privateOf(open).edited
-  if (edited === undefined) return { ...startAttempt(call), requests }
-  return { ...startAttempt({ ...call, payload: edited }), requests, edited: true }
+  const { edited, call: kept } = open === undefined ? {} : privateOf(open)
+  if (!edited || kept === undefined) return { ...startAttempt(call), requests }
+  return { ...startAttempt({ ...call, payload: kept.payload }), requests, edited: true }
 }
 
 async function refused(
