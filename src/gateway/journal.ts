@@ -81,11 +81,8 @@ export function openJournal(deps: GatewayDeps): Journal {
       const record = recordOf(attempt, deps.digest)
       const drafts = draftsOf(attempt, [...attempt.events, { type: 'execution_started' }], { ids, timestamp, record })
       const started = { at: timestamp, evidenceIds: drafts.map(({ event_id }) => event_id), record }
-      const claim = claimOf(attempt)
-      const take: Change =
-        standing === 'new'
-          ? takeClaim({ ...claim, fingerprint, body: JSON.stringify(interruptedOf(attempt, started)) }, now)
-          : resumeClaim({ ...claim, fingerprint })
+      const claim = { ...claimOf(attempt), fingerprint, body: JSON.stringify(interruptedOf(attempt, started)) }
+      const take: Change = standing === 'new' ? takeClaim(claim, now) : resumeClaim(claim)
       await commit(inOrder(take, ...attempt.uses.map(spend), ...attempt.changes), drafts)
       return started
     },
@@ -136,8 +133,9 @@ function kept(
 ): Change {
   const waits = attempt.minted !== undefined
   const expiresAtMs = keptUntil(attempt, now)
+  const body = JSON.stringify(interruptedOf(attempt))
   if (standing === 'new') {
-    const added = { ...claim, fingerprint, body: JSON.stringify(interruptedOf(attempt)), result }
+    const added = { ...claim, fingerprint, body, result }
     return addClaim(
       waits ? { ...added, state: 'waiting', expiresAtMs: null } : { ...added, state: 'settled', expiresAtMs },
       now,
@@ -145,7 +143,7 @@ function kept(
   }
   if (!waits) return overtakable(settleWaiting(claim, result, expiresAtMs))
   // Waiting still, with another answer: nobody can come in between.
-  return inOrder(resumeClaim({ ...claim, fingerprint }), holdClaim(claim, result))
+  return inOrder(resumeClaim({ ...claim, fingerprint, body }), holdClaim(claim, result))
 }
 
 /** Somebody else has settled the call meanwhile: what they wrote is its answer. */

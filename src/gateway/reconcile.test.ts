@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test, vi } from 'vitest'
-import { anyone, givenHost, recordOf, stillClock } from '../../test/support/host.ts'
+import { approvalIdOf } from '../../test/support/approvals.ts'
+import { anyone, givenHost, recordOf, stillClock, typesOf } from '../../test/support/host.ts'
 import { Failure } from '../base/failure.ts'
+import { addApprover } from '../runtime/approvers.ts'
+import { operator } from '../runtime/caller.ts'
 import { openHost } from '../runtime/host.ts'
 import { makeOffer } from '../runtime/offer.ts'
 import type { Store } from '../storage/store.ts'
@@ -81,6 +84,23 @@ test('a store that is away after the effect: the answer is that nobody knows, an
   assert.equal(again.evidence_ids.length, 2)
   assert.notEqual(again.started_at, null)
   assert.equal((await events()).at(-1)?.event_type, 'execution_indeterminate')
+})
+
+test('a call that waited for people and was then interrupted is on record with its own start [H-45 H-46]', async () => {
+  const { ambit, second, host, caller, clock, failOn, events } = await givenTwo({ policy: { approval_required: true } })
+  const { subject } = await caller({ id: 'ida', kind: 'user' })
+  await addApprover(ambit, operator(host.tenant), { principal: 'ida', roles: [] })
+  const id = approvalIdOf((await second.gateway.invoke(anyone, envelope)).result)
+  await second.gateway.decide(id, { principal: 'ida', subject: subject ?? { id: 'ida' } }, { decision: 'approve' })
+  clock.advance(1000)
+  failOn('execution_completed')
+  await second.gateway.invoke(anyone, envelope)
+  failOn(undefined)
+  await second.gateway.tidyUp()
+  const { result } = await second.gateway.invoke(anyone, envelope)
+  assert.deepEqual([result.outcome, result.started_at], ['indeterminate', '2026-06-16T15:00:01.000Z'])
+  const own = (await events()).filter(({ event_id }) => result.evidence_ids.includes(event_id))
+  assert.deepEqual(typesOf(own), ['approval_grant_verified', 'execution_started', 'execution_indeterminate'])
 })
 
 test('a call of a process that is there is left alone; once it is taken for gone, its end is added and changes nothing on record [H-45 H-46]', async () => {

@@ -80,6 +80,7 @@ const anyName = fc.record({
   key: fc.constantFrom(...keys),
   owner: fc.constantFrom('o', 'p'),
   fingerprint: fc.constantFrom('f', 'f', 'g'),
+  body: fc.constantFrom('1', '2'),
 })
 const anyTime = fc.integer({ min: 0, max: 5 })
 
@@ -106,7 +107,7 @@ function stepsOf(claim: ReturnType<typeof sampleClaim>, time: number, state: 'wa
   }
   const missing = 'claim.not_found'
   const resumable = (found: Claim) => found.state === 'waiting' && found.fingerprint === claim.fingerprint
-  const resumed = { state: 'running', owner: claim.owner, result: null } as const
+  const resumed = { state: 'running', owner: claim.owner, body: claim.body, result: null } as const
   const again = inOrder(takeClaim({ ...claim, key: 'twice' }, 0), takeClaim({ ...claim, key: 'twice' }, 0))
   return [
     { name: 'take', change: takeClaim(claim, time), model: put(running) },

@@ -83,12 +83,12 @@ const putClaim = (claim: Claim, nowMs: number): Change<void> =>
   )
 
 /** Lets one go on with a waiting claim of the same fingerprint; everybody else fails with `claim.taken`. */
-export const resumeClaim = ({ scope, key, owner, fingerprint }: OwnClaim & Pick<Claim, 'fingerprint'>): Change<void> =>
+export const resumeClaim = ({ scope, key, owner, fingerprint, body }: NewClaim): Change<void> =>
   change(
     taken,
-    `UPDATE claims SET state = 'running', owner = ?, result = NULL, expires_at_ms = NULL
+    `UPDATE claims SET state = 'running', owner = ?, body = ?, result = NULL, expires_at_ms = NULL
      WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND fingerprint = ? AND state = 'waiting' RETURNING 1 AS done`,
-    (tenant) => [owner, tenant, scope, key, fingerprint],
+    (tenant) => [owner, body, tenant, scope, key, fingerprint],
   )
 
 /** Ends the owner's running claim with a result that is kept until `expiresAtMs`. */
