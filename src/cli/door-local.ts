@@ -27,7 +27,7 @@ function localDoor(ambit: Ambit, host: AmbitHost, caller: Caller): Door {
     hostId: host.hostId,
     capabilities: async () => host.gateway.discover(by),
     invoke: async (envelope, chunk) => {
-      const watch = { opened: () => undefined, chunk }
+      const watch = { chunk }
       const { result, chunks } = await host.gateway.invoke(by, { ...said, ...envelope }, watch)
       if (result.replayed === true) for (const each of chunks ?? []) chunk(each)
       return result

@@ -157,7 +157,6 @@ test('chunks come as they are made and are counted; a watcher who leaves does no
   const { host, events } = await givenHost({ capabilities: [stream] })
   const seen: unknown[] = []
   const watch = {
-    opened: () => void seen.push('opened'),
     chunk: (chunk: Json) => {
       seen.push(chunk)
       throw new Error('gone')
@@ -165,7 +164,7 @@ test('chunks come as they are made and are counted; a watcher who leaves does no
   }
   const envelope = { capability_id: 'test.stream', mode: 'stream', invocation_id: 'inv-s' }
   const { result, chunks } = await host.gateway.invoke(anyone, envelope, watch)
-  assert.deepEqual([seen, chunks, result.data], [['opened', 's1', 's2'], ['s1', 's2'], { chunks: 2 }])
+  assert.deepEqual([seen, chunks, result.data], [['s1', 's2'], ['s1', 's2'], { chunks: 2 }])
   assert.equal((await events()).at(-1)?.payload['chunk_count' as never], 2)
   const again = await host.gateway.invoke(anyone, envelope)
   assert.deepEqual([again.result.replayed, again.chunks], [true, ['s1', 's2']])
@@ -211,7 +210,7 @@ test('of a stream that is too long to keep only the result is given again; its d
   const { host, events } = await givenHost({ capabilities: [long] })
   const envelope = { capability_id: 'test.long', mode: 'stream', invocation_id: 'inv-l' }
   let seen = 0
-  const watch = { opened: () => undefined, chunk: () => void seen++ }
+  const watch = { chunk: () => void seen++ }
   assert.equal((await host.gateway.invoke(anyone, envelope, watch)).result.data, 'done')
   assert.equal(seen, length)
   const { chunk_count, chunk_seq_digest } = ((await events()).at(-1)?.payload ?? {}) as Record<string, unknown>

@@ -30,12 +30,10 @@ export interface Host {
 }
 
 export interface Watch {
-  /** Told once the gates are passed and before the first chunk. */
-  readonly opened: () => void
   readonly chunk: (chunk: Json) => void
 }
 
-const unwatched: Watch = { opened: () => undefined, chunk: () => undefined }
+const unwatched: Watch = { chunk: () => undefined }
 
 /** Takes one call from its envelope to its result, whatever that is. Chunks of a stream are told as they come. */
 export async function invoke(host: Host, call: Call, watch: Watch = unwatched): Promise<Recorded> {
@@ -137,7 +135,6 @@ async function running(host: Host, offer: Offer, attempt: Attempt, started: Star
 async function perform(host: Host, offer: Offer, attempt: Attempt, started: Started, watch: Watch): Promise<Recorded> {
   const { capability } = attempt
   if (capability === undefined) throw new Error('a call without a capability passed the gates')
-  watch.opened()
   const done = await execute(attempt, capability, watch.chunk)
   const { ending, events } = conclude(host.deps, offer, attempt, done)
   const chunks = done.chunks.kept

@@ -5,8 +5,8 @@ import type { TenantId } from '../model/tenant-id.ts'
 import type { ApprovalList } from '../model/wire.ts'
 import { ineligible } from '../policy/approval.ts'
 import { type ApprovalFilter, approvalRecords, type StoredApproval } from '../storage/approvals.ts'
-import { approverRecords } from '../storage/approvers.ts'
-import { allPages, type PageOptions } from '../storage/page.ts'
+import { approversInOffice } from '../storage/approvers.ts'
+import type { PageOptions } from '../storage/page.ts'
 import type { Work } from '../storage/work.ts'
 import type { Ambit } from './ambit.ts'
 
@@ -26,40 +26,34 @@ export async function approvalsFor(
   filter: ApprovalFilter = {},
   options: PageOptions = {},
 ): Promise<ApprovalList> {
-  const { page, approver } = await ambit.store.read(function* () {
-    const approver = yield* approverOf(reader)
-    return { page: yield* approvalRecords.list(reader.tenant, { state: 'pending', ...filter }, options), approver }
+  const { page, own } = await ambit.store.read(function* () {
+    const own = yield* entriesOf(reader)
+    return { page: yield* approvalRecords.list(reader.tenant, { state: 'pending', ...filter }, options), own }
   })
-  const shown = page.items.filter((stored) => waitsFor(ambit, reader, approver, stored))
+  const shown = page.items.filter((stored) => waitsFor(ambit, reader, own, stored))
   return { approvals: shown.map(({ request }) => request), ...(page.next !== undefined && { next: page.next }) }
 }
 
 /** One request, for those who may decide about it, who asked for it, or who see all; for others it does not exist. */
 export async function approvalFor(ambit: Ambit, reader: QueueReader, id: string): Promise<ApprovalRequest> {
-  const { stored, approver } = await ambit.store.read(function* () {
-    return { approver: yield* approverOf(reader), stored: yield* approvalRecords.get(reader.tenant, id) }
+  const { stored, own } = await ambit.store.read(function* () {
+    return { own: yield* entriesOf(reader), stored: yield* approvalRecords.get(reader.tenant, id) }
   })
   const { requested_by: asker } = stored.request
   const asked = asker.verified === true && asker.id === reader.principal
-  if (asked || waitsFor(ambit, reader, approver, stored)) return stored.request
+  if (asked || waitsFor(ambit, reader, own, stored)) return stored.request
   throw new Failure('approval.not_found', `approval ${quote(id)} not found`, { id })
 }
 
-function* approverOf({ tenant, principal }: QueueReader): Work<Approver | undefined> {
-  if (principal === null) return undefined
-  const known = yield* allPages((options) => approverRecords.list(tenant, options))
-  return known.find((approver) => approver.principal === principal)
+function* entriesOf({ tenant, principal }: QueueReader): Work<readonly Approver[]> {
+  return principal === null ? [] : yield* approversInOffice(tenant, principal)
 }
 
-function waitsFor(
-  { clock }: Ambit,
-  { all }: QueueReader,
-  approver: Approver | undefined,
-  stored: StoredApproval,
-): boolean {
+function waitsFor({ clock }: Ambit, { all }: QueueReader, own: readonly Approver[], stored: StoredApproval): boolean {
   // Withdrawn from the start: nobody is asked about a call that could not run.
   if (stored.request.state === 'withdrawn') return false
   if (all) return true
   const { excluded } = privateOf(stored)
-  return ineligible(approver, { required: stored.request.required, excluded, now: clock.now() }) === undefined
+  const ballot = { required: stored.request.required, excluded, now: clock.now() }
+  return own.some((approver) => ineligible(approver, ballot) === undefined)
 }

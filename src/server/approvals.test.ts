@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { type GivenServer, givenServer, sharedKey } from '../../test/support/server.ts'
-import { addApprover } from '../runtime/approvers.ts'
+import { addApprover, revokeApprover } from '../runtime/approvers.ts'
 import { operator } from '../runtime/caller.ts'
 
 const approval = { capability_id: 'conformance.approval', payload: { value: 1 } }
@@ -36,6 +36,21 @@ test('a request waits for those who may decide, and is nobody else’s to see [H
   assert.deepEqual((await ask('GET', '/v1/approvals?state=denied')).body, { approvals: [] })
   for (const query of ['state=none', 'limit=0', 'limit=x', 'cursor=x'])
     assert.equal((await ask('GET', `/v1/approvals?${query}`)).status, 400)
+})
+
+test('a request waits for a person by any of their entries, and for nobody who was revoked [H-53 H-55]', async () => {
+  const { ask, ambit, host, ida, jo } = await givenPeople()
+  const me = operator(host.tenant)
+  await revokeApprover(ambit, me, 'jo')
+  const { body: denied } = await ask('POST', '/invoke', { key: ida, body: approval })
+  const id = denied.denial.details.approval_id
+  const seen = async () => [
+    (await ask('GET', '/v1/approvals', { key: jo })).body.approvals.length,
+    (await ask('GET', `/v1/approvals/${id}`, { key: jo })).status,
+  ]
+  assert.deepEqual(await seen(), [0, 404])
+  await addApprover(ambit, me, { id: 'jo-2', principal: 'jo', roles: ['lead'] })
+  assert.deepEqual(await seen(), [1, 200])
 })
 
 test('a decision is taken from whom it waits for, once, and lets the same call through once [H-52 H-57]', async () => {

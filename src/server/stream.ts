@@ -15,7 +15,6 @@ export async function streamed(ask: VisitorAsk, envelope: object, ended: Ended):
   const opened = Promise.withResolvers<'stream'>()
   let count = 0
   const watch = {
-    opened: () => undefined,
     chunk: (delta: Json) => {
       frames.send(count++, 'chunk', { delta })
       opened.resolve('stream')

@@ -118,15 +118,6 @@ export const settleWaiting = ({ scope, key }: ClaimName, result: string, expires
     (tenant) => [result, expiresAtMs, tenant, scope, key],
   )
 
-/** Gives the owner's running claim back, as if it had never been taken. */
-export const releaseClaim = ({ scope, key, owner }: OwnClaim): Change<void> =>
-  change(
-    missing,
-    `DELETE FROM claims
-     WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND owner = ? AND state = 'running' RETURNING 1 AS done`,
-    (tenant) => [tenant, scope, key, owner],
-  )
-
 export function* findClaim(tenant: TenantId, scope: string, key: string): Work<Claim | undefined> {
   const select = `SELECT ${columns} FROM claims WHERE tenant_id = ? AND scope = ? AND claim_key = ?`
   const found = yield* row(select, tenant, scope, key)
