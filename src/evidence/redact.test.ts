@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import fc from 'fast-check'
 import { test } from 'vitest'
 import type { Json } from '../base/canonical.ts'
 import { marksOf } from './marks.ts'
@@ -124,6 +125,52 @@ test('of several secrets the longest goes first, and their letters are no patter
   assert.equal(scrubText('nothing', []), 'nothing')
   assert.equal(scrubText('nothing', ['']), 'nothing')
   assert.equal(scrubText('a \ud800 b', ['\ud800 b']), 'a [redacted]')
+})
+
+test('secrets that overlap go as one, so that no half of any remains [H-69 H-71 H-50]', () => {
+  assert.equal(scrubText('<abcdefgh>', ['abcdef', 'defgh']), '<[redacted]>')
+  assert.equal(scrubText('<aaaaa>', ['aaaa']), '<[redacted]>')
+  assert.equal(scrubText('abcdefgh', ['abcd', 'efgh']), '[redacted][redacted]')
+  assert.equal(scrubText('say redacted', ['redacted', 'reda', 'say']), '[redacted] [redacted]')
+  assert.equal(scrubText('𝐀12 12𝐀 12😀', ['12']), '𝐀12 12𝐀 [redacted]😀')
+})
+
+test('a secret of any length is hidden: of a very long one the beginning is enough, and nothing behind it stays [H-69 H-71 H-50]', () => {
+  const long = 'é😀'.repeat(250_000)
+  assert.equal(scrubText(`no ${long.slice(1, 60)} here`, [long]), `no ${long.slice(1, 60)} here`)
+  for (const text of [long, JSON.stringify(long), encodeURIComponent(long), `${long.slice(0, 5_000)}…`])
+    assert.match(scrubText(`before ${text} behind`, [long]), /^before "?\[redacted\]$/)
+  for (const count of [4_095, 4_096])
+    assert.equal(scrubText(`<${'x'.repeat(count)}>`, ['x'.repeat(count)]), '<[redacted]>')
+  assert.equal(scrubText(`<${'x'.repeat(4_097)}>`, ['x'.repeat(4_097)]), '<[redacted]')
+  assert.equal(scrubText(`<${'x'.repeat(4_096)}>`, ['x'.repeat(4_097), 'x'.repeat(4_096)]), '<[redacted]')
+})
+
+test('of more secrets than can be looked for nothing is let through [H-69 H-71 H-50]', () => {
+  const secrets = (count: number) => Array.from({ length: count }, (_, index) => String(10_000_000 + index))
+  assert.equal(scrubText('for 10000007.', secrets(8_192)), 'for [redacted].')
+  assert.equal(scrubText('for nobody.', secrets(8_193)), '[redacted]')
+  assert.deepEqual(redact({ a: ['b', 7] }, none, secrets(60_000)), {
+    value: { '[redacted]': ['[redacted]', '[redacted]'] },
+    redacted: true,
+  })
+})
+
+test('looking for many secrets finds what looking for each of them would [H-69 H-71 H-50]', () => {
+  const letters = fc.string({ unit: fc.constantFrom('a', 'b', ' '), maxLength: 40 })
+  const words = fc.array(fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength: 8 }), { maxLength: 8 })
+  fc.assert(
+    fc.property(letters, words, (text, secrets) => {
+      const hidden = Array.from(text, () => false)
+      for (const secret of secrets)
+        for (let at = text.indexOf(secret); at >= 0; at = text.indexOf(secret, at + 1)) {
+          const isWord = !/[ab]/.test(`${text[at - 1] ?? ''}${text[at + secret.length] ?? ''}`)
+          if (secret.length > 3 || isWord) hidden.fill(true, at, at + secret.length)
+        }
+      const kept = Array.from(text, (letter, index) => (hidden[index] ? '' : letter)).join('')
+      assert.equal(scrubText(text, secrets).replaceAll('[redacted]', ''), kept)
+    }),
+  )
 })
 
 test('the secrets of a call are the texts below its marks and sensitive names [H-69 H-71 H-50]', () => {

@@ -1,6 +1,7 @@
 import type { Json } from '../base/canonical.ts'
 import { redactedText } from '../model/evidence.ts'
 import { isSensitiveName } from './names.ts'
+import { scrubber } from './scrub.ts'
 
 /** What must not be seen: places by JSON Pointer (`*` for any item or member), or everything. */
 export interface Marks {
@@ -102,26 +103,3 @@ function mapMembers(
 }
 
 export const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')
-
-// Anywhere in a text a short secret would hide half of it: up to here it must stand as a word.
-const shortCharsMax = 3
-
-function scrubber(secrets: readonly string[], hide: () => string): (text: string) => string {
-  if (secrets.length === 0) return (text) => text
-  const forms = [...new Set(secrets.flatMap(formsOf))].filter((form) => form !== '')
-  if (forms.length === 0) return (text) => text
-  const longestFirst = forms.sort((a, b) => b.length - a.length)
-  const pattern = new RegExp(longestFirst.map(patternOf).join('|'), 'gu')
-  return (text) => text.replace(pattern, hide)
-}
-
-/** A secret as it stands in plain text, in JSON and in a URL. */
-function formsOf(secret: string): string[] {
-  const inUrl = encodeURIComponent(secret.toWellFormed())
-  return [secret, JSON.stringify(secret).slice(1, -1), inUrl, inUrl.replaceAll('%20', '+')]
-}
-
-function patternOf(text: string): string {
-  const literal = text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
-  return text.length > shortCharsMax ? literal : `(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])`
-}

@@ -1,0 +1,83 @@
+import { limits } from '../base/limits.ts'
+import { wordFinder } from './find-words.ts'
+
+/**
+ * Puts what `hide` gives in the place of every secret, in whatever form; secrets that overlap go as one. Of a very long
+ * secret the beginning is looked for, and all that follows it goes. If there is too much to look for, the whole text goes.
+ */
+export function scrubber(secrets: readonly string[], hide: () => string): (text: string) => string {
+  if (secrets.length === 0) return (text) => text
+  const forms = formsOf(secrets)
+  if (forms === undefined) return hide
+  if (forms.size === 0) return (text) => text
+  const find = wordFinder(forms.keys())
+  return (text) => {
+    const ranges: Range[] = []
+    find(text, (form, end) => {
+      const start = end - form.length
+      if (form.length <= shortCharsMax && !isWord(text, start, end)) return false
+      const isCut = forms.get(form) === true
+      cover(ranges, { start, end: isCut ? text.length : end })
+      return true
+    })
+    return ranges.length === 0 ? text : replaced(text, ranges, hide)
+  }
+}
+
+// Anywhere in a text a short secret would hide half of it: up to here it must stand as a word.
+const shortCharsMax = 3
+
+const { secretFormCharsMax: formCharsMax } = limits
+
+/** What to look for, and whether it is but the beginning of a secret; undefined if it is too much. */
+function formsOf(secrets: readonly string[]): Map<string, boolean> | undefined {
+  const forms = new Map<string, boolean>()
+  let chars = 0
+  for (const secret of secrets)
+    for (const whole of writtenOf(secret)) {
+      const form = whole.slice(0, formCharsMax)
+      const isCut = whole.length > formCharsMax
+      if (form === '' || forms.get(form) === true) continue
+      if (!forms.has(form)) chars += form.length
+      if (chars > limits.secretFormsCharsMax) return undefined
+      forms.set(form, isCut)
+    }
+  return forms
+}
+
+/** A secret as it stands in plain text, in JSON and in a URL. */
+function writtenOf(secret: string): string[] {
+  // One more than is looked for: the cut may halve a character, and then only behind what is looked for.
+  const start = secret.slice(0, formCharsMax + 1)
+  const inUrl = encodeURIComponent(start.toWellFormed())
+  return [start, JSON.stringify(start).slice(1, -1), inUrl, inUrl.replaceAll('%20', '+')]
+}
+
+const isWord = (text: string, start: number, end: number): boolean =>
+  !/[\p{L}\p{N}]$/u.test(text.slice(Math.max(0, start - 2), start)) && !/^[\p{L}\p{N}]/u.test(text.slice(end, end + 2))
+
+interface Range {
+  readonly start: number
+  readonly end: number
+}
+
+/** Adds a range, and joins it with those that it overlaps. */
+function cover(ranges: Range[], range: Range): void {
+  let { start, end } = range
+  for (let last = ranges.at(-1); last !== undefined && last.end > start; last = ranges.at(-1)) {
+    start = Math.min(start, last.start)
+    end = Math.max(end, last.end)
+    ranges.pop()
+  }
+  ranges.push({ start, end })
+}
+
+function replaced(text: string, ranges: readonly Range[], hide: () => string): string {
+  const parts: string[] = []
+  let from = 0
+  for (const { start, end } of ranges) {
+    parts.push(text.slice(from, start), hide())
+    from = end
+  }
+  return [...parts, text.slice(from)].join('')
+}
