@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, test } from 'vitest'
+import { describe, test, vi } from 'vitest'
 import { givenDepot, writeDepot } from '../../test/cli/depot.ts'
 import { givenDesk, givenShell } from '../../test/cli/harness.ts'
 import { serving } from '../../test/cli/serving.ts'
@@ -42,6 +42,19 @@ describe('host serve [H-78 H-75]', () => {
       const headers = { authorization: `Bearer ${keys.planner}` }
       assert.equal((await fetch(`${url}/capabilities`, { headers })).status, 200)
     })
+  })
+
+  test('of what goes wrong inside it prints the kind alone: a message may hold what a caller sent [H-70]', async () => {
+    const { shell, keys } = await givenDepot()
+    const headers = { authorization: `Bearer ${keys.planner}` }
+    const { err } = await serving(shell, [], async (url) => {
+      const broken = vi.spyOn(URL.prototype, 'searchParams', 'get').mockImplementation(() => {
+        throw new TypeError('canary-0815')
+      })
+      const { status } = await fetch(`${url}/replay/task`, { headers }).finally(() => broken.mockRestore())
+      assert.equal(status, 500)
+    })
+    assert.equal(err, 'error: something went wrong inside (TypeError)\n')
   })
 
   test('a key of the command line is one that many may share', async () => {

@@ -79,8 +79,7 @@ async function serving(
 ): Promise<void> {
   const { ambit, host } = served
   try {
-    const onError = (error: unknown) =>
-      io.err(`error: ${plain(error instanceof Error ? error.message : String(error))}\n`)
+    const onError = (error: unknown) => io.err(`error: something went wrong inside (${plain(classOf(error))})\n`)
     const listening = await listen(createApp({ ...served, onError }), address)
     try {
       ready(io, served, listening, options)
@@ -92,6 +91,9 @@ async function serving(
     await host.close()
   }
 }
+
+/** Of what went wrong only the kind: a message may hold what a caller has sent. */
+const classOf = (error: unknown): string => (error instanceof Error ? error.constructor.name : typeof error)
 
 const untilStopped = (io: Io): Promise<void> =>
   new Promise((resolve) => {

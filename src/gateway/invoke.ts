@@ -112,13 +112,19 @@ async function defer(host: Host, offer: Offer, attempt: Attempt, started: Starte
   const correlation = { ...call.correlation, causation_id: call.invocationId }
   const later: Call = { ...call, invocationId: host.deps.ids.next('inv'), named: false, correlation }
   const deferred: Attempt = { ...attempt, call: later, events: [], uses: [], changes: [] }
-  const begun = await host.journal.start(deferred, { fingerprint: fingerprintOf(later), standing: 'new' })
   const data = { accepted: true, deferred_invocation_id: later.invocationId }
   const events: EventSpec[] = [{ type: 'execution_completed', outcome: 'success', payload: data }]
-  const result = await host.journal.finish(attempt, started, { outcome: 'success', data }, { events, chunks: [] })
-  // Its end is on record under its own id; should this process end before it, it is found and called indeterminate.
-  void running(host, offer, deferred, begun, unwatched).catch(() => undefined)
-  return { result }
+  try {
+    const begun = await host.journal.start(deferred, { fingerprint: fingerprintOf(later), standing: 'new' })
+    const result = await host.journal.finish(attempt, started, { outcome: 'success', data }, { events, chunks: [] })
+    // Its end is on record under its own id; should this process end before it, it is found and called indeterminate.
+    void running(host, offer, deferred, begun, unwatched).catch(() => undefined)
+    return { result }
+  } catch {
+    // What nobody was promised is not carried out, though its start may be on record.
+    host.unwritten.add(recordKey(later))
+    return { result: unwritten(host, attempt, started, 'indeterminate') }
+  }
 }
 
 async function running(host: Host, offer: Offer, attempt: Attempt, started: Started, watch: Watch): Promise<Recorded> {
@@ -132,21 +138,24 @@ async function running(host: Host, offer: Offer, attempt: Attempt, started: Star
   }
 }
 
+/** From here on the effect may have happened: whatever is thrown, the answer is a result. */
 async function perform(host: Host, offer: Offer, attempt: Attempt, started: Started, watch: Watch): Promise<Recorded> {
   const { capability } = attempt
-  if (capability === undefined) throw new Error('a call without a capability passed the gates')
-  const done = await execute(attempt, capability, watch.chunk)
-  const { ending, events } = conclude(host.deps, offer, attempt, done)
-  const chunks = done.chunks.kept
+  let outcome: Ending['outcome'] = 'indeterminate'
   try {
+    if (capability === undefined) throw new Error('a call without a capability passed the gates')
+    const done = await execute(attempt, capability, watch.chunk)
+    const { ending, events } = conclude(host.deps, offer, attempt, done)
+    outcome = ending.outcome
+    const chunks = done.chunks.kept
     const result = await host.journal.finish(attempt, started, ending, { events, chunks })
     return { result, ...(chunks.length > 0 && { chunks }) }
   } catch (error) {
     const lost = error instanceof Failure && error.code === 'claim.not_found'
     // Others took this process for gone, and have said that nobody knows: now somebody does.
-    if (lost && ending.outcome === 'success')
+    if (lost && outcome === 'success')
       await appendEffect(host.deps, interruptedOf(attempt, started), 'done').catch(() => undefined)
-    return { result: unwritten(host, attempt, started, ending) }
+    return { result: unwritten(host, attempt, started, outcome) }
   }
 }
 
@@ -154,7 +163,12 @@ async function perform(host: Host, offer: Offer, attempt: Attempt, started: Star
  * The handler has ended, and nobody can be told so by the record: the store is away, or others took this process for
  * gone. The record says, or will say, that nobody knows; so does the answer.
  */
-function unwritten({ deps, unwritten: keys }: Host, attempt: Attempt, started: Started, { outcome }: Ending) {
+function unwritten(
+  { deps, unwritten: keys }: Host,
+  attempt: Attempt,
+  started: Started,
+  outcome: Ending['outcome'],
+): InvocationResult {
   keys.add(recordKey(attempt.call))
   const completedAt = new Date(deps.clock.now()).toISOString()
   const error = {

@@ -103,6 +103,38 @@ test('a call that waited for people and was then interrupted is on record with i
   assert.deepEqual(typesOf(own), ['approval_grant_verified', 'execution_started', 'execution_indeterminate'])
 })
 
+test('what goes wrong here after the intent is a result too: nobody knows, and the call does not run for ever [H-45 H-46]', async () => {
+  const unreadable = Object.defineProperty(new Error(), 'message', {
+    get: () => {
+      throw new Error('not to be read')
+    },
+  })
+  const odd = defineCapability({ id: 'test.move', version: '1.0.0', description: 'Odd.', policy: {} }, () => {
+    throw unreadable
+  })
+  const { host } = await givenHost({ capabilities: [odd] })
+  const { result } = await host.gateway.invoke(anyone, envelope)
+  assert.deepEqual(
+    [result.outcome, result.error?.code, result.error?.effect],
+    ['indeterminate', 'outcome_not_recorded', 'unknown'],
+  )
+  assert.deepEqual((await host.gateway.tidyUp()).interrupted, ['inv-1'])
+  assert.equal((await host.gateway.invoke(anyone, envelope)).result.replayed, true)
+})
+
+test('a call for later whose acceptance cannot be written is not carried out, and neither of its ids runs for ever [H-45 H-46 H-67]', async () => {
+  const { second, failOn, runs } = await givenTwo({ modes: ['async'] })
+  failOn('execution_completed')
+  const { result } = await second.gateway.invoke(anyone, { ...envelope, mode: 'async' })
+  assert.deepEqual(
+    [result.outcome, result.error?.code, result.error?.effect],
+    ['indeterminate', 'outcome_not_recorded', 'unknown'],
+  )
+  failOn(undefined)
+  assert.equal((await second.gateway.tidyUp()).interrupted.length, 2)
+  assert.equal(runs(), 0)
+})
+
 test('a call of a process that is there is left alone; once it is taken for gone, its end is added and changes nothing on record [H-45 H-46]', async () => {
   const { second, host, clock, hold, runs, events } = await givenTwo()
   const held = hold()
