@@ -19,7 +19,7 @@ export interface ServerDeps {
   readonly host: AmbitHost
   readonly access: Access
   readonly limits?: ServerLimits
-  /** Told of what went wrong inside; those who asked are not. */
+  /** Told of what went wrong inside; those who asked are not. Its message may hold what they sent: nothing for a log. */
   readonly onError?: (error: unknown) => void
 }
 

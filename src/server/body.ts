@@ -13,9 +13,7 @@ export async function readBody({ request, deps: { bodyBytesMax } }: Ask): Promis
   const announced = Number(request.headers.get('content-length') ?? Number.NaN)
   if (announced > bodyBytesMax) throw tooLarge(bodyBytesMax)
   checkType(request.headers.get('content-type'))
-  const bytes = Number.isNaN(announced)
-    ? await collected(request, bodyBytesMax)
-    : new Uint8Array(await request.arrayBuffer())
+  const bytes = await received(request, Number.isNaN(announced), bodyBytesMax)
   if (bytes.byteLength > bodyBytesMax) throw tooLarge(bodyBytesMax)
   const value = readJson(bytes, { bytesMax: bodyBytesMax })
   if (typeof value !== 'object' || value === null || Array.isArray(value))
@@ -27,6 +25,16 @@ export async function readBody({ request, deps: { bodyBytesMax } }: Ask): Promis
 function checkType(type: string | null): void {
   if (/^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i.test(type ?? '')) return
   throw new Failure('media.unsupported', 'the body must be `application/json`')
+}
+
+/** A body that breaks off is the sender's doing: nothing else makes reading it fail. */
+async function received(request: Request, isOpenEnded: boolean, bytesMax: number): Promise<Uint8Array> {
+  try {
+    return isOpenEnded ? await collected(request, bytesMax) : new Uint8Array(await request.arrayBuffer())
+  } catch (error) {
+    if (error instanceof Failure) throw error
+    throw new Failure('json.invalid', 'the body ended before it was whole')
+  }
 }
 
 async function collected({ body }: Request, bytesMax: number): Promise<Uint8Array> {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
-import { test } from 'vitest'
+import { test, vi } from 'vitest'
 import { givenServer, requestOf } from '../../test/support/server.ts'
 import type { Json } from '../base/canonical.ts'
+import { limits } from '../base/limits.ts'
 import { defineCapability } from '../runtime/offer.ts'
 
 const streaming = (invocation_id?: string) => ({
@@ -125,4 +126,33 @@ test('a call runs to its end though nobody listens any more, and can be heard la
     heard.map(({ event, data }) => data.delta ?? [event, data.data]),
     [2, ['result', 'whole']],
   )
+})
+
+test('a reader who does not read gets the beginning alone, within a limit, and the call runs to its end [H-65 H-80]', async () => {
+  const delta = 'x'.repeat(500_000)
+  const chatty = defineCapability(
+    {
+      id: 'depot.chatty',
+      version: '1.0.0',
+      description: 'Talks.',
+      modes: ['stream'],
+      policy: { auth_required: false },
+    },
+    async function* (): AsyncGenerator<Json, Json, undefined> {
+      for (let n = 0; n < 40; n++) yield delta
+      return 'whole'
+    },
+  )
+  const { app, ask } = await givenServer({ offer: { capabilities: [chatty] } })
+  const body = { capability_id: 'depot.chatty', mode: 'stream', invocation_id: 'inv_chatty' }
+  const response = await app.fetch(requestOf('http://localhost', 'POST', '/invoke', { body }))
+  const result = await vi.waitFor(async () => {
+    const answer = await ask('GET', '/v1/invocations/inv_chatty')
+    assert.equal(answer.status, 200)
+    return answer.body
+  })
+  assert.equal(result.data, 'whole')
+  const heard = framesOf(await response.text())
+  assert.equal(heard.length, Math.floor(limits.unreadStreamBytesMax / 500_050))
+  assert(heard.every(({ event }) => event === 'chunk'))
 })

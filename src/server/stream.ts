@@ -1,4 +1,5 @@
 import { canonical, type Json } from '../base/canonical.ts'
+import { limits } from '../base/limits.ts'
 import type { InvocationResult } from '../model/result.ts'
 import { always, failed, json } from './answer.ts'
 import type { VisitorAsk } from './route.ts'
@@ -7,11 +8,11 @@ type Ended = (outcome: string, denial?: string) => void
 
 /**
  * A call whose handler speaks before it ends. What is decided before its first chunk is an ordinary answer; from then
- * on the answer is a stream of events, and the call runs to its end whether or not anybody still listens. A repeat gets
- * the recorded chunks, from the one after `Last-Event-ID`.
+ * on the answer is a stream of events, and the call runs to its end whether or not anybody still listens. For a reader
+ * who is too slow the stream ends early. A repeat gets the recorded chunks, from the one after `Last-Event-ID`.
  */
 export async function streamed(ask: VisitorAsk, envelope: object, ended: Ended): Promise<Response> {
-  const frames = openFrames()
+  const frames = openFrames(limits.unreadStreamBytesMax)
   const opened = Promise.withResolvers<'stream'>()
   let count = 0
   const watch = {
@@ -42,7 +43,8 @@ export async function streamed(ask: VisitorAsk, envelope: object, ended: Ended):
 /** A recorded stream once more; one that was never a stream, or was heard to its end, is its result. */
 function again(result: InvocationResult, chunks: readonly Json[], after: number): Response {
   if (chunks.length === 0 || after >= chunks.length) return json(result)
-  const frames = openFrames()
+  // All of it is held already, and is no more than what is kept of a call.
+  const frames = openFrames(Number.POSITIVE_INFINITY)
   chunks.forEach((delta, id) => {
     if (id > after) frames.send(id, 'chunk', { delta })
   })
@@ -61,26 +63,35 @@ interface Frames {
   close(): void
 }
 
-function openFrames(): Frames {
+/** Frames for one reader. With more than `unreadBytesMax` waiting to be read there will be no others. */
+function openFrames(unreadBytesMax: number): Frames {
   const utf8 = new TextEncoder()
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined
-  const readable = new ReadableStream<Uint8Array>({
-    start: (given) => {
-      controller = given
+  const readable = new ReadableStream<Uint8Array>(
+    {
+      start: (given) => {
+        controller = given
+      },
+      // Nobody listens any more: what still comes is dropped.
+      cancel: () => {
+        controller = undefined
+      },
     },
-    // Nobody listens any more: what still comes is dropped.
-    cancel: () => {
-      controller = undefined
-    },
-  })
+    new ByteLengthQueuingStrategy({ highWaterMark: unreadBytesMax }),
+  )
+  const close = (): void => {
+    controller?.close()
+    controller = undefined
+  }
   return {
     readable,
-    send: (id, event, data) =>
-      controller?.enqueue(utf8.encode(`id: ${id}\nevent: ${event}\ndata: ${canonical(data)}\n\n`)),
-    close: () => {
-      controller?.close()
-      controller = undefined
+    send: (id, event, data) => {
+      if (controller === undefined) return
+      const frame = utf8.encode(`id: ${id}\nevent: ${event}\ndata: ${canonical(data)}\n\n`)
+      if (frame.byteLength > (controller.desiredSize ?? 0)) close()
+      else controller.enqueue(frame)
     },
+    close,
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { connect as dial } from 'node:net'
-import { describe, test } from 'vitest'
+import { describe, test, vi } from 'vitest'
 import { defineCapability } from '../../src/runtime/offer.ts'
 import { conformanceCapabilities } from '../../src/server/conformance.ts'
 import { servedServer } from '../support/serve.ts'
@@ -85,6 +85,19 @@ describe('bad input gets the answer that the table has for it, over a real conne
     assert.equal((await ask('POST', '/invoke', { raw: 'x', headers: { 'content-type': 'text/xml' } })).status, 415)
     for (const method of ['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])
       assert.equal((await ask(method, '/invoke')).status, 405)
+  })
+
+  test.each([
+    ['announced', 'content-length: 100', '{"capability_id":'],
+    ['in chunks', 'transfer-encoding: chunked', '2\r\n{"\r\n'],
+  ])('a sender who hangs up in the middle of a body that is %s has sent a bad one', async (_, header, body) => {
+    const { ask, url } = await servedServer()
+    const socket = dial(Number(new URL(url).port), '127.0.0.1')
+    socket.write(headOf(url, header) + body)
+    await vi.waitFor(async () => assert.match((await ask('GET', '/metrics')).text, /requests_in_flight 2/))
+    socket.destroy()
+    const counted = /requests_total\{route="\/invoke",status="400"\} 1/
+    await vi.waitFor(async () => assert.match((await ask('GET', '/metrics')).text, counted))
   })
 
   test.each([
@@ -174,7 +187,6 @@ describe('bad input gets the answer that the table has for it, over a real conne
 function halfSent(url: string, header: string, body: string): Promise<string> {
   const { hostname, port } = new URL(url)
   const socket = dial(Number(port), hostname)
-  const head = `POST /invoke HTTP/1.1\r\nhost: ${hostname}\r\nx-chp-key: ${sharedKey}\r\ncontent-type: application/json\r\n${header}\r\n\r\n`
   return new Promise((resolve, reject) => {
     let text = ''
     socket.on('error', (error) => (text.includes('\r\n\r\n') ? resolve(text) : reject(error)))
@@ -185,6 +197,9 @@ function halfSent(url: string, header: string, body: string): Promise<string> {
         resolve(text)
       }
     })
-    socket.write(head + body)
+    socket.write(headOf(url, header) + body)
   })
 }
+
+const headOf = (url: string, header: string): string =>
+  `POST /invoke HTTP/1.1\r\nhost: ${new URL(url).hostname}\r\nx-chp-key: ${sharedKey}\r\ncontent-type: application/json\r\n${header}\r\n\r\n`
