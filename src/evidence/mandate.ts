@@ -192,6 +192,8 @@ export function verifyRevocation(input: unknown): Verified<MandateRevocation> {
 
 /** True if the statement is a good revocation of this mandate, signed with the mandate's own key. */
 export function revokes(revocation: unknown, link: Mandate): boolean {
+  // Those of other mandates are told apart before anything costly is done: there may be many.
+  if ((revocation as Partial<MandateRevocation> | null)?.mandate_id !== link.mandate_id) return false
   const verified = verifyRevocation(revocation)
   if (!verified.ok || verified.value.mandate_id !== link.mandate_id) return false
   return verified.value.principal.public_key === link.principal.public_key

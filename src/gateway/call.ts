@@ -107,8 +107,8 @@ export const fingerprintOf = ({
       version,
       range ?? null,
       payload,
-      metadata['context'] ?? null,
-      metadata['purpose'] ?? null,
+      // A contract may take its facts from anywhere in it. Evidence that changed voids a yes; it makes no other call.
+      { ...metadata, evidence_snapshot: undefined },
       correlation.environment ?? null,
       mandate ?? null,
     ]),

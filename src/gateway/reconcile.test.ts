@@ -184,6 +184,20 @@ test.each([
   assert.notEqual(recordOf(before), undefined)
 })
 
+test('an interrupted call is not run again because a day has passed [H-45 H-60]', async () => {
+  const { second, host, clock, hold, runs } = await givenTwo()
+  const { arrived, release } = hold()
+  const running = second.gateway.invoke(anyone, envelope)
+  await arrived
+  clock.advance(60_000)
+  await host.gateway.tidyUp()
+  clock.advance(25 * 3_600_000)
+  const { result } = await host.gateway.invoke(anyone, envelope)
+  assert.deepEqual([result.outcome, result.replayed, runs()], ['indeterminate', true, 0])
+  release()
+  await running
+})
+
 test('closing waits for what runs, and gives the place of the process back [H-45]', async () => {
   const { second, host, hold } = await givenTwo()
   const held = hold()

@@ -70,7 +70,7 @@ async function markIndeterminate(deps: GatewayDeps, claim: Claim, call: Interrup
     completed_at: formatTime(now),
   })
   try {
-    await write(deps, draft, settleClaim(claim, result, now + limits.recordedResultMs))
+    await write(deps, draft, settleClaim(claim, result, now + limits.requiredResultMs))
     return true
   } catch (error) {
     // Another process was quicker, or its owner came back after all.

@@ -47,6 +47,7 @@ test.each([
   ['payload', { payload: { n: 2 } }],
   ['a number as text', { payload: { n: '1' } }],
   ['version', { version: '1.0.0' }],
+  ['a fact in metadata', { metadata: { ticket: 'B' } }],
   ['range', { requested_capability_version: '1' }],
   ['purpose', { metadata: { purpose: 'other' } }],
   ['context', { metadata: { context: { a: 1 } } }],

@@ -87,21 +87,29 @@ interface Visible {
 }
 
 /**
- * What of a correlation a reader sees: the calls whose first event names it, verified, as their subject. A correlation
- * is a name that anybody may use, so having called in it shows nothing of what others did there.
+ * What of a correlation a reader sees: the events that name it, verified, as their subject, and what people decided
+ * about its own requests. A correlation is a name that anybody may use, and so is an invocation id: having called under
+ * the same ones shows nothing of what others did there.
  */
 function* visible({ tenant, subject }: Reader, id: string, after: number, limit: number): Work<Visible> {
   if (subject === null) return { events: yield* inPages(tenant, id, after, limit), partial: false }
   const all = yield* inPages(tenant, id, 0, Number.MAX_SAFE_INTEGER)
-  const owners = new Map<string, boolean>()
-  for (const event of all) if (!owners.has(event.invocationId)) owners.set(event.invocationId, isBy(event, subject))
-  const own = all.filter(({ invocationId }) => owners.get(invocationId))
+  const asked = new Set<unknown>()
+  const own = all.filter((event) => {
+    const { approval_id } = payloadOf(event)
+    if (!isBy(event, subject)) return asked.has(approval_id)
+    if (event.eventType === 'approval_requested') asked.add(approval_id)
+    return true
+  })
   const events = own.filter(({ sequence }) => sequence > after).slice(0, limit)
   return { events, partial: own.length > 0 && own.length < all.length }
 }
 
 const isBy = ({ subjectId, body }: SealedEvent, subject: string): boolean =>
   subjectId === subject && (JSON.parse(body) as EvidenceEvent).subject?.verified === true
+
+const payloadOf = ({ body }: SealedEvent): { readonly approval_id?: unknown } =>
+  (JSON.parse(body) as { readonly payload: { readonly approval_id?: unknown } }).payload
 
 const eventsPerRead = 1_000
 

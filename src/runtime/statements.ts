@@ -6,6 +6,8 @@ import { formatTime } from '../base/time.ts'
 import { revocationHead, storeHead } from '../evidence/head.ts'
 import { asJson } from '../evidence/json.ts'
 import { verifyRevocation } from '../evidence/mandate.ts'
+import { trustedKeys } from '../evidence/rotation.ts'
+import type { Pins } from '../evidence/statement.ts'
 import { verifyAnchor, verifyWitness } from '../evidence/witness.ts'
 import type { MandateRevocation } from '../model/mandate.ts'
 import type { ChainWitness, StoreHeadAnchor } from '../model/statement.ts'
@@ -57,11 +59,21 @@ export async function keepAnchor(ambit: Ambit, host: Named, input: unknown): Pro
   return { accepted: true, sequence: verified.value.sequence, anchor_did: verified.value.anchor.did }
 }
 
-/** Keeps a revocation that verifies. It ends a mandate only if that mandate is signed with the same key. */
-export async function keepRevocation(ambit: Ambit, host: Named, input: unknown): Promise<RevocationReceipt> {
+/**
+ * Keeps a revocation that verifies, of somebody whose mandates count here: those of others end nothing and would only
+ * be in the way. It ends a mandate only if that mandate is signed with the same key.
+ */
+export async function keepRevocation(
+  ambit: Ambit,
+  host: Named & { readonly current: () => { readonly mandatePins: Pins } },
+  input: unknown,
+): Promise<RevocationReceipt> {
   const verified = verifyRevocation(input)
   if (!verified.ok) throw new Failure('revocation.invalid', `the revocation is not good: ${verified.message}`)
   const { mandate_id, principal } = verified.value
+  const { mandatePins: pins } = host.current()
+  if (pins !== 'any' && !trustedKeys([...pins], principal.key_history).has(principal.public_key))
+    throw new Failure('revocation.invalid', 'the revocation is of somebody whose mandates do not count here')
   await keep(ambit, host, 'revocation', verified.value)
   return { accepted: true, mandate_id, principal: principal.host_id }
 }

@@ -132,3 +132,22 @@ test('a chain is verified where it is, and exported it verifies anywhere, as a b
   assert(verifyAttestation(envelope, { pins: [public_key] }).ok)
   assert.equal((await ask('GET', '/export/cor-1?format=other')).status, 400)
 })
+
+test('calling under the ids of another shows nothing of the other, and hides nothing from it [H-61 H-73]', async () => {
+  const server = await givenServer()
+  const [planner, eve] = [
+    await server.keyOf({ id: 'planner', kind: 'service' }),
+    await server.keyOf({ id: 'eve', kind: 'service' }),
+  ]
+  const ids = { invocation_id: 'release-9', correlation: { correlation_id: 'run-9' } }
+  await server.ask('POST', '/invoke', { key: eve, body: { capability_id: 'nothing.here', ...ids } })
+  const body = { capability_id: 'conformance.echo', payload: { value: 'x' }, ...ids }
+  assert.equal((await server.ask('POST', '/invoke', { key: planner, body })).body.outcome, 'success')
+  const seen = async (key: string) =>
+    (await server.ask('GET', '/replay/run-9', { key })).body.events.map(
+      (event: { subject: { id: string } }) => event.subject.id,
+    )
+  assert.deepEqual([...new Set(await seen(eve))], ['eve'])
+  assert.deepEqual([...new Set(await seen(planner))], ['planner'])
+  for (const key of [eve, planner]) assert.equal((await server.ask('GET', '/export/run-9', { key })).status, 404)
+})
