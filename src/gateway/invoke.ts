@@ -16,7 +16,7 @@ import { expire } from './expire-approvals.ts'
 import { noted, passGates, scopeGate } from './gates.ts'
 import { type Entry, interruptedOf, type Journal, OverUse, type Started } from './journal.ts'
 import { type Found, lookUp, unknownCall } from './look-up.ts'
-import { appendEffect } from './reconcile.ts'
+import { appendEffect, findOut } from './reconcile.ts'
 import { type Ending, type Recorded, replayed, resultOf } from './results.ts'
 
 export interface Host {
@@ -149,6 +149,8 @@ async function perform(host: Host, offer: Offer, attempt: Attempt, started: Star
     outcome = ending.outcome
     const chunks = done.chunks.kept
     const result = await host.journal.finish(attempt, started, ending, { events, chunks })
+    // Whoever called is not kept waiting while the capability finds out.
+    if (outcome === 'indeterminate') void findOut(host.deps, interruptedOf(attempt, started)).catch(() => undefined)
     return { result, ...(chunks.length > 0 && { chunks }) }
   } catch (error) {
     const lost = error instanceof Failure && error.code === 'claim.not_found'

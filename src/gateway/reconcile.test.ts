@@ -198,6 +198,17 @@ test('an interrupted call is not run again because a day has passed [H-45 H-60]'
   await running
 })
 
+test('a call that ran out of time is found out about, while its caller has an answer [H-46 H-66]', async () => {
+  const { host, hold, events } = await givenTwo({ timeoutS: 0.05, reconcile: () => ({ effect: 'done' }) })
+  const { release } = hold()
+  assert.equal((await host.gateway.invoke(anyone, envelope)).result.outcome, 'indeterminate')
+  await vi.waitFor(async () => {
+    const last = (await events()).at(-1)
+    assert.deepEqual([last?.event_type, last?.correlation.causation_id], ['execution_completed', 'inv-1'])
+  })
+  release()
+})
+
 test('closing waits for what runs, and gives the place of the process back [H-45]', async () => {
   const { second, host, hold } = await givenTwo()
   const held = hold()

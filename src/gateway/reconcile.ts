@@ -79,7 +79,8 @@ async function markIndeterminate(deps: GatewayDeps, claim: Claim, call: Interrup
   }
 }
 
-async function findOut(deps: GatewayDeps, call: Interrupted): Promise<void> {
+/** Asks a capability that can find out whether the effect of a call happened, and adds its answer to the record. */
+export async function findOut(deps: GatewayDeps, call: Interrupted): Promise<void> {
   const capability = deps.offer().registry.get(call.capability_id, call.version ?? '')
   if (capability?.reconcile === undefined) return
   let found: Reconciled = { effect: 'unknown' }
