@@ -22,11 +22,13 @@ export function compileSchema(schema: { readonly [key: string]: Json | undefined
 
 // Annotations of ours and formats are not checked; references reach no further than the schema itself.
 const options = { strict: false, allErrors: true, validateFormats: false, logger: false } as const
-const meta = new Ajv2020(options)
+let meta: Ajv2020 | undefined
 
 function compiled(schema: object) {
   try {
     // Each schema has a compiler of its own: two of them may use the same ids.
+    // Made when the first schema comes: it takes longer than all the rest of a start.
+    meta ??= new Ajv2020(options)
     if (meta.validateSchema(schema)) return new Ajv2020({ ...options, validateSchema: false }).compile(schema)
   } catch {
     // Said below.
