@@ -23,6 +23,8 @@ export interface Condition {
   /** The paths of all facts it can read, sorted: known before it runs. */
   readonly reads: readonly string[]
   readonly probes: readonly Probe[]
+  /** Whether a fact of the right kind can still make it fail: a division by zero. */
+  readonly divides: boolean
   readonly evaluate: (facts: Facts) => Verdict
 }
 
@@ -38,7 +40,7 @@ export interface ConditionOptions {
  * in the subset is refused with `policy.invalid` and its place.
  */
 export function compileCondition(when: Json, { pointer = '', roots }: ConditionOptions = {}): Condition {
-  const made: Made = { reads: new Set(), probes: [], roots, parts: 0 }
+  const made: Made = { reads: new Set(), probes: [], roots, parts: 0, divides: false }
   const top: Place = { made, pointer, depth: 0, inItem: false, compile }
   const expression = compile(when, top)
   expectKind('a condition', expression, ['boolean'], top)
@@ -49,7 +51,7 @@ export function compileCondition(when: Json, { pointer = '', roots }: ConditionO
     if (isOpen(value)) return undecided
     return value instanceof Fault ? value : noCondition
   }
-  return { reads: [...made.reads].sort(), probes: made.probes, evaluate }
+  return { reads: [...made.reads].sort(), probes: made.probes, divides: made.divides, evaluate }
 }
 
 const noCondition = new Fault('the condition is neither true nor false')
@@ -80,6 +82,7 @@ function compileOperation(operands: Operands, place: Place): Expression {
   const [least, most] = known.operands
   if (list.length < least || list.length > most)
     throw refusal(place, `\`${name}\` takes ${count(least, most)}, not ${list.length}`)
+  if (name === '/' || name === '%') place.made.divides = true
   return operator === undefined ? (form as (typeof forms)[string]).compile(operands) : plain(operator, operands)
 }
 

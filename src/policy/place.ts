@@ -18,6 +18,8 @@ export interface Made {
   readonly probes: Probe[]
   readonly roots: readonly string[] | undefined
   parts: number
+  /** Whether it divides: then a value may come that it cannot be evaluated with. */
+  divides: boolean
 }
 
 /** Where in a condition the compiler is. */

@@ -87,7 +87,7 @@ function compilePolicy(policy: Policy, contracts: Contracts | undefined, invalid
 
 function always(message: string): Condition {
   const fault = new Fault(message)
-  return { reads: [], probes: [], evaluate: () => fault }
+  return { reads: [], probes: [], divides: false, evaluate: () => fault }
 }
 
 /** Every `when`, compiled; two rules of one id, and terms that nobody would ask for, are refused with their place. */

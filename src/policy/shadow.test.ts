@@ -141,6 +141,32 @@ test('a call that policy did not decide, or that no policy is about, is not comp
   assert.equal(shadow(set, { ...recordedCall, capabilityId: 'depot.other' }), undefined)
 })
 
+test('a rule that divides by what was not kept may have failed, and then denied [H-49]', () => {
+  const divides: Json = { '==': [{ '%': [7, { var: 'context.f' }] }, 1] }
+  const hidden = [{ name: 'f', source: 'payload:/f', state: 'present', sensitive: true }]
+  const record = { decision: 'allow', context: hidden as never } as const
+  assert.equal(
+    answer(
+      [
+        ['allow', divides],
+        ['allow', true],
+      ],
+      record,
+    )?.is,
+    'needs',
+  )
+  assert.equal(
+    answer(
+      [
+        ['allow', { '>': [{ var: 'context.f' }, 1] }],
+        ['allow', true],
+      ],
+      record,
+    )?.is,
+    'equal',
+  )
+})
+
 test('a whole record decides as the facts did, and with fields withheld never otherwise than they could [H-49]', () => {
   fc.assert(
     fc.property(

@@ -31,7 +31,11 @@ export function shadow(set: PolicySet, call: RecordedCall): ShadowAnswer | undef
   // The strictest of several decides, so it is enough to ask what each open rule would do alone.
   const turning = error
     ? []
-    : open.filter(({ rule }) => conclude(applicable, ranked(applicable, found, rule)).decision !== to)
+    : open.filter(({ rule }) =>
+        waysOf(rule).some(
+          (because) => conclude(applicable, ranked(applicable, found, { rule, because })).decision !== to,
+        ),
+      )
   if (turning.length > 0) return { is: 'needs', from, fields: [...new Set(turning.map(({ needs }) => needs))].sort() }
   return from === to ? { is: 'equal', decision: to } : { is: 'differs', from, to, rule }
 }
@@ -62,10 +66,13 @@ function verdicts(
   return { found, open }
 }
 
+/** How a rule may come to have a say: it holds, or it divides and the value that nobody kept was zero. */
+const waysOf = ({ condition }: Holding['rule']): readonly Holding['because'][] =>
+  condition.divides ? ['holds', 'error'] : ['holds']
+
 /** The rules that have a say, with one more, in their order. */
-function ranked({ rules }: Applicable, found: readonly Holding[], rule: Holding['rule']): readonly Holding[] {
-  return [...found, { rule, because: 'holds' as const }].sort((a, b) => rules.indexOf(a.rule) - rules.indexOf(b.rule))
-}
+const ranked = ({ rules }: Applicable, found: readonly Holding[], more: Holding): readonly Holding[] =>
+  [...found, more].sort((a, b) => rules.indexOf(a.rule) - rules.indexOf(b.rule))
 
 /** The facts of a call as far as its record has them; what is not kept stands there as a fault that says so. */
 function recordedFacts({ rules }: Applicable, { capabilityId, timestamp, record }: RecordedCall): Facts {
