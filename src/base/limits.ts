@@ -20,7 +20,6 @@ export const limits = {
   pageRowsMax: 1_000,
   pageRowsDefault: 100,
   replayEventsMax: 10_000,
-  approvalExpiresMs: 15 * 60_000,
   storeWaitMs: 5_000,
   commitsPerBatchMax: 256,
   eventsPerCommitMax: 1_000,

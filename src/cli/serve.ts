@@ -46,6 +46,7 @@ export async function serveConformance(io: Io, options: ServeOptions): Promise<v
         ? []
         : [{ name: 'conformance-scoped', secret: options.scopedKey, scopes: ['conformance.echo'] }]),
     ]
+    io.err('warning: this fixture believes the mandate of any principal\n')
     const address = { port: options.port ?? 0, hostname: options.hostname ?? '127.0.0.1' }
     await serving(io, { ambit, host, access: { keys, open: keys.length === 0 } }, address, options)
   } finally {

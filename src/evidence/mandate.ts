@@ -3,6 +3,7 @@ import { limits } from '../base/limits.ts'
 import { parseTime } from '../base/time.ts'
 import { type Mandate, type MandateRevocation, mandate, mandateRevocation } from '../model/mandate.ts'
 import type { Subject } from '../model/subject.ts'
+import { inScope } from '../model/text.ts'
 import { withinWindow } from './attestation.ts'
 import { trustedKeys } from './rotation.ts'
 import {
@@ -155,7 +156,7 @@ const windowInside = (child: Mandate, parent: Mandate): boolean =>
 
 /** True if one entry covers the id, or the whole of a narrower entry: exact, or a prefix before a final `*`. */
 export const scopeCovers = (scope: readonly string[], entry: string): boolean =>
-  scope.some((own) => own === entry || (own.endsWith('*') && entry.startsWith(own.slice(0, -1))))
+  scope.some((own) => inScope(own, entry))
 
 const subjectOf = (leaf: Mandate, root: Mandate): Subject => ({
   id: leaf.delegate_id,

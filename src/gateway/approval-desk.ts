@@ -1,6 +1,5 @@
 import { limits } from '../base/limits.ts'
 import { formatTime } from '../base/time.ts'
-import { makeSeal } from '../evidence/seal.ts'
 import type { ApprovalRequest } from '../model/approval.ts'
 import type { EventDraft } from '../model/evidence.ts'
 import type { Subject } from '../model/subject.ts'
@@ -12,6 +11,7 @@ import { privateOf } from './approval-request.ts'
 import type { GatewayDeps } from './deps.ts'
 import { callScope } from './journal.ts'
 import { readRecord, recordText } from './results.ts'
+import { writeEvents } from './write.ts'
 
 /** Where requests are decided: what it stands on, and whom it tells. */
 export interface Desk {
@@ -36,10 +36,8 @@ export async function writeDecision(
   change: Change,
   events: readonly EventDraft[],
 ): Promise<boolean> {
-  const seal = makeSeal({ hostId: deps.hostId, tenant: deps.tenant })
   try {
-    const { events: written } = await deps.store.commit(deps.tenant, { change, events, seal })
-    deps.wrote(written)
+    await writeEvents(deps, events, change)
   } catch (error) {
     if (error instanceof Changed) return false
     throw error

@@ -1,7 +1,7 @@
 import type { CapabilityDescriptor } from '../model/capability.ts'
+import { inScope } from '../model/text.ts'
 import { isVisible } from '../policy/actors.ts'
 import { type HostRules, isRun } from '../policy/gates/boundary.ts'
-import { inScope } from '../policy/gates/resolve.ts'
 import type { CallCaller } from './call.ts'
 import type { Offer } from './deps.ts'
 import { type Registered, stateOf } from './registry.ts'

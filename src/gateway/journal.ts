@@ -2,8 +2,7 @@ import type { Json } from '../base/canonical.ts'
 import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import { formatTime } from '../base/time.ts'
-import { makeSeal } from '../evidence/seal.ts'
-import type { AttemptRecord, EventDraft, Seal } from '../model/evidence.ts'
+import type { AttemptRecord, EventDraft } from '../model/evidence.ts'
 import type { InvocationResult } from '../model/result.ts'
 import { addClaim, holdClaim, resumeClaim, settleClaim, settleWaiting, takeClaim } from '../storage/claims.ts'
 import { addWithin } from '../storage/counters.ts'
@@ -13,6 +12,7 @@ import type { Attempt, EventSpec, Use } from './attempt.ts'
 import type { GatewayDeps } from './deps.ts'
 import { draftsOf, hideInBaggage, recordOf } from './events.ts'
 import { type Ending, recordText, resultOf } from './results.ts'
+import { writeEvents } from './write.ts'
 
 /** The scope of claims that are calls. */
 export const callScope = 'call'
@@ -62,11 +62,7 @@ export class OverUse extends Error {
 
 export function openJournal(deps: GatewayDeps): Journal {
   const { ids, clock } = deps
-  const seal: Seal = makeSeal({ hostId: deps.hostId, tenant: deps.tenant })
-  const commit = async (change: Change, events: readonly EventDraft[]): Promise<void> => {
-    const { events: written } = await deps.store.commit(deps.tenant, { change, events, seal })
-    deps.wrote(written)
-  }
+  const commit = (change: Change, events: readonly EventDraft[]): Promise<void> => writeEvents(deps, events, change)
   const claimOf = (attempt: Attempt): OwnClaim => ({
     scope: callScope,
     key: recordKey(attempt.call),

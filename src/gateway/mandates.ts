@@ -1,7 +1,7 @@
 import { verifyMandate } from '../evidence/mandate.ts'
 import type { Mandate } from '../model/mandate.ts'
+import { inScope } from '../model/text.ts'
 import { type Refusal, refuse } from '../policy/gates/refusal.ts'
-import { inScope } from '../policy/gates/resolve.ts'
 import { countOf } from '../storage/counters.ts'
 import { allPages } from '../storage/page.ts'
 import { listStatements } from '../storage/statements.ts'

@@ -1,7 +1,6 @@
 import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import { formatTime } from '../base/time.ts'
-import { makeSeal } from '../evidence/seal.ts'
 import type { CallError } from '../model/denial.ts'
 import type { EventDraft } from '../model/evidence.ts'
 import { type Claim, runningClaims, settleClaim } from '../storage/claims.ts'
@@ -12,6 +11,7 @@ import type { GatewayDeps } from './deps.ts'
 import { callScope, type Interrupted } from './journal.ts'
 import { presenceName } from './presence.ts'
 import { recordText } from './results.ts'
+import { writeEvents } from './write.ts'
 
 /**
  * Ends the calls of processes that are gone: each is indeterminate, because nobody knows whether its effect happened.
@@ -70,7 +70,7 @@ async function markIndeterminate(deps: GatewayDeps, claim: Claim, call: Interrup
     completed_at: formatTime(now),
   })
   try {
-    await write(deps, draft, settleClaim(claim, result, now + limits.requiredResultMs))
+    await writeEvents(deps, [draft], settleClaim(claim, result, now + limits.requiredResultMs))
     return true
   } catch (error) {
     // Another process was quicker, or its owner came back after all.
@@ -115,7 +115,7 @@ export async function appendEffect(deps: GatewayDeps, call: Interrupted, effect:
       error: effect === 'done' ? null : error,
     },
   )
-  await write(deps, draft)
+  await writeEvents(deps, [draft])
 }
 
 const draftOf = (
@@ -137,9 +137,3 @@ const draftOf = (
   redacted: true,
   ...more,
 })
-
-async function write(deps: GatewayDeps, event: EventDraft, change?: ReturnType<typeof settleClaim>): Promise<void> {
-  const seal = makeSeal({ hostId: deps.hostId, tenant: deps.tenant })
-  const { events } = await deps.store.commit(deps.tenant, { ...(change && { change }), events: [event], seal })
-  deps.wrote(events)
-}

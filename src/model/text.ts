@@ -34,6 +34,10 @@ export const capabilityScope = form(
   'a capability id, or the beginning of one and a `*`',
 )
 
+/** True if a scope names this id, or covers this narrower scope. */
+export const inScope = (scope: string, id: string): boolean =>
+  scope.endsWith('*') ? id.startsWith(scope.slice(0, -1)) : id === scope
+
 export const semver = form(
   /^(?:0|[1-9]\d{0,8})(?:\.(?:0|[1-9]\d{0,8})){2}(?:-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$/u,
   'a version such as `1.2.3`',

@@ -1,6 +1,6 @@
-import { limits } from '../base/limits.ts'
 import type { PolicyDecision } from '../model/evidence.ts'
 import type { ApprovalTerms } from '../model/policy.ts'
+import { defaultTerms } from './approval.ts'
 import type { Verdict } from './condition.ts'
 import type { Applicable, PolicySet } from './policies.ts'
 import type { CompiledRule, MatchedRule, PolicyRef } from './rule.ts'
@@ -99,7 +99,7 @@ function mergedTerms(terms: readonly ApprovalTerms[]): ApprovalTerms {
   const roles = sorted(terms[0]?.roles)
   const approvers = sorted(terms[0]?.approvers)
   const quorums = terms.flatMap(({ quorum }) => quorum ?? [])
-  const expiries = terms.map(({ expires_in_s }) => expires_in_s ?? limits.approvalExpiresMs / 1000)
+  const expiries = terms.map(({ expires_in_s }) => expires_in_s ?? defaultTerms.expires_in_s)
   return {
     ...(roles.length > 0 && { roles }),
     ...(approvers.length > 0 && { approvers }),

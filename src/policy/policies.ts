@@ -3,6 +3,7 @@ import { Failure, quote } from '../base/failure.ts'
 import { objectHash } from '../base/hash.ts'
 import type { ContextContract } from '../model/context.ts'
 import type { Policy } from '../model/policy.ts'
+import { inScope } from '../model/text.ts'
 import { type Condition, compileCondition } from './condition.ts'
 import { byStrictness } from './decisions.ts'
 import { type CompiledRule, makeRule, type PolicyRef } from './rule.ts'
@@ -146,8 +147,7 @@ function checkReaders(contracts: Contracts, policies: readonly Policy[]): void {
     }
 }
 
-const appliesTo = ({ applies_to }: Policy, id: string): boolean =>
-  applies_to.some((scope) => (scope.endsWith('*') ? id.startsWith(scope.slice(0, -1)) : scope === id))
+const appliesTo = ({ applies_to }: Policy, id: string): boolean => applies_to.some((scope) => inScope(scope, id))
 
 function gather(compiled: readonly Compiled[], capabilityId: string): Applicable {
   const reached = compiled.filter(({ policy }) => appliesTo(policy, capabilityId)).sort(byPolicyName)

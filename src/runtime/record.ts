@@ -2,6 +2,7 @@ import { Failure, quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import { makeSeal } from '../evidence/seal.ts'
 import type { EventDraft, SealedEvent } from '../model/evidence.ts'
+import { inScope } from '../model/text.ts'
 import { getTenant } from '../storage/tenants.ts'
 import type { Change } from '../storage/work.ts'
 import type { Ambit } from './ambit.ts'
@@ -79,10 +80,7 @@ const reserved = (pointer: string, text: string): Failure =>
 
 /** A key limited to capabilities speaks of those alone. */
 function checkScope({ scopes }: Caller, { capability_id: id }: EventDraft): void {
-  if (scopes.length === 0 || scopes.some((scope) => covers(scope, id))) return
+  if (scopes.length === 0 || scopes.some((scope) => inScope(scope, id))) return
   const help = 'name a capability of the key as `capability_id`, or use another key'
   throw new Failure('caller.not_permitted', `this key is not for the capability ${quote(id)}`, {}, help)
 }
-
-const covers = (scope: string, id: string): boolean =>
-  scope.endsWith('*') ? id.startsWith(scope.slice(0, -1)) : id === scope

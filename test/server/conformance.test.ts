@@ -11,8 +11,8 @@ import { projectRoot } from '../support/source.ts'
 test('the fixture starts with one command, says once that it is ready, and leaves nothing behind [H-94]', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'ambit-test-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  const script = join(projectRoot, 'scripts/conformance-host.ts')
-  const child = spawn(process.execPath, [script, '--port', '0', '--key', 'K', '--scoped-key', 'SK'], {
+  const command = [join(projectRoot, 'src/cli/main.ts'), 'host', 'serve', '--conformance']
+  const child = spawn(process.execPath, [...command, '--port', '0', '--key', 'K', '--scoped-key', 'SK'], {
     env: { ...process.env, TMPDIR: folder },
     stdio: ['ignore', 'pipe', 'ignore'],
   })
@@ -22,7 +22,7 @@ test('the fixture starts with one command, says once that it is ready, and leave
     printed += bytes
   })
   while (!printed.includes('\n')) await once(child.stdout, 'data')
-  const [, url = ''] = /^ready (http:\/\/127\.0\.0\.1:\d+)\n$/.exec(printed) ?? []
+  const [, url = ''] = /^listening on (http:\/\/127\.0\.0\.1:\d+) .*\n$/.exec(printed) ?? []
   const host = connect({ url, key: 'K' })
   assert.deepEqual([(await host.health()).status, (await host.host()).assurance], ['ok', 'signed'])
   const { data } = await host.invoke({ capability_id: 'conformance.echo', payload: { value: 'v' } })

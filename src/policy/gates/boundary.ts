@@ -1,9 +1,9 @@
 import type { Json } from '../../base/canonical.ts'
 import { quote } from '../../base/failure.ts'
 import type { CapabilityDescriptor } from '../../model/capability.ts'
+import { inScope } from '../../model/text.ts'
 import { type BlockPattern, decideByPatterns, denialCodeOf } from '../decisions.ts'
 import { firstRefusal, type Gate, refuse } from './refusal.ts'
-import { inScope } from './resolve.ts'
 
 export type Risk = 'low' | 'medium' | 'high' | 'critical'
 

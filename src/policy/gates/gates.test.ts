@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'vitest'
 import type { CapabilityDescriptor } from '../../model/capability.ts'
+import { inScope } from '../../model/text.ts'
 import { type BoundaryFacts, boundary, effectiveRisk, isRun, type Risk } from './boundary.ts'
 import { context } from './context.ts'
 import { fraction, hasFraction, invariants } from './invariants.ts'
 import { firstRefusal, refuse } from './refusal.ts'
-import { callMode, enabled, inScope, isCallable, keyScope, resolveCapability } from './resolve.ts'
+import { callMode, enabled, isCallable, keyScope, resolveCapability } from './resolve.ts'
 import { type Rights, rights } from './rights.ts'
 
 const descriptor = (more: Partial<CapabilityDescriptor> = {}): CapabilityDescriptor => ({

@@ -1,5 +1,6 @@
 import { quote } from '../../base/failure.ts'
 import type { CapabilityDescriptor } from '../../model/capability.ts'
+import { inScope } from '../../model/text.ts'
 import { resolveVersion } from '../versions.ts'
 import { type Gate, type Refusal, refuse } from './refusal.ts'
 
@@ -21,10 +22,6 @@ export const keyScope: Gate<Asked> = ({ scopes, capabilityId }) =>
         message: 'this key is not for the capability',
         details: { decision: 'deny', reason: 'key_scope' },
       })
-
-/** True if a scope (an exact id, or a beginning of ids with a `*`) names the capability. */
-export const inScope = (scope: string, capabilityId: string): boolean =>
-  scope.endsWith('*') ? capabilityId.startsWith(scope.slice(0, -1)) : capabilityId === scope
 
 export type Resolved = { readonly version: string } | { readonly refusal: Refusal }
 
