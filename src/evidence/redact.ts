@@ -59,6 +59,17 @@ export function secretsIn(value: Json, marks: Marks): string[] {
 export const scrubText = (text: string, secrets: readonly string[]): string =>
   scrubber(secrets, () => redactedText)(text)
 
+/** A value without any of the secrets, in its texts and in the names of its members; all else stays as it is. */
+export function scrubValue(value: Json, secrets: readonly string[]): Json {
+  const scrub = scrubber(secrets, () => redactedText)
+  const walk = (node: Json): Json => {
+    if (typeof node === 'string') return scrub(node)
+    if (node === null || typeof node !== 'object') return node
+    return isList(node) ? mapItems(node, walk) : mapMembers(node, scrub, walk)
+  }
+  return walk(value)
+}
+
 function isMarked({ pointers, all }: Marks, pointer: string): boolean {
   if (all || pointers.size === 0) return all
   if (pointers.has(pointer)) return true

@@ -57,6 +57,8 @@ export interface Attempt {
   readonly edited: boolean
   /** The payload as the input schema hands it on. */
   input: unknown
+  /** Secrets of the tenant that the handler was given. */
+  readonly credentials: Set<string>
 }
 
 export const startAttempt = (call: Call): Attempt => ({
@@ -76,14 +78,16 @@ export const startAttempt = (call: Call): Attempt => ({
   minted: undefined,
   edited: false,
   input: call.payload,
+  credentials: new Set(),
 })
 
 /** Sensitive texts of this call, and of its result once there is one, that must turn up nowhere. */
-export function secretsOf({ call, capability, context }: Attempt, data?: Json): readonly string[] {
+export function secretsOf({ call, capability, context, credentials }: Attempt, data?: Json): readonly string[] {
   if (capability === undefined) return []
   const fields = context.fields.flatMap(({ sensitive, value }) => (sensitive && value !== undefined ? [value] : []))
   return [
     ...new Set([
+      ...credentials,
       ...secretsIn(call.payload as Json, capability.inputMarks),
       ...secretsIn(fields, { pointers: new Set(), all: true }),
       ...(data === undefined ? [] : secretsIn(data, capability.outputMarks)),

@@ -27,6 +27,8 @@ export interface CapabilitySpec<In extends SchemaLike = SchemaLike, Out extends 
   /** What it changes in the world. Without effects a call that times out has failed; with them nobody knows. */
   readonly effects?: readonly string[]
   readonly autonomy?: Metadata['autonomy']
+  /** Secrets of the tenant that the handler may ask for, by name: handles, never values. */
+  readonly credentials?: Metadata['credentials']
   readonly modes?: CapabilityDescriptor['modes']
   /** Event types of its own that the handler may emit. */
   readonly emits?: readonly string[]
@@ -54,6 +56,11 @@ export interface CallContext {
   /** The declared context, checked. */
   readonly context: Readonly<Record<string, Json>>
   readonly signal: AbortSignal
+  /**
+   * The value of a secret that the capability names in `credentials`; fails with `secret.not_found`. From then on its
+   * text turns up nowhere: not in the result, not in an error, not in evidence.
+   */
+  secret(name: string): Promise<string>
   /** Adds an event of a declared type to the evidence of this call. */
   emit(type: string, payload: { readonly [key: string]: Json }): void
 }
@@ -71,6 +78,15 @@ export interface Capability {
   readonly redact: readonly string[]
   readonly handler: Handler<unknown, unknown>
   readonly reconcile: CapabilitySpec['reconcile']
+  /** Told at every call: what stands in its way now, if anything does. */
+  readonly hindrance?: () => Hindrance | undefined
+}
+
+/** Why a capability that is offered cannot be called now. */
+export interface Hindrance {
+  readonly lifecycle: 'declared' | 'unavailable'
+  readonly reason: string
+  readonly retryAfterS?: number
 }
 
 /** A typed, governed unit of work: list it in the configuration and call it through the gateway. */
@@ -85,6 +101,7 @@ export function defineCapability<In extends SchemaLike = JsonSchema, Out extends
     policy,
     effects,
     autonomy,
+    credentials,
     emits = [],
     modes = ['sync'],
     timeoutS,
@@ -102,6 +119,7 @@ export function defineCapability<In extends SchemaLike = JsonSchema, Out extends
     ...(context && { context }),
     ...(Object.keys(boundary).length > 0 && { policy: boundary }),
     ...(autonomy && { autonomy }),
+    ...(credentials && { credentials }),
     ...(permissions && { required_permissions: [...permissions] }),
   }
   const read = { input: readSchema(input, 'input'), output: readSchema(output, 'output') }
@@ -123,6 +141,7 @@ export function defineCapability<In extends SchemaLike = JsonSchema, Out extends
 export const describedCapability = (
   descriptor: CapabilityDescriptor,
   handler: Handler<Record<string, Json>, unknown>,
+  hindrance?: Capability['hindrance'],
 ): Capability => ({
   descriptor,
   input: { json: descriptor.input_schema ?? {}, validate: undefined },
@@ -130,8 +149,10 @@ export const describedCapability = (
   redact: [],
   handler: handler as Handler<unknown, unknown>,
   reconcile: undefined,
+  ...(hindrance && { hindrance }),
 })
 
+/** The types of the events that every capability may leave. */
 const protocolTypes = [
   ...['execution_started', 'execution_completed', 'execution_failed', 'execution_denied', 'execution_skipped'],
   ...[

@@ -4,6 +4,7 @@ import type { Ids } from '../base/ids.ts'
 import type { Clock } from '../base/time.ts'
 import type { TenantDigest } from '../evidence/digests.ts'
 import type { Pins } from '../evidence/statement.ts'
+import type { SecretValue } from '../keys/secret-value.ts'
 import type { SealedEvent } from '../model/evidence.ts'
 import type { TenantId } from '../model/tenant-id.ts'
 import type { HostRules } from '../policy/gates/boundary.ts'
@@ -48,6 +49,8 @@ export interface GatewayDeps {
   readonly ids: Ids
   readonly random: (bytes: number) => Uint8Array
   readonly digest: TenantDigest
+  /** The secret of the tenant behind a handle; fails with `secret.not_found`. */
+  readonly secret: (handle: string) => Promise<SecretValue>
   /** The host's key, for what it signs in the name of people it has authenticated; and all keys it ever had. */
   readonly signer: () => Promise<Signer>
   readonly hostKeys: () => Promise<readonly string[]>

@@ -4,7 +4,7 @@ import { isVisible } from '../policy/actors.ts'
 import { type HostRules, isRun } from '../policy/gates/boundary.ts'
 import type { CallCaller } from './call.ts'
 import type { Offer } from './deps.ts'
-import { type Registered, stateOf } from './registry.ts'
+import { type Registered, standingOf, stateOf } from './registry.ts'
 
 /** What a caller may call, with the state it is in. A caller without a name sees all; hiding is courtesy, gates decide. */
 export const discover = (
@@ -18,15 +18,19 @@ export const discover = (
     .map((capability) => served(capability, rules))
 
 /** The descriptor as it is served: with its lifecycle and the state of its policy, which are the host's to say. */
-const served = ({ descriptor, lifecycle }: Registered, rules: HostRules): CapabilityDescriptor => ({
-  ...descriptor,
-  capability_uri: descriptor.capability_uri ?? `${descriptor.id}:${descriptor.version}`,
-  metadata: {
-    ...descriptor.metadata,
-    lifecycle,
-    policy: {
-      ...descriptor.metadata?.policy,
-      state: lifecycle !== 'blocked' && isRun(rules, descriptor.id) ? stateOf(descriptor) : 'blocked',
+const served = (capability: Registered, rules: HostRules): CapabilityDescriptor => {
+  const { descriptor } = capability
+  const { lifecycle } = standingOf(capability)
+  return {
+    ...descriptor,
+    capability_uri: descriptor.capability_uri ?? `${descriptor.id}:${descriptor.version}`,
+    metadata: {
+      ...descriptor.metadata,
+      lifecycle,
+      policy: {
+        ...descriptor.metadata?.policy,
+        state: lifecycle !== 'blocked' && isRun(rules, descriptor.id) ? stateOf(descriptor) : 'blocked',
+      },
     },
-  },
-})
+  }
+}

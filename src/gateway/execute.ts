@@ -2,13 +2,16 @@ import type { Json } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import { copyEvent } from '../evidence/copy.ts'
-import { scrubText } from '../evidence/redact.ts'
+import { scrubText, scrubValue } from '../evidence/redact.ts'
 import type { CallError } from '../model/denial.ts'
 import { deepFreeze } from '../policy/contract.ts'
 import { type Attempt, type EventSpec, secretsOf } from './attempt.ts'
 import type { CallContext, Capability } from './capability.ts'
 import { type Chunks, openChunks } from './chunks.ts'
+import type { GatewayDeps } from './deps.ts'
+import { CallEnded } from './ended.ts'
 import { scrubbed } from './events.ts'
+import type { Watch } from './watch.ts'
 
 /** How the handler's part of a call ended. */
 export type Ended =
@@ -27,21 +30,24 @@ export interface Execution {
  * the secrets of the call. A call with effects that was cut short is indeterminate: nobody knows whether they happened.
  */
 export async function execute(
+  deps: Pick<GatewayDeps, 'secret'>,
   attempt: Attempt,
   capability: Capability,
-  onChunk: (chunk: Json) => void,
+  { chunk: onChunk, signal: leaving }: Watch,
 ): Promise<Execution> {
   const emitted: EventSpec[] = []
   const chunks = openChunks(onChunk)
+  const read = (value: unknown): Json => withoutCredentials(readResult(value), attempt)
   const aborting = lazily(() => new AbortController())
-  const context = callContext(attempt, capability, emitted, () => aborting().signal)
+  const context = callContext(deps, attempt, capability, emitted, () => aborting().signal)
   try {
     const answer = capability.handler(attempt.input, context)
     // What is there at once needs no time, and nobody to watch it.
-    const value = isLater(answer)
-      ? await withinTime(drained(answer, chunks, aborting().signal), capability, aborting())
-      : answer
-    return { ended: { outcome: 'success', data: readResult(value) }, emitted, chunks }
+    if (!isLater(answer)) return { ended: { outcome: 'success', data: read(answer) }, emitted, chunks }
+    const abort = aborting()
+    const draining = drained(answer, (chunk) => chunks.take(read(chunk)), abort.signal)
+    const value = await withinTime(draining, capability, abort, leaving)
+    return { ended: { outcome: 'success', data: read(value) }, emitted, chunks }
   } catch (error) {
     return { ended: endedBy(error, attempt, capability), emitted, chunks }
   }
@@ -59,28 +65,38 @@ const isLater = (answer: unknown): boolean =>
   typeof answer === 'object' && answer !== null && ('then' in answer || isStream(answer))
 
 class TimedOut extends Error {}
+class Cancelled extends Error {}
 
-async function withinTime<T>(work: Promise<T>, { descriptor }: Capability, abort: AbortController): Promise<T> {
+/** Waits for the handler until its time is over, or until whoever called takes the call back. */
+async function withinTime<T>(
+  work: Promise<T>,
+  { descriptor }: Capability,
+  abort: AbortController,
+  leaving: AbortSignal | undefined,
+): Promise<T> {
   const ms = Math.min((descriptor.timeout_s ?? limits.callTimeoutMs / 1000) * 1000, limits.callTimeoutMaxMs)
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      // First it is too late, then the handler hears of it: what it makes of that is no longer its result.
-      reject(new TimedOut())
-      abort.abort(new TimedOut())
-    }, ms)
-  })
+  const over = Promise.withResolvers<never>()
+  // First it is too late, then the handler hears of it: what it makes of that is no longer its result.
+  const end = (why: Error) => {
+    over.reject(why)
+    abort.abort(why)
+  }
+  const timer = setTimeout(() => end(new TimedOut()), ms)
+  const left = () => end(new Cancelled())
+  leaving?.addEventListener('abort', left, { once: true })
+  if (leaving?.aborted) left()
   try {
-    return await Promise.race([work, late])
+    return await Promise.race([work, over.promise])
   } finally {
     clearTimeout(timer)
+    leaving?.removeEventListener('abort', left)
     // Nobody waits for what comes after the end of its time.
     work.catch(() => undefined)
   }
 }
 
 /** The result of a handler: what it returns, or what its stream returns after its chunks. */
-async function drained(running: unknown, chunks: Chunks, signal: AbortSignal): Promise<unknown> {
+async function drained(running: unknown, take: (chunk: unknown) => void, signal: AbortSignal): Promise<unknown> {
   const value = await running
   if (!isStream(value)) return value
   for (;;) {
@@ -88,7 +104,7 @@ async function drained(running: unknown, chunks: Chunks, signal: AbortSignal): P
     if (step.done) return step.value
     // A stream without an end stops with its time.
     if (signal.aborted) return value.return?.(undefined)
-    chunks.take(readResult(step.value))
+    take(step.value)
   }
 }
 
@@ -108,19 +124,31 @@ function readResult(value: unknown): Json {
 
 class InvalidResult extends Error {}
 
+/** A secret that came back, as from a server that repeats what it was sent, goes no further. */
+const withoutCredentials = (data: Json, { credentials }: Attempt): Json =>
+  credentials.size === 0 ? data : scrubValue(data, [...credentials])
+
 function endedBy(error: unknown, attempt: Attempt, { descriptor }: Capability): Ended {
   const effects = (descriptor.side_effects ?? []).length > 0
   const effect = effects ? 'unknown' : 'none'
-  if (error instanceof TimedOut)
-    return {
-      outcome: effects ? 'indeterminate' : 'failure',
-      error: { type: 'TimeoutError', code: 'timeout', message: 'the handler did not end in time', effect },
-    }
+  const cut = cutShort(error)
+  if (cut !== undefined) return { outcome: effects ? 'indeterminate' : 'failure', error: { ...cut, effect } }
   if (error instanceof InvalidResult) {
     const message = 'the handler returned something that is not JSON, or too much of it'
     return { outcome: 'failure', error: { type: 'InvalidResult', code: 'invalid_result', message, effect } }
   }
-  return { outcome: 'failure', error: { ...described(error, secretsOf(attempt)), effect } }
+  const told = described(error, secretsOf(attempt))
+  if (!(error instanceof CallEnded)) return { outcome: 'failure', error: { ...told, effect } }
+  const known = effects ? error.effect : 'none'
+  return { outcome: known === 'unknown' ? 'indeterminate' : 'failure', error: { ...told, effect: known } }
+}
+
+function cutShort(error: unknown): CallError | undefined {
+  if (error instanceof TimedOut)
+    return { type: 'TimeoutError', code: 'timeout', message: 'the handler did not end in time' }
+  if (error instanceof Cancelled)
+    return { type: 'Cancelled', code: 'cancelled', message: 'the call was taken back while it ran' }
+  return undefined
 }
 
 /** The name and the first line of what was thrown. Its stack, and whatever else hangs on it, stays here. */
@@ -139,7 +167,13 @@ function described(error: unknown, secrets: readonly string[]): CallError {
   return { ...whole, message: whole.message.split('\n', 1)[0]?.slice(0, limits.errorCharsMax) ?? '' }
 }
 
-function callContext(attempt: Attempt, { descriptor }: Capability, emitted: EventSpec[], signal: () => AbortSignal) {
+function callContext(
+  deps: Pick<GatewayDeps, 'secret'>,
+  attempt: Attempt,
+  { descriptor }: Capability,
+  emitted: EventSpec[],
+  signal: () => AbortSignal,
+) {
   const { call, subject, context } = attempt
   const made: CallContext = {
     invocationId: call.invocationId,
@@ -150,6 +184,13 @@ function callContext(attempt: Attempt, { descriptor }: Capability, emitted: Even
     context: context.value,
     get signal() {
       return signal()
+    },
+    secret: async (name) => {
+      if (!Object.hasOwn(descriptor.metadata?.credentials ?? {}, name))
+        throw new Failure('secret.not_found', `the capability does not name the secret ${quote(name)}`, { name })
+      const value = (await deps.secret(`secret:${name}`)).reveal()
+      attempt.credentials.add(value)
+      return value
     },
     emit: (type, payload) => {
       checkEmitted(type, payload, attempt, descriptor.emits)

@@ -219,3 +219,27 @@ test('of a stream that is too long to keep only the result is given again; its d
   const again = await host.gateway.invoke(anyone, envelope)
   assert.deepEqual([again.result.replayed, again.result.data, again.chunks], [true, 'done', undefined])
 })
+
+test.each([
+  [['x.write'], 'indeterminate', 'unknown'],
+  [[], 'failure', 'none'],
+])(
+  'a call with the effects %j that is taken back while it runs ends as %s [H-66 H-90]',
+  async (effects, outcome, effect) => {
+    const left = new AbortController()
+    const told = Promise.withResolvers<boolean>()
+    const slow = defineCapability(
+      { id: 'test.slow', version: '1.0.0', description: 'Slow.', policy: {}, effects },
+      async (_, { signal }) => {
+        signal.addEventListener('abort', () => told.resolve(signal.aborted))
+        left.abort()
+        await sleep(60_000, undefined, { signal, ref: false })
+      },
+    )
+    const { host } = await givenHost({ capabilities: [slow] })
+    const watch = { chunk: () => undefined, signal: left.signal }
+    const { result } = await host.gateway.invoke(anyone, { capability_id: 'test.slow' }, watch)
+    assert.deepEqual([result.outcome, result.error?.code, result.error?.effect], [outcome, 'cancelled', effect])
+    assert.equal(await told.promise, true)
+  },
+)

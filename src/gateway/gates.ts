@@ -14,7 +14,7 @@ import type { Call } from './call.ts'
 import type { GatewayDeps, Offer, Resolver } from './deps.ts'
 import { inputGate } from './input.ts'
 import { mandateGate } from './mandates.ts'
-import { isAskingTier } from './registry.ts'
+import { isAskingTier, standingOf } from './registry.ts'
 import { declaredState, rulesGate } from './rules.ts'
 import { safetyGate } from './safety.ts'
 
@@ -26,7 +26,7 @@ type Step = (deps: GatewayDeps, offer: Offer, attempt: Attempt) => Promise<Found
 /** The order is the protocol's and everybody's: the first that fires decides, those after it leave no trace. */
 const steps: readonly Step[] = [
   (_, offer, attempt) => resolve(offer, attempt),
-  (_, __, attempt) => enabled({ lifecycle: attempt.capability?.lifecycle ?? 'declared' }),
+  (_, __, { capability }) => enabled(capability === undefined ? { lifecycle: 'declared' } : standingOf(capability)),
   (_, __, { call, capability }) => capability && callMode({ mode: call.mode, descriptor: capability.descriptor }),
   mandateGate,
   (_, offer, attempt) => rightsGate(offer, attempt),

@@ -1,3 +1,4 @@
+import type { Json } from '../base/canonical.ts'
 import type { ApprovalRequest } from '../model/approval.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
 import type { Denial } from '../model/denial.ts'
@@ -13,13 +14,15 @@ import type { GatewayDeps } from './deps.ts'
 import { discover } from './discover.ts'
 import { expireApprovals } from './expire-approvals.ts'
 import { passGates, scopeGate } from './gates.ts'
-import { type Host, invoke, type Watch } from './invoke.ts'
+import { type Host, invoke } from './invoke.ts'
 import { callScope, openJournal } from './journal.ts'
 import { pendingFor } from './pending-approvals.ts'
 import { showPresence } from './presence.ts'
 import { reconcile } from './reconcile.ts'
 import { type Recorded, readRecord } from './results.ts'
 import { openWaiting, type WaitOptions } from './wait-for-decision.ts'
+import { waitingCall } from './waiting-call.ts'
+import type { Watch } from './watch.ts'
 
 /** The one door to effects of one tenant. */
 export interface Gateway {
@@ -31,6 +34,11 @@ export interface Gateway {
   discover(caller: CallCaller): readonly CapabilityDescriptor[]
   /** The recorded result of the caller's own call, if there is one. */
   recorded(caller: CallCaller, invocationId: string): Promise<InvocationResult | undefined>
+  /**
+   * The id of this caller's own call with this content that waits for people, or has their yes: for those who cannot
+   * repeat an id.
+   */
+  waitingCall(caller: CallCaller, capabilityId: string, payload: Json): Promise<string | undefined>
   decide(approvalId: string, by: Decider, decision: Decision): Promise<ApprovalRequest>
   /** The requests that this person may decide about now, newest first. */
   pendingFor(principal: string): Promise<readonly ApprovalRequest[]>
@@ -77,6 +85,7 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
       const claim = await deps.store.read(() => findClaim(deps.tenant, callScope, key))
       return claim?.result == null ? undefined : readRecord(claim.result).result
     },
+    waitingCall: (caller, capabilityId, payload) => waitingCall(deps, caller, capabilityId, payload),
     decide: (id, by, decision) => decideApproval(desk, id, by, decision),
     pendingFor: (principal) => pendingFor(deps, principal),
     waitForDecision: (id, options) => waiting.wait(id, options),

@@ -1,4 +1,3 @@
-import type { Json } from '../base/canonical.ts'
 import { Failure } from '../base/failure.ts'
 import type { InvocationResult } from '../model/result.ts'
 import type { Refusal } from '../policy/gates/refusal.ts'
@@ -18,6 +17,7 @@ import { type Entry, interruptedOf, type Journal, OverUse, type Started } from '
 import { type Found, lookUp, unknownCall } from './look-up.ts'
 import { appendEffect, findOut } from './reconcile.ts'
 import { type Ending, type Recorded, replayed, resultOf } from './results.ts'
+import { unwatched, type Watch } from './watch.ts'
 
 export interface Host {
   readonly deps: GatewayDeps
@@ -28,12 +28,6 @@ export interface Host {
   /** Calls that ended here and whose end could not be written, by record key. */
   readonly unwritten: Set<string>
 }
-
-export interface Watch {
-  readonly chunk: (chunk: Json) => void
-}
-
-const unwatched: Watch = { chunk: () => undefined }
 
 /** Takes one call from its envelope to its result, whatever that is. Chunks of a stream are told as they come. */
 export async function invoke(host: Host, call: Call, watch: Watch = unwatched): Promise<Recorded> {
@@ -111,7 +105,7 @@ async function defer(host: Host, offer: Offer, attempt: Attempt, started: Starte
   const { call } = attempt
   const correlation = { ...call.correlation, causation_id: call.invocationId }
   const later: Call = { ...call, invocationId: host.deps.ids.next('inv'), named: false, correlation }
-  const deferred: Attempt = { ...attempt, call: later, events: [], uses: [], changes: [] }
+  const deferred: Attempt = { ...attempt, call: later, events: [], uses: [], changes: [], credentials: new Set() }
   const data = { accepted: true, deferred_invocation_id: later.invocationId }
   const events: EventSpec[] = [{ type: 'execution_completed', outcome: 'success', payload: data }]
   try {
@@ -144,7 +138,7 @@ async function perform(host: Host, offer: Offer, attempt: Attempt, started: Star
   let outcome: Ending['outcome'] = 'indeterminate'
   try {
     if (capability === undefined) throw new Error('a call without a capability passed the gates')
-    const done = await execute(attempt, capability, watch.chunk)
+    const done = await execute(host.deps, attempt, capability, watch)
     const { ending, events } = conclude(host.deps, offer, attempt, done)
     outcome = ending.outcome
     const chunks = done.chunks.kept

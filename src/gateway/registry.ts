@@ -3,10 +3,11 @@ import { Failure, quote } from '../base/failure.ts'
 import { objectHash } from '../base/hash.ts'
 import { marksOf } from '../evidence/marks.ts'
 import type { Marks } from '../evidence/redact.ts'
-import { type CapabilityDescriptor, capabilityDescriptor } from '../model/capability.ts'
+import { type CapabilityDescriptor, capabilityDescriptor, type Lifecycle } from '../model/capability.ts'
 import type { AttemptRecord, PolicyState } from '../model/evidence.ts'
 import { parseAs } from '../model/parse.ts'
 import { type Contract, compileContract } from '../policy/contract.ts'
+import { type Availability, isCallable } from '../policy/gates/resolve.ts'
 import { compileSchema, type SchemaProblem } from '../policy/schema.ts'
 import type { Capability } from './capability.ts'
 
@@ -25,7 +26,9 @@ export interface Registered extends Capability {
   readonly mayNeedApproval: boolean
 }
 
-export type Lifecycle = NonNullable<NonNullable<CapabilityDescriptor['metadata']>['lifecycle']>
+/** Whether it can be called now, in one word that gate 3 and discovery share. What a configuration says comes first. */
+export const standingOf = ({ lifecycle, hindrance }: Registered): Availability =>
+  (isCallable(lifecycle) ? hindrance?.() : undefined) ?? { lifecycle }
 
 export interface Registry {
   /** The registered versions of an id. */

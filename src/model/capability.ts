@@ -119,3 +119,4 @@ export const capabilityDescriptor = z.strictObject({
 })
 
 export type CapabilityDescriptor = z.infer<typeof capabilityDescriptor>
+export type Lifecycle = z.infer<typeof lifecycle>

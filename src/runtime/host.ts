@@ -15,6 +15,8 @@ export interface AmbitHost {
   readonly tenant: TenantId
   readonly hostId: string
   readonly gateway: Gateway
+  /** A secret of 32 bytes of the tenant's own, the same in every process, for one purpose. */
+  secretFor(purpose: string): Uint8Array
   /** Offers something else from now on. Calls under way end as they began. */
   offer(next: Offer): void
   current(): Offer
@@ -35,6 +37,7 @@ export async function openHost(
 ): Promise<AmbitHost> {
   const { host_id: hostId } = await ambit.store.read(() => getTenant(tenant))
   let offered = makeOffer(hostId)
+  const digest = await ambit.keyring.digest(hostId)
   const deps: GatewayDeps = {
     tenant,
     hostId,
@@ -42,7 +45,8 @@ export async function openHost(
     clock: ambit.clock,
     ids: ambit.ids,
     random: (bytes) => randomBytes(bytes),
-    digest: await ambit.keyring.digest(hostId),
+    digest,
+    secret: (handle) => ambit.secrets.resolve(tenant, handle),
     signer: () => ambit.keyring.signer(hostId),
     hostKeys: async () => {
       const { publicKey, history } = await ambit.keyring.publicKeys(hostId)
@@ -58,6 +62,7 @@ export async function openHost(
     tenant,
     hostId,
     gateway,
+    secretFor: (purpose) => Buffer.from(digest(['ambit-secret-for', purpose]).replace('hmac-sha256:', ''), 'hex'),
     offer: (next) => {
       offered = next
     },

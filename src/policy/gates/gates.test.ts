@@ -68,7 +68,7 @@ test.each([
   ['deprecated', true],
   ['restricted', true],
   ['blocked', true],
-])('gate 3 and discovery read one value: %s is callable: %s [H-25]', (lifecycle, callable) => {
+] as const)('gate 3 and discovery read one value: %s is callable: %s [H-25]', (lifecycle, callable) => {
   assert.equal(isCallable(lifecycle), callable)
   const refusal = enabled({ lifecycle, retryAfterS: 5 })
   assert.deepEqual(

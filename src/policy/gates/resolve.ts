@@ -1,5 +1,5 @@
 import { quote } from '../../base/failure.ts'
-import type { CapabilityDescriptor } from '../../model/capability.ts'
+import type { CapabilityDescriptor, Lifecycle } from '../../model/capability.ts'
 import { inScope } from '../../model/text.ts'
 import { resolveVersion } from '../versions.ts'
 import { type Gate, type Refusal, refuse } from './refusal.ts'
@@ -43,7 +43,9 @@ const notFound = (gate: 1 | 2, capabilityId: string): Refusal =>
   refuse(gate, 'capability_not_found', { message: `capability ${quote(capabilityId)} not found` })
 
 export interface Availability {
-  readonly lifecycle: string
+  readonly lifecycle: Lifecycle
+  /** Why, in words for people. */
+  readonly reason?: string
   readonly retryAfterS?: number
 }
 
@@ -53,11 +55,11 @@ const callable: ReadonlySet<string> = new Set(['invokable', 'verified', 'depreca
 export const isCallable = (lifecycle: string): boolean => callable.has(lifecycle)
 
 /** Gate 3: a capability that is switched off or away is skipped, and says so. */
-export const enabled: Gate<Availability> = ({ lifecycle, retryAfterS }) =>
+export const enabled: Gate<Availability> = ({ lifecycle, reason, retryAfterS }) =>
   isCallable(lifecycle)
     ? undefined
     : refuse(3, 'capability_disabled', {
-        message: `the capability is ${lifecycle}`,
+        message: `the capability is ${lifecycle}${reason === undefined ? '' : `: ${reason}`}`,
         details: { lifecycle, retry_after_s: retryAfterS },
       })
 

@@ -1,0 +1,19 @@
+/** What became of the world: nothing, something, or nobody can tell. */
+export type Effect = 'none' | 'unknown' | 'done'
+
+/**
+ * Thrown by a handler that knows more than that the call failed: whether it had an effect. With `unknown` the call is
+ * indeterminate, and nobody repeats it unasked.
+ */
+export class CallEnded extends Error {
+  override readonly name: string
+  readonly code: string
+  readonly effect: Effect
+
+  constructor(code: string, message: string, { effect, type = 'UpstreamError' }: { effect: Effect; type?: string }) {
+    super(message)
+    this.name = type
+    this.code = code
+    this.effect = effect
+  }
+}
