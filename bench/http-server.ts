@@ -1,4 +1,4 @@
-// The two sides of the HTTP benchmark, each in a process of its own: `node bench/http-server.ts ours|peer <folder>`.
+// The sides of the HTTP benchmarks, each in a process of its own: `node bench/http-server.ts ours|fixture|peer <folder>`.
 
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
@@ -8,10 +8,11 @@ import { openHost } from '../src/runtime/host.ts'
 import { defineCapability, makeOffer } from '../src/runtime/offer.ts'
 import { createTenant } from '../src/runtime/tenants.ts'
 import { createApp } from '../src/server/app.ts'
+import { conformanceOffer } from '../src/server/conformance.ts'
 import { listen } from '../src/server/listen.ts'
 
 const [side, folder = ''] = process.argv.slice(2)
-process.stdout.write(`${side === 'ours' ? await ours() : await peer()}\n`)
+process.stdout.write(`${side === 'peer' ? await peer() : await ours()}\n`)
 
 /** The product as it is installed: SQLite on the disk, `synchronous = FULL`, signed heads, a key. */
 async function ours(): Promise<string> {
@@ -21,7 +22,9 @@ async function ours(): Promise<string> {
     { id: 'bench.echo', version: '1.0.0', description: 'Answers its value.', policy: { auth_required: false } },
     (input) => ({ echo: (input as { value: string }).value }),
   )
-  const host = await openHost(ambit, tenantId('bench'), (hostId) => makeOffer(hostId, { capabilities: [echo] }))
+  const host = await openHost(ambit, tenantId('bench'), (hostId) =>
+    side === 'fixture' ? conformanceOffer(hostId) : makeOffer(hostId, { capabilities: [echo] }),
+  )
   const access = { open: false, keys: [{ name: null, secret: 'bench', scopes: [] }] }
   const limits = { requestsPerSecondMax: 1_000_000 }
   return (await listen(createApp({ ambit, host, access, limits }), { port: 0 })).url

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ const bench: Bench = async () => {
     const [ours, peer] = sides.map(
       ({ url }) =>
         () =>
-          load(url, 4_000),
+          load(url, { amount: 4_000, connections, capability: 'bench.echo' }),
     )
     if (ours === undefined || peer === undefined) throw new Error('a side is missing')
     await ours()
@@ -29,31 +29,41 @@ const bench: Bench = async () => {
       { name, unit: 'calls/s', peerName: 'bare Hono echo', ...measured, goal, met: measured.ours >= leastPerSecond },
     ]
   } finally {
-    for (const { child } of sides) child.kill()
-    await Promise.all(sides.map(({ child }) => child.exitCode ?? once(child, 'exit')))
+    await Promise.all(sides.map(({ stop }) => stop()))
     rmSync(folder, { recursive: true })
   }
 }
 export default bench
 
-async function started(side: 'ours' | 'peer', folder: string): Promise<{ child: ChildProcess; url: string }> {
+/** A server in a process of its own. */
+export async function started(side: 'ours' | 'fixture' | 'peer', folder: string) {
   const script = join(import.meta.dirname, 'http-server.ts')
   const child = spawn(process.execPath, [script, side, folder], { stdio: ['ignore', 'pipe', 'inherit'] })
   const [printed] = await once(child.stdout, 'data')
-  return { child, url: String(printed).trim() }
+  const stop = async (): Promise<void> => {
+    child.kill()
+    if (child.exitCode === null) await once(child, 'exit')
+  }
+  return { url: String(printed).trim(), stop }
+}
+
+interface Load {
+  readonly amount: number
+  readonly connections: number
+  readonly capability: string
 }
 
 /** Answered calls a second, until the last answer: the tool itself ends with a whole second. */
-async function load(url: string, amount: number): Promise<number> {
+export async function load(url: string, { amount, connections: together, capability }: Load): Promise<number> {
   const start = performance.now()
   let end = start
   const running = autocannon({
     url: `${url}/invoke`,
-    connections,
+    connections: together,
     amount,
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-chp-key': 'bench' },
-    body: JSON.stringify({ capability_id: 'bench.echo', payload: { value: 'x' } }),
+    body: JSON.stringify({ capability_id: capability, payload: { value: 'x' } }),
   })
   running.on('response', () => {
     end = performance.now()

@@ -20,7 +20,9 @@ const benches: Readonly<Record<string, () => Promise<{ default: Bench }>>> = {
   growth: () => import('./growth.ts'),
   http: () => import('./http.ts'),
   postgres: () => import('./postgres.ts'),
+  mcp: () => import('./mcp.ts'),
   gateway: () => import('./gateway.ts'),
+  calls: () => import('./calls.ts'),
   package: () => import('./package.ts'),
 }
 

@@ -20,10 +20,13 @@ await checkImports()
  */
 async function bundle(): Promise<void> {
   const start = Date.now()
-  const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   await build({
     absWorkingDir: root,
-    entryPoints: ['src/index.ts', 'src/client/index.ts', 'src/testing/index.ts', 'src/cli/main.ts'],
+    entryPoints: [
+      ...['src/index.ts', 'src/client/index.ts', 'src/testing/index.ts', 'src/cli/main.ts'],
+      ...['src/bridges/ai-sdk.ts', 'src/bridges/openai-agents.ts', 'src/bridges/langchain.ts'],
+    ],
     outbase: 'src',
     outdir: 'dist',
     bundle: true,
@@ -34,7 +37,7 @@ async function bundle(): Promise<void> {
     // Names stay as they are, for whoever reads a stack; blanks only take time to parse.
     minifyWhitespace: true,
     minifySyntax: true,
-    external: Object.keys(dependencies).filter((name) => !['zod', 'ajv'].includes(name)),
+    external: Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => !['zod', 'ajv'].includes(name)),
     logLevel: 'error',
     plugins: [oneLanguage()],
   })

@@ -45,6 +45,9 @@ for (const name of Object.keys(commands)) {
 const server = await startPostgres({ fsync: false })
 afterAll(() => server?.stop())
 
+/** One is paid, one refused, one paid once a person has agreed; and all of it is proved. */
+const refunds = /"paid":1250}\n.*policy_blocked\n.*approved\n.*"paid":9000}\n.*valid: true, covered: yes/s
+
 describe('what a document shows is what happens [F-18]', () => {
   test.each(documents.filter(({ text }) => text.includes('```sh run\n')))('every command of $path', ({ text }) => {
     runBlocks(blocksOf(text).filter(({ info }) => info === 'sh run' || savedAs(info) !== undefined))
@@ -62,6 +65,10 @@ describe('what a document shows is what happens [F-18]', () => {
       'call-a-capability',
       /^1250 cents: success\n9000 cents: denied, approval_required\n.*approved\n9000 cents: success\n/,
     ],
+    ['ai-sdk', refunds],
+    ['openai-agents', refunds],
+    ['langchain', refunds],
+    ['govern-a-tool', /success, .*delivered.*\n.*input_schema_validation_failed\n.*valid: true, covered: yes/],
   ])('the example %s runs to its end', (name, expected) => {
     const { stdout, status } = spawnSync(process.execPath, [`examples/${name}.ts`], { cwd: projectRoot })
     assert.equal(status, 0)
@@ -189,7 +196,9 @@ function cut(path: string, name: string): string {
     .trimEnd()
     .split('\n')
   const indent = Math.min(...lines.filter((line) => line !== '').map((line) => line.search(/\S/)))
-  return `${lines.map((line) => line.slice(indent)).join('\n')}\n`.replace(/'(?:\.\.\/)+src\/index\.ts'/, "'ambit'")
+  return `${lines.map((line) => line.slice(indent)).join('\n')}\n`
+    .replace(/'(?:\.\.\/)+src\/index\.ts'/, "'ambit'")
+    .replace(/'(?:\.\.\/)+src\/bridges\/([a-z-]+)\.ts'/, "'ambit/$1'")
 }
 
 describe('a document names only what exists [F-18]', () => {
@@ -255,7 +264,8 @@ const namedIn = (code: string, path: string): Named[] =>
     ([, command = '', word = '', rest = '']) => ({
       path,
       words: commandLines.has(command) || word === '' ? [command] : [command, word],
-      options: rest.match(/--[a-z][a-z-]*/g) ?? [],
+      // What stands before `ambit` there is a program of others, with options of its own.
+      options: /^\$ mcp-inspector /.test(code) ? [] : (rest.match(/--[a-z][a-z-]*/g) ?? []),
     }),
   )
 
@@ -267,8 +277,9 @@ async function loaded(name: string, io: Io): Promise<Command> {
   return command
 }
 
+/** The options of a command and of those below it. */
 function longOptions(command: Command): string[] {
-  return ['--help', ...command.options.map(({ long }) => long ?? '')]
+  return ['--help', ...[command, ...command.commands].flatMap(({ options }) => options.map(({ long }) => long ?? ''))]
 }
 
 function resolves(from: string, target: string): boolean {

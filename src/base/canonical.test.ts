@@ -127,9 +127,13 @@ test('a keyed digest is the HMAC of the parts joined by NUL, for every key of a 
     fc.property(
       fc.uint8Array({ maxLength: 64 }),
       fc.array(fc.string({ unit: 'binary' }), { maxLength: 4 }),
-      (key, parts) => {
+      fc.integer({ min: 1, max: 2000 }),
+      (key, parts, times) => {
         const expected = createHmac('sha256', key).update(parts.join('\0')).digest('hex')
-        assert.equal(digestUnder(key)(parts), `hmac-sha256:${expected}`)
+        const digest = digestUnder(key)
+        const long = `${parts.join('')}é`.repeat(times)
+        assert.equal(digest([long]), `hmac-sha256:${createHmac('sha256', key).update(long).digest('hex')}`)
+        assert.equal(digest(parts), `hmac-sha256:${expected}`)
       },
     ),
   )

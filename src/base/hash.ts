@@ -23,10 +23,16 @@ export function digestUnder(key: Uint8Array): (parts: readonly string[]) => stri
     for (const [index, part] of key.entries()) pad[index] = byte ^ part
     return pad
   }
-  const [inner, outer] = [padded(0x36), Buffer.concat([padded(0x5c), Buffer.alloc(32)])]
+  const inner = Buffer.concat([padded(0x36)], blockBytes + shortBytesMax)
+  const outer = Buffer.concat([padded(0x5c)], blockBytes + 32)
   return (parts) => {
-    const message = Buffer.from(parts.join('\0'))
-    hash('sha256', Buffer.concat([inner, message]), 'buffer').copy(outer, blockBytes)
+    const message = parts.join('\0')
+    // The room behind the pad is used again and again; only a long message gets room of its own.
+    const room = message.length * 3 <= shortBytesMax ? inner : Buffer.concat([inner], blockBytes + message.length * 3)
+    const end = blockBytes + room.write(message, blockBytes)
+    outer.write(hash('sha256', room.subarray(0, end), 'binary'), blockBytes, 'binary')
     return `hmac-sha256:${hash('sha256', outer, 'hex')}`
   }
 }
+
+const shortBytesMax = 4096

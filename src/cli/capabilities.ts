@@ -2,6 +2,8 @@ import { Failure, quote } from '../base/failure.ts'
 import { printCapabilities, printCard } from './capability-card.ts'
 import type { Register } from './command.ts'
 import { atDoor, type DoorOptions, withDoor } from './door.ts'
+import { registerDrift } from './drift.ts'
+import { registerImport } from './import.ts'
 import { line, printJson } from './io.ts'
 
 const register: Register = (capabilities, io) => {
@@ -34,5 +36,7 @@ const register: Register = (capabilities, io) => {
         }
       }),
     )
+  registerImport(capabilities, io)
+  registerDrift(capabilities, io)
 }
 export default register

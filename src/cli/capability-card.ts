@@ -17,11 +17,14 @@ export function printCapabilities(io: Io, hostId: string, capabilities: readonly
       each.metadata?.lifecycle ?? 'invokable',
       policyIn(each),
       hostId,
-      each.description,
+      short(each.description),
     ]),
     'none: list them as `capabilities` in the configuration, see `ambit init`',
   )
 }
+
+/** What fits a line of a table. */
+export const short = (text: string): string => (text.length <= 60 ? text : `${text.slice(0, 59).toWellFormed()}…`)
 
 /** Everything a caller has to know of a capability, in the order people ask. */
 export function printCard(io: Io, hostId: string, capability: CapabilityDescriptor): void {

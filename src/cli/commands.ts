@@ -15,6 +15,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   key: { summary: 'API keys: shown once, kept as hashes', load: () => import('./key.ts') },
   secret: { summary: 'secrets, kept encrypted and used by name', load: () => import('./secret.ts') },
   host: { summary: 'serve capabilities to others', load: () => import('./host.ts') },
+  mcp: {
+    summary: 'serve what you may call to an MCP client, over standard input and output',
+    load: () => import('./mcp.ts'),
+  },
   capabilities: { summary: 'what is hosted here, and by which policy', load: () => import('./capabilities.ts') },
   call: { summary: 'call one capability through the gateway', load: () => import('./call.ts') },
   approvals: { summary: 'calls that wait for people', load: () => import('./approvals.ts') },

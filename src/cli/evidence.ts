@@ -8,6 +8,7 @@ import type { Register } from './command.ts'
 import { writePrivate } from './files.ts'
 import { instant } from './instant.ts'
 import { type Io, line, paint, printJson } from './io.ts'
+import { addPurge } from './purge.ts'
 import { type CommonOptions, inTenant, withTenant } from './session.ts'
 import { printTable } from './table.ts'
 import { printTrace } from './trace.ts'
@@ -87,6 +88,8 @@ const register: Register = (evidence, io) => {
         line(io, `wrote ${bundle.events.length} records to ${options.out}${next}`)
       }),
     )
+
+  addPurge(evidence, io)
 }
 export default register
 

@@ -3,6 +3,7 @@ export const plain = {
   tenant: 'local',
   store: { driver: 'sqlite', durability: 'full' },
   checkpoint: { everyEvents: 1000, everyMs: 60000 },
+  upstreams: ['upstreams'],
 }
 
 /** What `ambit init` writes: the defaults with a comment each, and one capability with its policy to try them on. */
@@ -69,6 +70,12 @@ export default defineConfig({
   capabilities: [refund],
   policies: [refunds],
 
+  // What exists already and is put behind the gateway: files that \`ambit capabilities import\` writes, in this folder.
+  upstreams: ['upstreams'],
+
+  // Where requests to those may go. Without it every public address, and nothing on this machine or around it.
+  // egress: { allow: ['https://api.example.com', 'http://127.0.0.1:8080'] },
+
   // How \`ambit host serve\` hosts it.
   host: {
     port: 4770,
@@ -99,5 +106,8 @@ export default defineConfig({
   // How often the head of the log is signed and appended to a file outside the store.
   // A store that was cut or rewritten since its last signed head is refused at start.
   checkpoint: { everyEvents: 1000, everyMs: 60_000 },
+
+  // Tasks whose last record is older than this are removed for good, with all they left; without it nothing ever is.
+  // retention: { days: 365 },
 })
 `

@@ -4,14 +4,12 @@ import { counted } from '../base/counted.ts'
 import { problem } from '../base/failure.ts'
 import type { Ambit } from '../runtime/ambit.ts'
 import { type ConfigSource, loadSettings, type Settings } from '../runtime/config.ts'
-import type { AmbitHost } from '../runtime/host.ts'
-import { offerSpecOf, policyFilesOf } from '../runtime/hosting.ts'
-import { makeOffer } from '../runtime/offer.ts'
+import { type ConfiguredHost, offerFilesOf } from '../runtime/hosting.ts'
 import { type Io, line, plain } from './io.ts'
 
 interface Kept {
   readonly ambit: Ambit
-  readonly host: AmbitHost
+  readonly host: ConfiguredHost
   readonly source: ConfigSource
 }
 
@@ -40,15 +38,18 @@ export async function keepUp(io: Io, { ambit, host, source }: Kept): Promise<voi
 }
 
 /** Makes the new offer whole before it takes the place of the old one. Answers its settings, or says why it stays. */
-async function offered(io: Io, host: AmbitHost, source: ConfigSource, begun: Settings): Promise<Settings | undefined> {
+async function offered(
+  io: Io,
+  host: ConfiguredHost,
+  source: ConfigSource,
+  begun: Settings,
+): Promise<Settings | undefined> {
   try {
     const next = await loadSettings({ ...source, fresh: true })
-    const spec = offerSpecOf(next.hosting)
-    const { capabilities, policies = [] } = spec
-    host.offer(makeOffer(host.hostId, spec))
+    await host.reload(next.hosting)
     const found = [
-      counted(capabilities.length, 'capability', 'capabilities'),
-      counted(policies.length, 'policy', 'policies'),
+      counted(host.current().registry.all().length, 'capability', 'capabilities'),
+      counted(next.hosting.policies.length, 'policy', 'policies'),
     ]
     line(io, `reloaded: ${found.join(', ')}`)
     if (!isDeepStrictEqual(standing(next), standing(begun)))
@@ -67,7 +68,7 @@ const standing = ({ dataDir, keysDir, store, tenant, hosting }: Settings) => [
   ...[hosting.port, hosting.hostname],
 ]
 
-const filesOf = ({ files, hosting }: Settings): readonly string[] => [...files, ...policyFilesOf(hosting)]
+const filesOf = ({ files, hosting }: Settings): readonly string[] => [...files, ...offerFilesOf(hosting)]
 
 const stampsOf = (files: readonly string[]): ReadonlyMap<string, string> =>
   new Map(files.map((file) => [file, stampOf(file)]))

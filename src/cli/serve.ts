@@ -22,9 +22,11 @@ import { inTenant, sourceOf } from './session.ts'
 /** Serves the configured host of a tenant until it is told to end. */
 export const serve = (io: Io, options: ServeOptions): Promise<void> =>
   inTenant(io, options, async (ambit, { tenant }) => {
-    const host = await openConfiguredHost(ambit, tenant)
+    const host = await openConfiguredHost(ambit, tenant, (text) => io.err(`${plain(text)}\n`))
     const { port, hostname } = { ...ambit.settings.hosting, ...given(options) }
-    await serving(io, { ambit, host, access: await accessTo(ambit, host, options) }, { port, hostname }, options)
+    const served = { ambit, host, access: await accessTo(ambit, host, options) }
+    const keeping = () => keepUp(io, { ambit, host, source: sourceOf(io, options) })
+    await serving(io, served, { port, hostname }, options, keeping)
   })
 
 const given = ({ port, hostname }: ServeOptions) => ({
@@ -48,7 +50,8 @@ export async function serveConformance(io: Io, options: ServeOptions): Promise<v
     ]
     io.err('warning: this fixture believes the mandate of any principal\n')
     const address = { port: options.port ?? 0, hostname: options.hostname ?? '127.0.0.1' }
-    await serving(io, { ambit, host, access: { keys, open: keys.length === 0 } }, address, options)
+    const served = { ambit, host, access: { keys, open: keys.length === 0 } }
+    await serving(io, served, address, options, () => untilStopped(io))
   } finally {
     await ambit.close()
     rmSync(folder, { recursive: true, force: true })
@@ -77,14 +80,15 @@ async function serving(
   served: Served,
   address: { readonly port: number; readonly hostname: string },
   options: ServeOptions,
+  until: () => Promise<void>,
 ): Promise<void> {
-  const { ambit, host } = served
+  const { host } = served
   try {
     const onError = (error: unknown) => io.err(`error: something went wrong inside (${plain(classOf(error))})\n`)
     const listening = await listen(createApp({ ...served, onError }), address)
     try {
       ready(io, served, listening, options)
-      await (options.conformance ? untilStopped(io) : keepUp(io, { ambit, host, source: sourceOf(io, options) }))
+      await until()
     } finally {
       await listening.close()
     }

@@ -1,14 +1,17 @@
-import { callRecord, type ForeignEvent, foreignEvent, type SealedEvent } from '../model/evidence.ts'
+import { callRecord, type ForeignEvent, foreignEvent, type PurgedEvent, type SealedEvent } from '../model/evidence.ts'
 import { checkHash } from './check-events.ts'
 import { recordOf, uncoveredMember } from './coverage.ts'
 import { Findings } from './findings.ts'
 import { grown } from './log.ts'
+import { openPurges } from './purges.ts'
 import { predicateOf } from './shape.ts'
 
 /** Follows a host's whole store in sequence order, event by event. */
 export interface Auditor {
-  /** Takes the next stored event and answers what is wrong with it, or undefined. */
-  take(stored: SealedEvent): string | undefined
+  /** Takes the next stored event, or what is left of it, and answers what is wrong with it, or undefined. */
+  take(stored: SealedEvent | PurgedEvent): string | undefined
+  /** The purges of which leaves were seen, and no event that accounts for them. */
+  unaccounted(): readonly string[]
   /** The log over everything taken so far, as text. */
   log(): string
 }
@@ -17,18 +20,21 @@ const isEvent = predicateOf(foreignEvent)
 
 export function makeAuditor(hostId: string): Auditor {
   const tails = new Map<string, string>()
+  const purges = openPurges()
   let sequence = 0
   let log = ''
   return {
     log: () => log,
+    unaccounted: purges.open,
     take: (stored) => {
       sequence++
       if (stored.sequence !== sequence) return `event ${sequence} is missing`
+      log = grown(log, [stored])
+      if ('leafHash' in stored) return void purges.saw(stored)
       const { correlationId, contentHash } = stored
       const problem = problemOf(stored, hostId, tails.get(correlationId) ?? null)
       tails.set(correlationId, contentHash)
-      log = grown(log, [stored])
-      return problem
+      return problem ?? (stored.eventType === 'evidence_purged' ? purges.account(stored) : undefined)
     },
   }
 }

@@ -72,4 +72,6 @@ export const contextDigest = (digest: TenantDigest, name: string, value: Json): 
 export const inputDigest = (digest: TenantDigest, payload: Json): string =>
   digest(['ambit-input-v1', stable(fractionsAsText(payload))])
 
+export const correlationDigest = (digest: TenantDigest, id: string): string => digest(['ambit-correlation-v1', id])
+
 export const outputDigest = (digest: TenantDigest, data: Json): string => digest(['ambit-output-v1', canonical(data)])

@@ -1,5 +1,5 @@
 import { canonical } from '../base/canonical.ts'
-import type { Leaf } from '../model/evidence.ts'
+import type { LogRow } from '../model/evidence.ts'
 import { emptyRoot, leafHash, nodeHash } from './merkle.ts'
 
 // The log of all events of a host in sequence order is a Merkle tree that only grows. What must be kept to grow it
@@ -33,12 +33,17 @@ export function appendLeaf(log: string, leaf: string): string {
 }
 
 /** The frontier after more events, in order. */
-export function grown(log: string, leaves: readonly Leaf[]): string {
+export function grown(log: string, rows: readonly LogRow[]): string {
   let text = log
-  for (const { sequence, correlationId: correlation_id, contentHash: content_hash } of leaves)
-    text = appendLeaf(text, logLeaf({ sequence, correlation_id, content_hash }))
+  for (const row of rows) text = appendLeaf(text, leafOf(row))
   return text
 }
+
+/** The leaf of an event, also of one that was purged. */
+export const leafOf = (row: LogRow): string =>
+  'leafHash' in row
+    ? row.leafHash
+    : logLeaf({ sequence: row.sequence, correlation_id: row.correlationId, content_hash: row.contentHash })
 
 export const logSize = (log: string): number => (log === '' ? 0 : Number(log.slice(0, log.indexOf(':'))))
 

@@ -117,7 +117,7 @@ function recordText(draft: EventDraft, parts: Parts, sequence: number, tenant: s
   const more: AttemptRecord = draft.record ?? {}
   const denial = draft.denial && `{"code": ${stable(draft.denial.code)}, "digest": "sha256:${sha256(parts.denial)}"}`
   const error = draft.error && `{"digest": "sha256:${sha256(parts.error)}", "type": ${stable(draft.error.type)}}`
-  return `{"actor": ${stable(asJson(draft.actor))}${member('approval', more.approval)}, "assurance": ${parts.assurance}${member('basis', more.basis)}, "capability_version": ${parts.version}${member('context', more.context)}, "correlation": ${correlationText(draft.correlation)}${member('decision', more.decision)}, "denial": ${denial}${member('descriptor', more.descriptor)}, "error": ${error}${member('input', more.input)}${member('policy', more.policy)}, "redacted": ${draft.redacted}${member('run', more.run)}, "seq": ${sequence}, "subject": ${parts.subject}, "tenant": ${tenant}, "v": "${recordScheme}"}`
+  return `{"actor": ${stable(asJson(draft.actor))}${member('approval', more.approval)}, "assurance": ${parts.assurance}${member('basis', more.basis)}, "capability_version": ${parts.version}${member('context', more.context)}, "correlation": ${correlationText(draft.correlation)}${member('decision', more.decision)}, "denial": ${denial}${member('descriptor', more.descriptor)}, "error": ${error}${member('facts', more.facts)}${member('input', more.input)}${member('policy', more.policy)}, "redacted": ${draft.redacted}${member('run', more.run)}, "seq": ${sequence}, "subject": ${parts.subject}, "tenant": ${tenant}, "v": "${recordScheme}"}`
 }
 
 const member = (name: string, value: unknown): string =>

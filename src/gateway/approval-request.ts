@@ -56,7 +56,11 @@ export const isOpen = ({ state }: Pick<ApprovalRequest, 'state'>): boolean =>
   state === 'pending' || state === 'approved'
 
 /** The name of a call in the queue and among the recorded results. */
-export const recordKey = ({ caller, invocationId }: Call): string => callKey(caller.name, invocationId)
+export const recordKey = ({ caller, invocationId }: Pick<Call, 'caller' | 'invocationId'>): string =>
+  `${recordKeysOf(invocationId)}${callKey(caller.name)}`
+
+/** How the names of all calls with one id begin, whoever made them. */
+export const recordKeysOf = (invocationId: string): string => callKey(invocationId)
 
 /** Prepares the request that people are asked with, and answers that the call has to wait for them. */
 export async function mintRequest(deps: GatewayDeps, attempt: Attempt, asking: Asking): Promise<Refusal> {

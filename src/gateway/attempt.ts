@@ -4,7 +4,9 @@ import type { CallError, Denial } from '../model/denial.ts'
 import type { AttemptRecord } from '../model/evidence.ts'
 import type { Subject } from '../model/subject.ts'
 import { type CollectedContext, noContext } from '../policy/contract.ts'
+import type { History } from '../policy/history.ts'
 import type { StoredApproval } from '../storage/approvals.ts'
+import type { Reservation } from '../storage/budget-uses.ts'
 import type { Change } from '../storage/work.ts'
 import type { Call } from './call.ts'
 import type { Registered } from './registry.ts'
@@ -49,6 +51,16 @@ export interface Attempt {
   readonly uses: Use[]
   /** Changes of state that the gates have prepared, to be made with the decision. */
   readonly changes: Change[]
+  /** Changes that are made with the intent alone: what is refused leaves none of them. */
+  readonly starting: Change[]
+  /** What was reserved of budgets, to be settled with the outcome. */
+  readonly reserved: Reservation[]
+  /** What the handler has taken so far: bytes of its answer, and millionths of units, if it says so. */
+  readonly taken: { bytes: number; cost: number | undefined }
+  /** Whether the rules would answer the same to another history; undefined where they do not ask for it. */
+  holds: ((history: History) => boolean) | undefined
+  /** What the rules read of the history and of the capability, as far as it is put on record. */
+  facts: AttemptRecord['facts']
   /** What people were asked about this call before, newest first. */
   requests: readonly StoredApproval[]
   /** What people are to be asked now: then the call waits, and may come again. */
@@ -74,6 +86,11 @@ export const startAttempt = (call: Call): Attempt => ({
   events: [],
   uses: [],
   changes: [],
+  starting: [],
+  reserved: [],
+  taken: { bytes: 0, cost: undefined },
+  holds: undefined,
+  facts: undefined,
   requests: [],
   minted: undefined,
   edited: false,

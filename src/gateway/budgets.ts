@@ -1,3 +1,4 @@
+import { micro } from '../base/amount.ts'
 import { type Refusal, refuse } from '../policy/gates/refusal.ts'
 import { countOf } from '../storage/counters.ts'
 import type { Attempt, Use } from './attempt.ts'
@@ -21,24 +22,20 @@ async function withinLimits(deps: GatewayDeps, attempt: Attempt, uses: readonly 
   return undefined
 }
 
+/** How the keys of the counters of one correlation begin, and in which scopes they are. */
+export const budgetKeysOf = (correlationId: string): string => callKey(correlationId)
+export const budgetScopes = ['actions', 'spend'] as const
+
 function usesOf({ call, capability }: Attempt): readonly Use[] {
   const { action_limit, spend_limit, spend_units } = capability?.descriptor.metadata?.autonomy ?? {}
   if (action_limit === undefined && spend_limit === undefined) return []
-  const key = callKey(call.correlation.correlation_id, call.capabilityId)
+  const key = `${budgetKeysOf(call.correlation.correlation_id)}${callKey(call.capabilityId)}`
   return [
     ...(action_limit === undefined ? [] : [{ scope: 'actions' as const, key, amount: 1, max: action_limit }]),
     ...(spend_limit === undefined
       ? []
       : [{ scope: 'spend' as const, key, amount: micro(spend_units ?? 0, 'up'), max: micro(spend_limit, 'down') }]),
   ]
-}
-
-/** Decimal text as a whole number of millionths; beyond that precision it is rounded against the caller. */
-function micro(amount: number | string, beyond: 'up' | 'down'): number {
-  const [whole = '0', fraction = ''] = String(amount).split('.')
-  const more = beyond === 'up' && /[1-9]/.test(fraction.slice(6)) ? 1 : 0
-  const exact = Number(whole) * 1_000_000 + Number(fraction.padEnd(6, '0').slice(0, 6)) + more
-  return Math.min(exact, Number.MAX_SAFE_INTEGER)
 }
 
 /** A limit that was reached, found before the call or in the race for the last use. */

@@ -4,7 +4,7 @@ import { Failure, quote } from '../base/failure.ts'
 import { sha256 } from '../base/hash.ts'
 import type { Ids } from '../base/ids.ts'
 import { copyEvent } from '../evidence/copy.ts'
-import type { Correlation } from '../model/correlation.ts'
+import { type Correlation, isOwnCorrelation } from '../model/correlation.ts'
 import { type ReceivedEnvelope, receivedEnvelope } from '../model/invocation.ts'
 import { parseAs } from '../model/parse.ts'
 import type { Actor, Subject } from '../model/subject.ts'
@@ -16,6 +16,8 @@ export interface CallCaller {
   readonly subject: Subject | null
   /** Under whose name calls are recorded: the same for all keys of one principal. */
   readonly name: string
+  /** The session this call belongs to, where the door knows of one: never the caller's own word. */
+  readonly session?: string
   readonly scopes: readonly string[]
   readonly permissions: readonly string[]
   readonly revokedPermissions: readonly string[]
@@ -38,6 +40,8 @@ export interface Call {
   readonly purpose: string | undefined
   readonly audience: Json | undefined
   readonly correlation: Correlation
+  /** True if the correlation was made for this call: then nothing is on record of it. */
+  readonly opens: boolean
   readonly subject: Subject
   readonly actor: Actor | null
   readonly mandate: Json | undefined
@@ -50,7 +54,8 @@ export interface Call {
 export function readCall(input: unknown, caller: CallCaller, ids: Ids): Call {
   const envelope = parseAs(receivedEnvelope, copyEvent(input as object, 'envelope'), 'envelope')
   const { metadata = {}, correlation, approval_ref } = envelope
-  const correlationId = correlation?.correlation_id ?? envelope.correlation_id ?? ids.next('cor')
+  const given = correlation?.correlation_id ?? envelope.correlation_id
+  const correlationId = given ?? ids.next('cor')
   checkCorrelation(correlationId)
   return {
     caller,
@@ -66,6 +71,7 @@ export function readCall(input: unknown, caller: CallCaller, ids: Ids): Call {
     purpose: textOf(metadata['purpose']),
     audience: metadata['audience'] as Json | undefined,
     correlation: { ...correlation, correlation_id: correlationId },
+    opens: given === undefined,
     subject: caller.subject ?? asserted(envelope),
     actor: envelope.actor ?? null,
     mandate: envelope.mandate as Json | undefined,
@@ -77,7 +83,7 @@ export function readCall(input: unknown, caller: CallCaller, ids: Ids): Call {
 
 /** The histories of people and keys are the runtime's alone: no call may put anything beside them. */
 function checkCorrelation(id: string): void {
-  if (!/^(?:ambit-admin|host-identity)-/.test(id)) return
+  if (!isOwnCorrelation(id)) return
   const pointer = '/correlation/correlation_id'
   throw new Failure('field.invalid', `envelope: \`${pointer}\` ${quote(id)} is the runtime's own`, { pointer })
 }

@@ -29,6 +29,11 @@ export interface CapabilitySpec<In extends SchemaLike = SchemaLike, Out extends 
   readonly autonomy?: Metadata['autonomy']
   /** Secrets of the tenant that the handler may ask for, by name: handles, never values. */
   readonly credentials?: Metadata['credentials']
+  /** Where results come from, such as `https://api.example.com`, and how far a call reaches out: rules read both. */
+  readonly origin?: Metadata['origin']
+  readonly network?: Metadata['network']
+  /** The most that one call costs, and that its result has in bytes: budgets reserve that, and a larger result fails. */
+  readonly worstCase?: Metadata['worst_case']
   readonly modes?: CapabilityDescriptor['modes']
   /** Event types of its own that the handler may emit. */
   readonly emits?: readonly string[]
@@ -61,6 +66,8 @@ export interface CallContext {
    * text turns up nowhere: not in the result, not in an error, not in evidence.
    */
   secret(name: string): Promise<string>
+  /** Says what the call has cost so far, in place of what its capability declares: budgets get the rest back. */
+  spent(cost: number | string): void
   /** Adds an event of a declared type to the evidence of this call. */
   emit(type: string, payload: { readonly [key: string]: Json }): void
 }
@@ -102,6 +109,9 @@ export function defineCapability<In extends SchemaLike = JsonSchema, Out extends
     effects,
     autonomy,
     credentials,
+    origin,
+    network,
+    worstCase,
     emits = [],
     modes = ['sync'],
     timeoutS,
@@ -120,6 +130,9 @@ export function defineCapability<In extends SchemaLike = JsonSchema, Out extends
     ...(Object.keys(boundary).length > 0 && { policy: boundary }),
     ...(autonomy && { autonomy }),
     ...(credentials && { credentials }),
+    ...(origin !== undefined && { origin }),
+    ...(network !== undefined && { network }),
+    ...(worstCase && { worst_case: worstCase }),
     ...(permissions && { required_permissions: [...permissions] }),
   }
   const read = { input: readSchema(input, 'input'), output: readSchema(output, 'output') }
@@ -153,7 +166,7 @@ export const describedCapability = (
 })
 
 /** The types of the events that every capability may leave. */
-const protocolTypes = [
+export const protocolTypes = [
   ...['execution_started', 'execution_completed', 'execution_failed', 'execution_denied', 'execution_skipped'],
   ...[
     'execution_indeterminate',

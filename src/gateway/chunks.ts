@@ -11,6 +11,9 @@ export interface Chunks {
   digest(): string
 }
 
+/** Those of a call that is no stream. */
+export const noChunks: Chunks = openChunks(() => undefined)
+
 /** Counts and digests chunks as they come: a stream may be longer than what anybody wants to hold. */
 export function openChunks(onChunk: (chunk: Json) => void): Chunks {
   let digest: ReturnType<typeof digestChunks> | undefined

@@ -1,6 +1,7 @@
 import type { Json } from '../base/canonical.ts'
 import { outputDigest } from '../evidence/digests.ts'
 import { refuse } from '../policy/gates/refusal.ts'
+import { rememberedOf } from '../policy/history.ts'
 import type { Attempt, EventSpec } from './attempt.ts'
 import type { GatewayDeps, Offer } from './deps.ts'
 import type { Execution } from './execute.ts'
@@ -9,6 +10,14 @@ import type { Ending } from './results.ts'
 export interface Concluded {
   readonly ending: Ending
   readonly events: readonly EventSpec[]
+}
+
+/** What the result carries, where the capability says: its class, and where it comes from. */
+function labelsOf({ capability }: Attempt): { readonly [key: string]: string } {
+  const { policy, metadata } = capability?.descriptor ?? {}
+  if (capability === undefined || (policy?.data_classification ?? metadata?.origin) === undefined) return {}
+  const { class: dataClass, origin } = rememberedOf(capability.descriptor)
+  return { ...(dataClass !== undefined && { data_classification: dataClass }), origin }
 }
 
 /** Gate 12, and the events of the end. */
@@ -29,7 +38,7 @@ export function conclude(
     return withEvent(ended, { type, outcome, error, payload: stream, withheld: chunks.count > 0 })
   }
   const { data } = ended
-  const payload = { output: outputDigest(digest, data), ...stream }
+  const payload = { output: outputDigest(digest, data), ...labelsOf(attempt), ...stream }
   const withheld = data !== null || chunks.count > 0
   const completed = (more: { readonly [key: string]: Json }): Concluded =>
     withEvent(ended, { type: 'execution_completed', outcome: 'success', payload: { ...payload, ...more }, withheld })

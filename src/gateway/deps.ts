@@ -5,8 +5,9 @@ import type { Clock } from '../base/time.ts'
 import type { TenantDigest } from '../evidence/digests.ts'
 import type { Pins } from '../evidence/statement.ts'
 import type { SecretValue } from '../keys/secret-value.ts'
-import type { SealedEvent } from '../model/evidence.ts'
+import type { Seal, SealedEvent } from '../model/evidence.ts'
 import type { TenantId } from '../model/tenant-id.ts'
+import type { CompiledBudget } from '../policy/budgets.ts'
 import type { HostRules } from '../policy/gates/boundary.ts'
 import type { PolicySet } from '../policy/policies.ts'
 import type { Store } from '../storage/store.ts'
@@ -27,6 +28,12 @@ export interface Offer {
   readonly unverifiedActors: 'refuse' | 'accept'
   /** Denies a result that breaks its output schema, instead of marking it. */
   readonly strictOutput: boolean
+  /** What the calls of one session have in common, where the door names none. */
+  readonly session: 'principal' | 'correlation'
+  /** How long a session is remembered after its last call; undefined where nothing here asks or tells. */
+  readonly historyMs: number | undefined
+  /** The budgets of each capability that has any. */
+  readonly budgets: ReadonlyMap<string, readonly CompiledBudget[]>
 }
 
 export type Resolver = (call: Call) => Promise<Json | undefined> | Json | undefined
@@ -51,6 +58,7 @@ export interface GatewayDeps {
   readonly digest: TenantDigest
   /** The secret of the tenant behind a handle; fails with `secret.not_found`. */
   readonly secret: (handle: string) => Promise<SecretValue>
+  readonly seal: Seal
   /** The host's key, for what it signs in the name of people it has authenticated; and all keys it ever had. */
   readonly signer: () => Promise<Signer>
   readonly hostKeys: () => Promise<readonly string[]>
@@ -61,4 +69,6 @@ export interface GatewayDeps {
   /** How long others believe that this process is there after it was last seen. */
   readonly presenceMs: number
   readonly offer: () => Offer
+  /** Takes away a few of those correlations that are kept no longer, and answers how many. */
+  readonly retain: () => Promise<number>
 }

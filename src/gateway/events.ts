@@ -102,12 +102,13 @@ export function hideInBaggage(attempt: Attempt): void {
 
 /** What the first and last event say of how the call was decided. */
 export function recordOf(attempt: Attempt, digest: TenantDigest): AttemptRecord {
-  const { call, capability, policy, basis, decision, approval } = attempt
+  const { call, capability, policy, facts, basis, decision, approval } = attempt
   return {
     descriptor: capability?.digest ?? null,
     policy: policy ?? null,
     input: inputDigest(digest, call.payload as Json),
     context: safeContext(attempt, digest),
+    ...(facts && { facts }),
     basis,
     decision,
     approval,

@@ -5,12 +5,14 @@ import { copyEvent } from '../evidence/copy.ts'
 import { scrubText, scrubValue } from '../evidence/redact.ts'
 import type { CallError } from '../model/denial.ts'
 import { deepFreeze } from '../policy/contract.ts'
+import { timeoutMsOf } from '../policy/worst-case.ts'
 import { type Attempt, type EventSpec, secretsOf } from './attempt.ts'
 import type { CallContext, Capability } from './capability.ts'
-import { type Chunks, openChunks } from './chunks.ts'
+import { type Chunks, noChunks, openChunks } from './chunks.ts'
 import type { GatewayDeps } from './deps.ts'
-import { CallEnded } from './ended.ts'
+import { CallEnded, type Effect } from './ended.ts'
 import { scrubbed } from './events.ts'
+import { counted, spend } from './taken.ts'
 import type { Watch } from './watch.ts'
 
 /** How the handler's part of a call ended. */
@@ -36,18 +38,21 @@ export async function execute(
   { chunk: onChunk, signal: leaving }: Watch,
 ): Promise<Execution> {
   const emitted: EventSpec[] = []
-  const chunks = openChunks(onChunk)
-  const read = (value: unknown): Json => withoutCredentials(readResult(value), attempt)
+  let chunks = noChunks
+  const read = (value: unknown, effect: Effect): Json =>
+    counted(withoutCredentials(readResult(value), attempt), attempt, effect)
   const aborting = lazily(() => new AbortController())
   const context = callContext(deps, attempt, capability, emitted, () => aborting().signal)
   try {
     const answer = capability.handler(attempt.input, context)
     // What is there at once needs no time, and nobody to watch it.
-    if (!isLater(answer)) return { ended: { outcome: 'success', data: read(answer) }, emitted, chunks }
+    if (!isLater(answer)) return { ended: { outcome: 'success', data: read(answer, 'done') }, emitted, chunks }
     const abort = aborting()
-    const draining = drained(answer, (chunk) => chunks.take(read(chunk)), abort.signal)
+    const opened = openChunks(onChunk)
+    chunks = opened
+    const draining = drained(answer, (chunk) => opened.take(read(chunk, 'unknown')), abort.signal)
     const value = await withinTime(draining, capability, abort, leaving)
-    return { ended: { outcome: 'success', data: read(value) }, emitted, chunks }
+    return { ended: { outcome: 'success', data: read(value, 'done') }, emitted, chunks }
   } catch (error) {
     return { ended: endedBy(error, attempt, capability), emitted, chunks }
   }
@@ -74,7 +79,7 @@ async function withinTime<T>(
   abort: AbortController,
   leaving: AbortSignal | undefined,
 ): Promise<T> {
-  const ms = Math.min((descriptor.timeout_s ?? limits.callTimeoutMs / 1000) * 1000, limits.callTimeoutMaxMs)
+  const ms = timeoutMsOf(descriptor)
   const over = Promise.withResolvers<never>()
   // First it is too late, then the handler hears of it: what it makes of that is no longer its result.
   const end = (why: Error) => {
@@ -192,6 +197,7 @@ function callContext(
       attempt.credentials.add(value)
       return value
     },
+    spent: (cost) => spend(attempt, cost),
     emit: (type, payload) => {
       checkEmitted(type, payload, attempt, descriptor.emits)
       if (emitted.length >= limits.emittedEventsMax)

@@ -12,9 +12,11 @@ import type { Attempt } from './attempt.ts'
 import { limitsGate } from './budgets.ts'
 import type { Call } from './call.ts'
 import type { GatewayDeps, Offer, Resolver } from './deps.ts'
+import { remember } from './history.ts'
 import { inputGate } from './input.ts'
 import { mandateGate } from './mandates.ts'
 import { isAskingTier, standingOf } from './registry.ts'
+import { budgetGate } from './reservations.ts'
 import { declaredState, rulesGate } from './rules.ts'
 import { safetyGate } from './safety.ts'
 
@@ -35,9 +37,11 @@ const steps: readonly Step[] = [
   rulesGate,
   (_, __, attempt) => invariantsGate(attempt),
   limitsGate,
+  budgetGate,
   tierGate,
   inputGate,
   safetyGate,
+  remember,
 ]
 
 /** Takes a call through the gates. Undefined: it may run, and the attempt says what is to be written with that. */

@@ -4,21 +4,26 @@ import type { CapabilityDescriptor } from '../model/capability.ts'
 import type { Denial } from '../model/denial.ts'
 import type { InvocationResult } from '../model/result.ts'
 import { approvalRecords } from '../storage/approvals.ts'
+import { dropEndedBudgets } from '../storage/budget-uses.ts'
 import { dropExpiredClaims, findClaim } from '../storage/claims.ts'
+import { dropExpiredHistories } from '../storage/histories.ts'
+import { inOrder } from '../storage/work.ts'
 import type { Decider, Desk } from './approval-desk.ts'
 import { recordKey } from './approval-request.ts'
 import { startAttempt } from './attempt.ts'
-import { type CallCaller, callKey, readCall } from './call.ts'
+import { type CallCaller, readCall } from './call.ts'
 import { type Decision, decideApproval } from './decide-approval.ts'
 import type { GatewayDeps } from './deps.ts'
 import { discover } from './discover.ts'
+import { openDoubts } from './doubts.ts'
 import { expireApprovals } from './expire-approvals.ts'
 import { passGates, scopeGate } from './gates.ts'
+import { rememberAgain } from './history.ts'
 import { type Host, invoke } from './invoke.ts'
 import { callScope, openJournal } from './journal.ts'
 import { pendingFor } from './pending-approvals.ts'
 import { showPresence } from './presence.ts'
-import { reconcile } from './reconcile.ts'
+import { askAgain, reconcile } from './reconcile.ts'
 import { type Recorded, readRecord } from './results.ts'
 import { openWaiting, type WaitOptions } from './wait-for-decision.ts'
 import { waitingCall } from './waiting-call.ts'
@@ -47,10 +52,20 @@ export interface Gateway {
    * when the time is up.
    */
   waitForDecision(approvalId: string, options?: WaitOptions): Promise<ApprovalRequest>
-  /** Ends what others left behind: calls of processes that are gone, requests that nobody decided. */
-  tidyUp(): Promise<{ readonly interrupted: readonly string[]; readonly expired: number }>
+  /**
+   * Ends what others left behind: calls of processes that are gone, requests that nobody decided; and takes away some of
+   * what is kept no longer.
+   */
+  tidyUp(): Promise<Tidied>
   /** Waits for calls under way. */
   close(): Promise<void>
+}
+
+export interface Tidied {
+  readonly interrupted: readonly string[]
+  readonly expired: number
+  /** How many correlations. */
+  readonly purged: number
 }
 
 export interface Preview {
@@ -66,13 +81,23 @@ const droppedPerTurnMax = 1_000
 export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
   const waiting = openWaiting(deps)
   const desk: Desk = { deps, told: waiting.told }
-  const host: Host = { deps, desk, journal: openJournal(deps), running: new Map(), unwritten: new Set() }
+  const host: Host = {
+    deps,
+    desk,
+    journal: openJournal(deps),
+    running: new Map(),
+    unwritten: new Set(),
+    doubts: openDoubts(),
+  }
   const presence = await showPresence(deps)
   const tidyUp = async () => {
     const interrupted = await reconcile(host)
+    await askAgain(host)
     const expired = await expireApprovals(desk)
-    await deps.store.write(deps.tenant, dropExpiredClaims(deps.clock.now(), droppedPerTurnMax))
-    return { interrupted, expired }
+    const drops = [dropExpiredClaims, dropExpiredHistories, dropEndedBudgets]
+    const now = deps.clock.now()
+    await deps.store.write(deps.tenant, inOrder(...drops.map((drop) => drop(now, droppedPerTurnMax))))
+    return { interrupted, expired, purged: await deps.retain() }
   }
   await tidyUp()
   const timer = setInterval(() => void tidyUp().catch(() => undefined), tidyMs).unref()
@@ -81,9 +106,12 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
     preview: (caller, envelope) => preview(host, caller, envelope),
     discover: (caller) => discover(deps.offer(), caller),
     recorded: async (caller, invocationId) => {
-      const key = callKey(caller.name, invocationId)
+      const key = recordKey({ caller, invocationId })
       const claim = await deps.store.read(() => findClaim(deps.tenant, callScope, key))
-      return claim?.result == null ? undefined : readRecord(claim.result).result
+      if (claim?.result == null) return undefined
+      const { result } = readRecord(claim.result)
+      await rememberAgain(deps, { caller, correlation: result.correlation }, result)
+      return result
     },
     waitingCall: (caller, capabilityId, payload) => waitingCall(deps, caller, capabilityId, payload),
     decide: (id, by, decision) => decideApproval(desk, id, by, decision),

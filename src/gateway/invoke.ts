@@ -10,12 +10,15 @@ import { overBudget } from './budgets.ts'
 import { type Call, fingerprintOf } from './call.ts'
 import { conclude } from './conclude.ts'
 import type { GatewayDeps, Offer } from './deps.ts'
+import type { Doubts } from './doubts.ts'
 import { execute } from './execute.ts'
 import { expire } from './expire-approvals.ts'
 import { noted, passGates, scopeGate } from './gates.ts'
+import { HistoryChanged, rememberAgain } from './history.ts'
 import { type Entry, interruptedOf, type Journal, OverUse, type Started } from './journal.ts'
 import { type Found, lookUp, unknownCall } from './look-up.ts'
 import { appendEffect, findOut } from './reconcile.ts'
+import { NoRoom, noRoom, settlements } from './reservations.ts'
 import { type Ending, type Recorded, replayed, resultOf } from './results.ts'
 import { unwatched, type Watch } from './watch.ts'
 
@@ -27,6 +30,8 @@ export interface Host {
   readonly running: Map<string, Promise<Recorded>>
   /** Calls that ended here and whose end could not be written, by record key. */
   readonly unwritten: Set<string>
+  /** Calls to ask their capability about again. */
+  readonly doubts: Doubts
 }
 
 /** Takes one call from its envelope to its result, whatever that is. Chunks of a stream are told as they come. */
@@ -37,18 +42,22 @@ export async function invoke(host: Host, call: Call, watch: Watch = unwatched): 
   const fingerprint = fingerprintOf(call)
   for (;;) {
     const found = call.named ? await lookUp(host, call, fingerprint) : unknownCall
-    if ('result' in found) return found
+    if ('result' in found) {
+      await rememberAgain(host.deps, call, found.result)
+      return found
+    }
     try {
       return await run(host, call, { fingerprint, ...found }, watch)
     } catch (error) {
-      // Somebody else was first with this id, or decided about it: theirs is the result.
+      // Somebody else was first with this id, or decided about it: theirs is the result. Or the session went on.
       if (!isOvertaken(error)) throw error
     }
   }
 }
 
 const isOvertaken = (error: unknown): boolean =>
-  error instanceof Failure && (error.code === 'claim.taken' || error.code === 'approval.used')
+  error instanceof HistoryChanged ||
+  (error instanceof Failure && (error.code === 'claim.taken' || error.code === 'approval.used'))
 
 async function run(host: Host, call: Call, entry: Entry & Found, watch: Watch): Promise<Recorded> {
   const offer = host.deps.offer()
@@ -56,17 +65,19 @@ async function run(host: Host, call: Call, entry: Entry & Found, watch: Watch): 
   const refusal = await passGates(host.deps, offer, attempt)
   if (refusal !== undefined) return { result: await refused(host, attempt, entry, refusal) }
   try {
+    // What carries a call out later settles what is reserved for it now.
+    const reserved = isDeferring(call.mode) ? attempt.reserved.splice(0) : []
     const started = await host.journal.start(attempt, entry)
-    if (isDeferring(call.mode)) return await defer(host, offer, attempt, started)
+    if (isDeferring(call.mode)) return await defer(host, offer, attempt, { ...started, reserved })
     return await running(host, offer, attempt, started, watch)
   } catch (error) {
-    if (!(error instanceof OverUse)) throw error
+    if (!(error instanceof OverUse || error instanceof NoRoom)) throw error
     // The race for the last use was lost: of what the gates behind that one did, nothing is left.
     attempt.events.length = 0
     attempt.changes.length = 0
     attempt.approval = null
-    const over = noted(attempt, overBudget(attempt, error.use, error.used))
-    return { result: await refused(host, attempt, entry, over) }
+    const over = error instanceof OverUse ? overBudget(attempt, error.use, error.used) : noRoom(attempt, error)
+    return { result: await refused(host, attempt, entry, noted(attempt, over)) }
   }
 }
 
@@ -101,11 +112,25 @@ async function refused(
 const isDeferring = (mode: string): boolean => mode === 'async' || mode === 'fire_and_forget'
 
 /** Answers that the call was accepted; it is then carried out under an id of its own, with this one as its cause. */
-async function defer(host: Host, offer: Offer, attempt: Attempt, started: Started): Promise<Recorded> {
+async function defer(
+  host: Host,
+  offer: Offer,
+  attempt: Attempt,
+  { reserved, ...started }: Started & Pick<Attempt, 'reserved'>,
+): Promise<Recorded> {
   const { call } = attempt
   const correlation = { ...call.correlation, causation_id: call.invocationId }
-  const later: Call = { ...call, invocationId: host.deps.ids.next('inv'), named: false, correlation }
-  const deferred: Attempt = { ...attempt, call: later, events: [], uses: [], changes: [], credentials: new Set() }
+  const later: Call = { ...call, invocationId: host.deps.ids.next('inv'), named: false, correlation, opens: false }
+  const deferred: Attempt = {
+    ...attempt,
+    call: later,
+    events: [],
+    uses: [],
+    changes: [],
+    starting: [],
+    reserved,
+    credentials: new Set(),
+  }
   const data = { accepted: true, deferred_invocation_id: later.invocationId }
   const events: EventSpec[] = [{ type: 'execution_completed', outcome: 'success', payload: data }]
   try {
@@ -138,13 +163,17 @@ async function perform(host: Host, offer: Offer, attempt: Attempt, started: Star
   let outcome: Ending['outcome'] = 'indeterminate'
   try {
     if (capability === undefined) throw new Error('a call without a capability passed the gates')
+    const begun = host.deps.clock.now()
     const done = await execute(host.deps, attempt, capability, watch)
+    const changes = settlements(attempt, host.deps.clock.now() - begun)
     const { ending, events } = conclude(host.deps, offer, attempt, done)
     outcome = ending.outcome
     const chunks = done.chunks.kept
-    const result = await host.journal.finish(attempt, started, ending, { events, chunks })
+    const result = await host.journal.finish(attempt, started, ending, { events, chunks, changes })
+    attempt.reserved.length = 0
     // Whoever called is not kept waiting while the capability finds out.
-    if (outcome === 'indeterminate') void findOut(host.deps, interruptedOf(attempt, started)).catch(() => undefined)
+    if (outcome === 'indeterminate')
+      void findOut(host, { call: interruptedOf(attempt, started), asked: 0 }).catch(() => undefined)
     return { result, ...(chunks.length > 0 && { chunks }) }
   } catch (error) {
     const lost = error instanceof Failure && error.code === 'claim.not_found'

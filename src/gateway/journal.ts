@@ -4,6 +4,7 @@ import { limits } from '../base/limits.ts'
 import { formatTime } from '../base/time.ts'
 import type { AttemptRecord, EventDraft } from '../model/evidence.ts'
 import type { InvocationResult } from '../model/result.ts'
+import type { Reservation } from '../storage/budget-uses.ts'
 import { addClaim, holdClaim, resumeClaim, settleClaim, settleWaiting, takeClaim } from '../storage/claims.ts'
 import { addWithin } from '../storage/counters.ts'
 import { type Change, inOrder } from '../storage/work.ts'
@@ -47,6 +48,8 @@ export interface Started {
 export interface Finishing {
   readonly events: readonly EventSpec[]
   readonly chunks: readonly Json[]
+  /** Changes that are made with the outcome. */
+  readonly changes?: readonly Change[]
 }
 
 /** A counter had no room left when it came to it. */
@@ -63,6 +66,9 @@ export class OverUse extends Error {
 export function openJournal(deps: GatewayDeps): Journal {
   const { ids, clock } = deps
   const commit = (change: Change, events: readonly EventDraft[]): Promise<void> => writeEvents(deps, events, change)
+  /** The first that is written of a call. */
+  const open = ({ call }: Attempt, change: Change, events: readonly EventDraft[]): Promise<void> =>
+    writeEvents(deps, events, change, call.opens ? call.correlation.correlation_id : undefined)
   const claimOf = (attempt: Attempt): OwnClaim => ({
     scope: callScope,
     key: recordKey(attempt.call),
@@ -79,10 +85,10 @@ export function openJournal(deps: GatewayDeps): Journal {
       const started = { at: timestamp, evidenceIds: drafts.map(({ event_id }) => event_id), record }
       const claim = { ...claimOf(attempt), fingerprint, body: JSON.stringify(interruptedOf(attempt, started)) }
       const take: Change = standing === 'new' ? takeClaim(claim, now) : resumeClaim(claim)
-      await commit(inOrder(take, ...attempt.uses.map(spend), ...attempt.changes), drafts)
+      await open(attempt, inOrder(take, ...attempt.uses.map(spend), ...attempt.starting, ...attempt.changes), drafts)
       return started
     },
-    finish: async (attempt, started, ending, { events, chunks }) => {
+    finish: async (attempt, started, ending, { events, chunks, changes = [] }) => {
       const now = clock.now()
       const completedAt = formatTime(now)
       const { record } = started
@@ -95,7 +101,8 @@ export function openJournal(deps: GatewayDeps): Journal {
       })
       const evidenceIds = [...started.evidenceIds, ...drafts.map(({ event_id }) => event_id)]
       const result = resultOf(attempt, ending, { evidenceIds, startedAt: started.at, completedAt })
-      await commit(settleClaim(claimOf(attempt), recordText(result, chunks), keptUntil(attempt, now)), drafts)
+      const settled = settleClaim(claimOf(attempt), recordText(result, chunks), keptUntil(attempt, now))
+      await commit(inOrder(settled, ...changes), drafts)
       return result
     },
     refuse: async (attempt, entry, ending) => {
@@ -109,7 +116,7 @@ export function openJournal(deps: GatewayDeps): Journal {
       const evidenceIds = drafts.map(({ event_id }) => event_id)
       const result = resultOf(attempt, ending, { evidenceIds, startedAt: null, completedAt })
       const keep = entry === undefined ? [] : [kept(attempt, claimOf(attempt), entry, recordText(result), now)]
-      await commit(inOrder(...keep, ...attempt.changes), drafts)
+      await open(attempt, inOrder(...keep, ...attempt.changes), drafts)
       return result
     },
   }
@@ -177,10 +184,12 @@ export interface Interrupted
   readonly subject: Attempt['subject']
   readonly actor: Attempt['call']['actor']
   readonly started_at: string | null
+  /** What was reserved of budgets and is not settled. */
+  readonly reserved?: readonly Reservation[]
 }
 
 /** Enough of a call to say, should this process end now, what it was about. */
-export const interruptedOf = ({ call, subject, version }: Attempt, started?: Started): Interrupted => ({
+export const interruptedOf = ({ call, subject, version, reserved }: Attempt, started?: Started): Interrupted => ({
   invocation_id: call.invocationId,
   capability_id: call.capabilityId,
   version,
@@ -189,4 +198,5 @@ export const interruptedOf = ({ call, subject, version }: Attempt, started?: Sta
   actor: call.actor,
   evidence_ids: [...(started?.evidenceIds ?? [])],
   started_at: started?.at ?? null,
+  ...(started && reserved.length > 0 && { reserved }),
 })

@@ -3,6 +3,7 @@ import { test, vi } from 'vitest'
 import { approvalIdOf } from '../../test/support/approvals.ts'
 import { anyone, givenHost, recordOf, stillClock, typesOf } from '../../test/support/host.ts'
 import { Failure } from '../base/failure.ts'
+import { limits } from '../base/limits.ts'
 import { addApprover } from '../runtime/approvers.ts'
 import { operator } from '../runtime/caller.ts'
 import { openHost } from '../runtime/host.ts'
@@ -182,6 +183,46 @@ test.each([
   }
   assert.equal((await second.gateway.recorded(anyone, 'inv-1'))?.outcome, 'indeterminate')
   assert.notEqual(recordOf(before), undefined)
+})
+
+test('a capability that does not know yet is asked again, ever more rarely, until it does [H-46]', async () => {
+  const asked: number[] = []
+  let knows = false
+  const { second, clock, failOn, events } = await givenTwo({
+    reconcile: () => {
+      asked.push(clock.now())
+      return { effect: knows ? 'done' : 'unknown' }
+    },
+  })
+  failOn('execution_completed')
+  await second.gateway.invoke(anyone, envelope)
+  failOn(undefined)
+  for (let turn = 0; turn < 200; turn++) {
+    await second.gateway.tidyUp()
+    knows = asked.length === 4
+    clock.advance(5_000)
+  }
+  const pauses = asked.slice(1).map((at, index) => at - (asked[index] ?? 0))
+  assert.deepEqual(pauses, [10_000, 40_000, 160_000, 640_000])
+  assert.equal((await events()).at(-1)?.event_type, 'execution_completed')
+})
+
+test('a capability that never knows is left alone in the end [H-46]', async () => {
+  let asked = 0
+  const { second, clock, failOn } = await givenTwo({
+    reconcile: () => {
+      asked++
+      throw new Error('no idea')
+    },
+  })
+  failOn('execution_completed')
+  await second.gateway.invoke(anyone, envelope)
+  failOn(undefined)
+  for (let turn = 0; turn < 20; turn++) {
+    await second.gateway.tidyUp()
+    clock.advance(7 * 86_400_000)
+  }
+  assert.equal(asked, limits.reconcileAsksMax)
 })
 
 test('an interrupted call is not run again because a day has passed [H-45 H-60]', async () => {

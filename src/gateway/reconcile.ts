@@ -6,10 +6,13 @@ import type { EventDraft } from '../model/evidence.ts'
 import { type Claim, runningClaims, settleClaim } from '../storage/claims.ts'
 import { leaseOf } from '../storage/leases.ts'
 import { allPages } from '../storage/page.ts'
+import { inOrder } from '../storage/work.ts'
 import type { Reconciled } from './capability.ts'
 import type { GatewayDeps } from './deps.ts'
+import type { Doubt, Doubts } from './doubts.ts'
 import { callScope, type Interrupted } from './journal.ts'
 import { presenceName } from './presence.ts'
+import { unanswered, unspent } from './reservations.ts'
 import { recordText } from './results.ts'
 import { writeEvents } from './write.ts'
 
@@ -18,7 +21,8 @@ import { writeEvents } from './write.ts'
  * A capability that can find out is asked, and its answer is added to the record, never put in its place. Answers the
  * ids of the calls.
  */
-export async function reconcile({ deps, unwritten }: Own): Promise<readonly string[]> {
+export async function reconcile(own: Own): Promise<readonly string[]> {
+  const { deps, unwritten } = own
   const claims = await deps.store.read(() => allPages((options) => runningClaims(deps.tenant, callScope, options)))
   const ended: string[] = []
   for (const claim of claims) {
@@ -27,14 +31,19 @@ export async function reconcile({ deps, unwritten }: Own): Promise<readonly stri
     const call = JSON.parse(claim.body) as Interrupted
     if (await markIndeterminate(deps, claim, call)) {
       ended.push(call.invocation_id)
-      await findOut(deps, call)
+      await findOut(own, { call, asked: 0 })
     }
     unwritten.delete(claim.key)
   }
   return ended
 }
 
-interface Own {
+/** Asks again about calls of which nobody knew, as far as it is time to. */
+export async function askAgain(own: Own): Promise<void> {
+  for (const doubt of own.doubts.due(own.deps.clock.now())) await findOut(own, doubt)
+}
+
+interface Own extends Asking {
   readonly deps: GatewayDeps
   /** Calls of this process that ended and whose end could not be written, by record key. */
   readonly unwritten: Set<string>
@@ -69,8 +78,9 @@ async function markIndeterminate(deps: GatewayDeps, claim: Claim, call: Interrup
     started_at: call.started_at,
     completed_at: formatTime(now),
   })
+  const settled = settleClaim(claim, result, now + limits.requiredResultMs)
   try {
-    await writeEvents(deps, [draft], settleClaim(claim, result, now + limits.requiredResultMs))
+    await writeEvents(deps, [draft], inOrder(settled, ...unanswered(call.reserved)))
     return true
   } catch (error) {
     // Another process was quicker, or its owner came back after all.
@@ -79,8 +89,16 @@ async function markIndeterminate(deps: GatewayDeps, claim: Claim, call: Interrup
   }
 }
 
-/** Asks a capability that can find out whether the effect of a call happened, and adds its answer to the record. */
-export async function findOut(deps: GatewayDeps, call: Interrupted): Promise<void> {
+interface Asking {
+  readonly deps: GatewayDeps
+  readonly doubts: Doubts
+}
+
+/**
+ * Asks a capability that can find out whether the effect of a call happened, and adds its answer to the record. One that
+ * does not know yet is asked again later.
+ */
+export async function findOut({ deps, doubts }: Asking, { call, asked }: Doubt): Promise<void> {
   const capability = deps.offer().registry.get(call.capability_id, call.version ?? '')
   if (capability?.reconcile === undefined) return
   let found: Reconciled = { effect: 'unknown' }
@@ -93,7 +111,8 @@ export async function findOut(deps: GatewayDeps, call: Interrupted): Promise<voi
   } catch {
     // It does not know either.
   }
-  if (found.effect !== 'unknown') await appendEffect(deps, call, found.effect)
+  if (found.effect !== 'unknown') return appendEffect(deps, call, found.effect)
+  doubts.add({ call, asked: asked + 1 }, deps.clock.now())
 }
 
 /** Adds to the record of a call what came of it after all, under an id of its own and with the call as its cause. */
@@ -115,7 +134,7 @@ export async function appendEffect(deps: GatewayDeps, call: Interrupted, effect:
       error: effect === 'done' ? null : error,
     },
   )
-  await writeEvents(deps, [draft])
+  await writeEvents(deps, [draft], inOrder(...(effect === 'none' ? unspent(call.reserved) : [])))
 }
 
 const draftOf = (

@@ -8,7 +8,7 @@ import type { AttemptRecord, PolicyState } from '../model/evidence.ts'
 import { parseAs } from '../model/parse.ts'
 import { type Contract, compileContract } from '../policy/contract.ts'
 import { type Availability, isCallable } from '../policy/gates/resolve.ts'
-import { compileSchema, type SchemaProblem } from '../policy/schema.ts'
+import { compileLater, compileSchema, type SchemaProblem } from '../policy/schema.ts'
 import type { Capability } from './capability.ts'
 
 /** A capability that passed every check of registration, with what calls need of it worked out. */
@@ -81,6 +81,8 @@ function register(capability: Capability, { lifecycles = {}, reserved = [], aske
   const marks = (schema: Json, pointers: readonly string[]): Marks =>
     marksOf({ schema, pointers, ...(classification !== undefined && { classification }) })
   const tier = metadata?.autonomy?.tier
+  // What may be hindered comes from elsewhere, with schemas that others wrote.
+  const compile = capability.hindrance === undefined ? compileSchema : compileLater
   return {
     ...capability,
     descriptor,
@@ -90,8 +92,8 @@ function register(capability: Capability, { lifecycles = {}, reserved = [], aske
       (Object.hasOwn(lifecycles, id) ? lifecycles[id] : undefined) ??
       (descriptor.status === 'deprecated' ? 'deprecated' : 'invokable'),
     contract,
-    checkInput: compileSchema(capability.input.json),
-    checkOutput: compileSchema(capability.output.json),
+    checkInput: compile(capability.input.json),
+    checkOutput: compile(capability.output.json),
     inputMarks: marks(capability.input.json as Json, [...capability.redact, ...sensitiveSources(contract)]),
     outputMarks: marks(capability.output.json as Json, capability.redact),
     mayNeedApproval:

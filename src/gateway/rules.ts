@@ -5,9 +5,14 @@ import { byStrictness, decideByPatterns, denialCodeOf } from '../policy/decision
 import { effectiveRisk } from '../policy/gates/boundary.ts'
 import { fraction, hasFraction } from '../policy/gates/invariants.ts'
 import { type Refusal, refuse } from '../policy/gates/refusal.ts'
+import { type History, historyFacts, rememberedOf } from '../policy/history.ts'
+import { valuesOf } from '../policy/kept-facts.ts'
+import type { PolicySet } from '../policy/policies.ts'
+import type { Facts } from '../policy/values.ts'
 import { askPeople } from './approvals.ts'
 import type { Attempt } from './attempt.ts'
 import type { GatewayDeps, Offer } from './deps.ts'
+import { recall } from './history.ts'
 import { type Registered, stateOf } from './registry.ts'
 
 type Policy = NonNullable<AttemptRecord['policy']>
@@ -20,13 +25,31 @@ export function rulesGate(
 ): Promise<Refusal | undefined> | Refusal | undefined {
   const { capability } = attempt
   if (capability === undefined) return undefined
+  return offer.policies.applicable(capability.descriptor.id).readsHistory
+    ? recall(deps, offer, attempt.call).then((history) => rule(deps, offer, attempt, capability, history))
+    : rule(deps, offer, attempt, capability)
+}
+
+function rule(deps: GatewayDeps, offer: Offer, attempt: Attempt, capability: Registered, history?: History) {
   const { policies } = offer
   const ruled = policies.applicable(capability.descriptor.id).policies.length > 0
-  const ruling = ruled ? decide(policies, capability.descriptor.id, factsOf(deps, attempt, capability)) : undefined
+  const ruling = ruled ? askRules(policies, attempt, factsOf(deps, attempt, capability, history)) : undefined
   if (ruling !== undefined)
     attempt.basis = ruling.matched.map(({ rule, effect, reads }) => ({ gate: 6, rule, effect, reads: [...reads] }))
   attempt.policy = ruling === undefined ? capability.declared : policyOf(ruling, capability)
   return ruling?.applies ? ruledOn(deps, offer, attempt, ruling) : declared(deps, offer, attempt, capability)
+}
+
+/** The ruling; the attempt keeps what is put on record of its facts, and how to ask again with another history. */
+function askRules(policies: PolicySet, attempt: Attempt, facts: Facts): Ruling {
+  const { capabilityId } = attempt.call
+  const ruling = decide(policies, capabilityId, facts)
+  const { readsHistory, kept } = policies.applicable(capabilityId)
+  attempt.facts = valuesOf(kept, facts)
+  if (readsHistory)
+    attempt.holds = (history) =>
+      answers(decide(policies, capabilityId, { ...facts, history: historyFacts(history) })) === answers(ruling)
+  return ruling
 }
 
 function ruledOn(deps: GatewayDeps, offer: Offer, attempt: Attempt, ruling: Ruling) {
@@ -36,8 +59,18 @@ function ruledOn(deps: GatewayDeps, offer: Offer, attempt: Attempt, ruling: Ruli
   return ask(deps, attempt, ruling.approval, ruling.rule ?? 'host/pattern')
 }
 
+/** What comes of a ruling, as text: two that are equal here treat a call alike. */
+const answers = ({ decision, rule, approval, applies }: Ruling): string =>
+  JSON.stringify([applies, decision, rule, approval])
+
 /** What rules may read: verified claims, never the raw payload. */
-function factsOf({ clock }: GatewayDeps, { call, subject, context }: Attempt, { descriptor }: Registered) {
+function factsOf(
+  { clock }: GatewayDeps,
+  { call, subject, context }: Attempt,
+  { descriptor }: Registered,
+  history: History | undefined,
+): Facts {
+  const { class: dataClass, origin } = rememberedOf(descriptor)
   return {
     subject: (subject.verified === true ? subject : { id: subject.id, verified: false }) as Json,
     actor: (call.actor ?? undefined) as Json | undefined,
@@ -50,7 +83,11 @@ function factsOf({ clock }: GatewayDeps, { call, subject, context }: Attempt, { 
       risk: effectiveRisk(descriptor),
       side_effects: descriptor.side_effects ?? [],
       tags: descriptor.tags ?? [],
-    },
+      data_classification: dataClass,
+      origin,
+      network: descriptor.metadata?.network,
+    } as Json,
+    history: history && historyFacts(history),
     now: new Date(clock.now()).toISOString(),
   }
 }

@@ -1,8 +1,8 @@
 import type { Json } from '../base/canonical.ts'
 import { payloadCommitment } from '../evidence/event.ts'
 import { approvalRecords, type StoredApproval } from '../storage/approvals.ts'
-import { privateOf } from './approval-request.ts'
-import { type CallCaller, callKey } from './call.ts'
+import { privateOf, recordKey } from './approval-request.ts'
+import type { CallCaller } from './call.ts'
 import type { GatewayDeps } from './deps.ts'
 
 // Further back nobody looks: whoever waits that long asks again.
@@ -21,7 +21,7 @@ export async function waitingCall(
     return (
       capability.id === capabilityId &&
       payload_commitment === commitment &&
-      privateOf(stored).record_key === callKey(caller.name, invocation_id)
+      privateOf(stored).record_key === recordKey({ caller, invocationId: invocation_id })
     )
   }
   for (const state of ['approved', 'pending'] as const) {

@@ -19,7 +19,7 @@ export const lifecycle = z.enum([
 ])
 
 const count = z.int().min(0)
-const amount = z.union([count, form(/^(?:0|[1-9]\d{0,17})(?:\.\d{1,18})?$/u, 'a decimal number')])
+export const amount = z.union([count, form(/^(?:0|[1-9]\d{0,17})(?:\.\d{1,18})?$/u, 'a decimal number')])
 
 /** The policy boundary as people are told it before they call; the host adds `state`. */
 const boundary = z.strictObject({
@@ -48,6 +48,12 @@ export const capabilityMetadata = z.looseObject({
   lifecycle: lifecycle.optional(),
   required_permissions: z.array(line).optional(),
   credentials: z.record(id, credential).optional(),
+  /** Where its results come from, such as `mcp:files`; `internal` unless said. */
+  origin: line.optional(),
+  /** How far a call reaches out: not at all, within one's own network, or beyond it. */
+  network: z.enum(['none', 'internal', 'external']).optional(),
+  /** The most that a call costs, in the units of budgets, and that its result has in bytes. */
+  worst_case: z.strictObject({ cost: amount.optional(), bytes: z.int().min(1).optional() }).optional(),
 })
 
 const invariant = z.strictObject({

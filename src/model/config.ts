@@ -1,10 +1,12 @@
 import { z } from 'zod'
+import { budget } from './budget.ts'
 import { lifecycle, risk } from './capability.ts'
 import { environment } from './correlation.ts'
 import { policyDecision, publicKey } from './evidence.ts'
 import { policy } from './policy.ts'
 import { tenantIdText } from './tenant.ts'
 import { capabilityId, capabilityScope, line } from './text.ts'
+import { upstream } from './upstream.ts'
 
 const sqliteStore = z.strictObject({
   driver: z.literal('sqlite'),
@@ -39,6 +41,9 @@ const hosting = z.strictObject({
   lifecycles: z.record(capabilityId, lifecycle).optional(),
   strictOutput: z.boolean().optional(),
   mandatePrincipals: z.array(publicKey).optional(),
+  session: z.enum(['principal', 'correlation']).optional(),
+  historyHours: z.number().gt(0).max(8_784).optional(),
+  budgets: z.array(budget).max(256).optional(),
 })
 
 /**
@@ -52,8 +57,14 @@ export const config = z.strictObject({
   keys: z.strictObject({ dir: line.optional(), passphraseEnv: line.optional() }).optional(),
   tenant: tenantIdText.optional(),
   checkpoint: z.strictObject({ everyEvents: z.int().min(1).optional(), everyMs: z.int().min(1).optional() }).optional(),
+  /** Correlations whose newest event is older are purged by a running host. */
+  retention: z.strictObject({ days: z.int().min(1).max(36_500) }).optional(),
   policies: z.array(z.union([line, policy])).optional(),
   host: hosting.optional(),
+  /** What is put behind the gateway: whole, or as the path of a JSON file or of a folder of them. */
+  upstreams: z.array(z.union([line, upstream])).optional(),
+  /** Where adapters may send requests: an origin, a host, `*.example.com` or a CIDR. Without it every public address, and no other. */
+  egress: z.strictObject({ allow: z.array(line).optional() }).optional(),
 })
 
 export type Config = z.infer<typeof config>

@@ -21,3 +21,6 @@ export const correlation = z.strictObject({
 })
 
 export type Correlation = z.infer<typeof correlation>
+
+/** True for a correlation that the runtime alone writes in: no call or caller adds to it, and it is never purged. */
+export const isOwnCorrelation = (id: string): boolean => /^(?:ambit-admin|host-identity)-/.test(id)

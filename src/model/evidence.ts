@@ -149,6 +149,8 @@ const attemptMembers = {
     .optional(),
   input: keyedDigest.optional(),
   context: z.array(contextEntry).optional(),
+  /** What rules read of the history of the session and of the capability, by path. */
+  facts: z.record(z.string(), z.unknown()).optional(),
   basis: z.array(basisEntry).optional(),
   decision: policyDecision.optional(),
   approval: approvalEntry.nullable().optional(),
@@ -327,6 +329,17 @@ export interface SealedEvent {
 
 /** What one leaf of the log is made of. */
 export type Leaf = Pick<SealedEvent, 'sequence' | 'correlationId' | 'contentHash'>
+
+/** What the log keeps of an event whose correlation was purged: its leaf, and which purge took it. */
+export interface PurgedEvent {
+  readonly sequence: number
+  readonly leafHash: string
+  /** The invocation id of the `evidence_purged` event. */
+  readonly purgeId: string
+}
+
+/** One row of the log. */
+export type LogRow = Leaf | PurgedEvent
 
 /** Where the next event goes. */
 export interface ChainPosition {

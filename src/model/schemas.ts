@@ -40,6 +40,7 @@ import {
 } from './statement.ts'
 import { actor, subject } from './subject.ts'
 import { tenant } from './tenant.ts'
+import { upstream } from './upstream.ts'
 import {
   anchorList,
   anchorReceipt,
@@ -157,6 +158,12 @@ export const contracts: Readonly<Record<string, Contract>> = {
   mandate: of('both', mandate, 'Mandate', 'A signed, expiring, scoped delegation to a named delegate.'),
   'mandate-revocation': of('both', mandateRevocation, 'Mandate revocation', 'A principal takes a mandate back.'),
   policy: of('in', policy, 'Policy', 'A named, versioned list of rules for some capabilities.'),
+  upstream: of(
+    'both',
+    upstream,
+    'Upstream',
+    'Something that exists already and is put behind the gateway, and what of it is offered.',
+  ),
   'policy-test': of('in', policyTest, 'Policy test', 'Policies, and the decisions that they must come to.'),
   principal: of('disk', principal, 'Principal', 'A person, service or agent of a tenant.'),
   problem: of('out', problem, 'Problem', 'The body of every error answer of ours.'),

@@ -100,7 +100,7 @@ function attempts(rules: readonly CompiledRule[], facts: Facts): readonly Attemp
   return tried.slice(0, limits.explainAttemptsMax)
 }
 
-const alwaysThere = /^(?:now|capability)\b/
+const alwaysThere = /^(?:now|capability|history)\b/
 
 const distance = (value: Json, now: Value): number =>
   typeof value === 'number' && typeof now === 'number' ? Math.abs(value - now) : 0

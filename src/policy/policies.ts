@@ -6,6 +6,7 @@ import type { Policy } from '../model/policy.ts'
 import { inScope } from '../model/text.ts'
 import { type Condition, compileCondition } from './condition.ts'
 import { byStrictness } from './decisions.ts'
+import { type KeptFact, keptFactsOf } from './kept-facts.ts'
 import { type CompiledRule, makeRule, type PolicyRef } from './rule.ts'
 import { Fault } from './values.ts'
 
@@ -16,10 +17,15 @@ export interface Applicable {
   readonly policies: readonly PolicyRef[]
   /** The names of those that are `audit_only`. */
   readonly audited: readonly string[]
+  readonly readsHistory: boolean
+  /** What a record keeps of the facts that these rules read. */
+  readonly kept: readonly KeptFact[]
 }
 
 export interface PolicySet {
   readonly policies: readonly PolicyRef[]
+  /** Whether any rule asks what was called before. */
+  readonly readsHistory: boolean
   readonly applicable: (capabilityId: string) => Applicable
 }
 
@@ -56,7 +62,8 @@ export function compilePolicies(
     if (known.size < capabilitiesKeptMax) known.set(capabilityId, found)
     return found
   }
-  return { policies: compiled.map(({ ref }) => ref), applicable }
+  const readsHistory = compiled.some(({ rules }) => isHistorical(rules))
+  return { policies: compiled.map(({ ref }) => ref), readsHistory, applicable }
 }
 
 // Callers may name capabilities that no one has: those must not fill the memory.
@@ -151,12 +158,18 @@ const appliesTo = ({ applies_to }: Policy, id: string): boolean => applies_to.so
 
 function gather(compiled: readonly Compiled[], capabilityId: string): Applicable {
   const reached = compiled.filter(({ policy }) => appliesTo(policy, capabilityId)).sort(byPolicyName)
+  const rules = reached.flatMap((each) => each.rules).sort(byRank)
   return {
-    rules: reached.flatMap(({ rules }) => rules).sort(byRank),
+    rules,
     policies: reached.map(({ ref }) => ref),
     audited: reached.filter(({ policy }) => policy.mode === 'audit_only').map(({ ref }) => ref.name),
+    readsHistory: isHistorical(rules),
+    kept: keptFactsOf(rules.flatMap(({ condition }) => condition.reads)),
   }
 }
+
+const isHistorical = (rules: readonly CompiledRule[]): boolean =>
+  rules.some(({ condition }) => condition.reads.some((path) => path.split('.', 1)[0] === 'history'))
 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 const byPolicyName = (a: Compiled, b: Compiled): number => byText(a.ref.name, b.ref.name)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { compileSchema } from './schema.ts'
+import { compileLater, compileSchema } from './schema.ts'
 
 const schema = {
   type: 'object',
@@ -61,4 +61,13 @@ test('a schema that is none is refused, and so is one that reaches outside [H-41
   for (const bad of [{ type: 'nothing' }, { $ref: 'https://elsewhere/x.json' }, { pattern: '(' }, { required: 'a' }]) {
     assert.throws(() => compileSchema(bad), { code: 'field.invalid' })
   }
+})
+
+test('a schema that is compiled later answers as one that is compiled now, and one of no use refuses everything [H-41]', () => {
+  const schema = { type: 'object', required: ['a'], properties: { a: { type: 'integer' } } }
+  for (const value of [{}, { a: 1 }, { a: 'x' }, [], null])
+    assert.deepEqual(compileLater(schema)(value), compileSchema(schema)(value))
+  assert.throws(() => compileLater({ type: 7 }), { code: 'field.invalid' })
+  const check = compileLater({ $ref: 'https://elsewhere.example/schema' })
+  assert.deepEqual([check({}), check({})], [[{ path: '', keyword: 'schema' }], [{ path: '', keyword: 'schema' }]])
 })

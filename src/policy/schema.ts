@@ -20,18 +20,46 @@ export function compileSchema(schema: { readonly [key: string]: Json | undefined
   }
 }
 
+/**
+ * As `compileSchema`, but compiled when the first value comes: for schemas of others, of which there may be thousands.
+ * Of one that then turns out to be of no use every value is a problem.
+ */
+export function compileLater(schema: { readonly [key: string]: Json | undefined }): (value: Json) => SchemaProblem[] {
+  if (!hasSchemaForm(schema)) throw unusable()
+  let check: ReturnType<typeof compileSchema> | undefined
+  return (value) => {
+    check ??= compiledOrNot(schema)
+    return check(value)
+  }
+}
+
+function compiledOrNot(schema: { readonly [key: string]: Json | undefined }): ReturnType<typeof compileSchema> {
+  try {
+    return compileSchema(schema)
+  } catch {
+    return () => [{ path: '', keyword: 'schema' }]
+  }
+}
+
 // Annotations of ours and formats are not checked; references reach no further than the schema itself.
 const options = { strict: false, allErrors: true, validateFormats: false, logger: false } as const
 let meta: Ajv2020 | undefined
 
+/** True for a JSON Schema (2020-12) as far as its form goes: much quicker than to compile it. */
+export function hasSchemaForm(schema: object): boolean {
+  // Made when the first schema comes: it takes longer than all the rest of a start.
+  meta ??= new Ajv2020(options)
+  return meta.validateSchema(schema) === true
+}
+
 function compiled(schema: object) {
   try {
     // Each schema has a compiler of its own: two of them may use the same ids.
-    // Made when the first schema comes: it takes longer than all the rest of a start.
-    meta ??= new Ajv2020(options)
-    if (meta.validateSchema(schema)) return new Ajv2020({ ...options, validateSchema: false }).compile(schema)
+    if (hasSchemaForm(schema)) return new Ajv2020({ ...options, validateSchema: false }).compile(schema)
   } catch {
     // Said below.
   }
-  throw new Failure('field.invalid', 'the schema is not a JSON Schema that can be used')
+  throw unusable()
 }
+
+const unusable = (): Failure => new Failure('field.invalid', 'the schema is not a JSON Schema that can be used')

@@ -103,7 +103,7 @@ test('facts of the call are those of its record: who, where, when, what for [H-4
   assert.equal(holds({ '==': [{ var: 'capability.id' }, capability] }), true)
   assert.equal(holds({ '==': [{ var: 'capability.version' }, '2.1.0'] }), true)
   assert.deepEqual(holds({ '==': [{ var: 'capability.risk' }, 'high'] }), ['capability.risk'])
-  assert.deepEqual(holds({ '>': [{ var: 'history.calls' }, 1] }), ['history'])
+  assert.deepEqual(holds({ '>': [{ var: 'history.calls' }, 1] }), ['history.calls'])
   assert.deepEqual(holds({ '!': { var: 'context' } }), ['context'])
   assert.deepEqual(holds({ '==': [{ var: 'context.new_field' }, 1] }), ['context.new_field'])
   assert.deepEqual(holds({ '==': [{ var: 'purpose' }, 'x'] }, { context: [] }), ['purpose'])

@@ -88,19 +88,30 @@ function recordedFacts({ rules }: Applicable, { capabilityId, timestamp, record 
     ),
   }
   const context = new Map(entries.map((entry) => [entry.name, keptOf(entry, `context.${entry.name}`)]))
-  const capability = new Map<string, unknown>([
-    ['id', capabilityId],
-    ['version', record.capability_version],
-  ])
+  const kept = { history: keptIn(record, 'history'), capability: keptIn(record, 'capability') }
+  kept.capability.set('id', capabilityId).set('version', record.capability_version)
   for (const path of new Set(rules.flatMap(({ condition }) => condition.reads))) {
     const [root = '', member] = path.split('.')
-    const parts = root === 'context' ? context : root === 'capability' ? capability : undefined
+    const parts = root === 'context' ? context : root === 'capability' || root === 'history' ? kept[root] : undefined
     if (parts === undefined && !Object.hasOwn(facts, root)) facts[root] = unknown(root)
     if (parts !== undefined && member === undefined) facts[root] = unknown(root)
     if (parts !== undefined && member !== undefined && !parts.has(member)) parts.set(member, unknown(path))
   }
-  return { context: Object.fromEntries(context), capability: Object.fromEntries(capability), ...facts } as Facts
+  return {
+    context: Object.fromEntries(context),
+    capability: Object.fromEntries(kept.capability),
+    history: Object.fromEntries(kept.history),
+    ...facts,
+  } as Facts
 }
+
+/** The facts of one root that the record has, by member. */
+const keptIn = ({ facts = {} }: CallRecord, root: string): Map<string, unknown> =>
+  new Map(
+    Object.entries(facts).flatMap(([path, value]) =>
+      path.startsWith(`${root}.`) ? [[path.slice(root.length + 1), value]] : [],
+    ),
+  )
 
 type Entry = NonNullable<CallRecord['context']>[number]
 

@@ -1,4 +1,5 @@
 import type { Json } from '../base/canonical.ts'
+import type { OwnEvent } from '../model/own-events.ts'
 import { getTenant } from '../storage/tenants.ts'
 import type { Change } from '../storage/work.ts'
 import type { Ambit } from './ambit.ts'
@@ -13,15 +14,20 @@ export const identityCorrelation = (hostId: string): string => `host-identity-${
 
 type Payload = { readonly [key: string]: Json }
 
-export const adminEvent = (hostId: string, event_type: string, payload: Payload): EventInput => ({
+/** Something that happened outside any call, as the runtime says it. */
+export const ownEvent = (event_type: OwnEvent, payload: Payload): Omit<EventInput, 'correlation'> => ({
   event_type,
   payload,
   outcome: 'success',
+})
+
+export const adminEvent = (hostId: string, type: OwnEvent, payload: Payload): EventInput => ({
+  ...ownEvent(type, payload),
   correlation: { correlation_id: adminCorrelation(hostId) },
 })
 
-export const identityEvent = (hostId: string, event_type: string, payload: Payload): EventInput => ({
-  ...adminEvent(hostId, event_type, payload),
+export const identityEvent = (hostId: string, type: OwnEvent, payload: Payload): EventInput => ({
+  ...ownEvent(type, payload),
   correlation: { correlation_id: identityCorrelation(hostId) },
 })
 
@@ -29,7 +35,7 @@ export const identityEvent = (hostId: string, event_type: string, payload: Paylo
 export async function administer<T>(
   ambit: Ambit,
   caller: Caller,
-  type: string,
+  type: OwnEvent,
   payload: Payload,
   change?: Change<T>,
 ): Promise<T> {

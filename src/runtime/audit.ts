@@ -4,7 +4,9 @@ import { logRoot } from '../evidence/log.ts'
 import type { Checkpoint } from '../model/evidence.ts'
 import { type TenantId, tenantId } from '../model/tenant-id.ts'
 import { allCheckpoints } from '../storage/checkpoints.ts'
-import { eventsFrom, lastSequence } from '../storage/events.ts'
+import { eventsFrom, findEvents, lastSequence } from '../storage/events.ts'
+import { allPages } from '../storage/page.ts'
+import { isPurged, withPurged } from '../storage/purge.ts'
 import { getTenant } from '../storage/tenants.ts'
 import type { Ambit } from './ambit.ts'
 
@@ -31,21 +33,36 @@ export async function auditTenant(
   const size = await ambit.store.read(() => lastSequence(tenant))
   const auditor = makeAuditor(host_id)
   let taken = 0
+  let purged = 0
   while (taken < size) {
     const wanted = Math.min(eventsPerRead, size - taken)
-    const found = await ambit.store.read(() => eventsFrom(tenant, taken, wanted))
+    const found = await ambit.store.read(() => withPurged(eventsFrom, tenant, taken, wanted))
     if (found.length === 0) return { ok: false, events: taken, message: `event ${taken + 1} of ${size} is missing` }
     for (const stored of found) {
       const problem = auditor.take(stored) ?? headProblem(heads.get(stored.sequence), auditor.log())
       if (problem !== undefined) return { ok: false, events: taken, message: `event ${stored.sequence}: ${problem}` }
       taken++
+      if (isPurged(stored)) purged++
     }
     onProgress(taken)
   }
   const beyond = [...heads.keys()].find((signed) => signed > taken)
   if (beyond !== undefined)
     return { ok: false, events: taken, message: `the store ends at event ${taken}, a head was signed at ${beyond}` }
-  return { ok: true, events: taken, message: `${taken} records and ${heads.size} signed heads agree` }
+  if (await purgedUnseen(ambit, tenant, size, auditor.unaccounted()))
+    return { ok: false, events: taken, message: 'records were taken out, and no record says by whom' }
+  const without = purged === 0 ? '' : ` (${purged} of them purged)`
+  return { ok: true, events: taken, message: `${taken} records${without} and ${heads.size} signed heads agree` }
+}
+
+/** True if leaves are there in the place of events and nothing accounts for them; a purge since the audit began does. */
+async function purgedUnseen(ambit: Ambit, tenant: TenantId, size: number, ids: readonly string[]): Promise<boolean> {
+  if (ids.length === 0) return false
+  const since = await ambit.store.read(() =>
+    allPages((options) => findEvents(tenant, { type: 'evidence_purged' }, options)),
+  )
+  const told = new Set(since.filter(({ sequence }) => sequence > size).map(({ invocationId }) => invocationId))
+  return ids.some((id) => !told.has(id))
 }
 
 const headProblem = (head: Checkpoint | undefined, log: string): string | undefined =>

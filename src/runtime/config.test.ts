@@ -29,7 +29,16 @@ describe('settings are those of the file, or the defaults [F-20]', () => {
       tenant: 'local',
       passphrase: undefined,
       checkpoint: { everyEvents: 1_000, everyMs: 60_000 },
-      hosting: { port: 4770, hostname: '127.0.0.1', spec: { capabilities: [] }, policies: [] },
+      retention: undefined,
+      hosting: {
+        port: 4770,
+        hostname: '127.0.0.1',
+        spec: { capabilities: [] },
+        policies: [],
+        upstreams: [],
+        egress: {},
+        folder,
+      },
       files: [],
     })
     assert.deepEqual([...filesIn(folder)], [])

@@ -30,6 +30,8 @@ export interface Settings {
   readonly tenant: TenantId
   readonly passphrase: string | undefined
   readonly checkpoint: { readonly everyEvents: number; readonly everyMs: number }
+  /** How long a running host keeps correlations; undefined keeps all. */
+  readonly retention: { readonly days: number } | undefined
   readonly hosting: Hosting
   /** The files of the user that the settings were made of: the configuration, and what it imports. */
   readonly files: readonly string[]
@@ -121,6 +123,7 @@ function settle(
     tenant: tenantId(given.tenant ?? 'local'),
     passphrase: passphraseFrom(given.keys?.passphraseEnv, env),
     checkpoint: { everyEvents: given.checkpoint?.everyEvents ?? 1_000, everyMs: given.checkpoint?.everyMs ?? 60_000 },
+    retention: given.retention,
     hosting: settleHosting(given, code, base),
     files,
   }

@@ -2,9 +2,9 @@ import { Failure, quote } from '../base/failure.ts'
 import { formatTime, parseTime } from '../base/time.ts'
 import { makeBundle } from '../evidence/bundle.ts'
 import { verifyCheckpoint } from '../evidence/checkpoint.ts'
-import { logRoot } from '../evidence/log.ts'
+import { leafOf, logRoot } from '../evidence/log.ts'
 import { verifyBundle } from '../evidence/verify.ts'
-import type { Checkpoint, EvidenceBundle, EvidenceEvent, Leaf, SealedEvent } from '../model/evidence.ts'
+import type { Checkpoint, EvidenceBundle, EvidenceEvent, LogRow, SealedEvent } from '../model/evidence.ts'
 import type { TenantId } from '../model/tenant-id.ts'
 import { lastCheckpoint, type StoredCheckpoint } from '../storage/checkpoints.ts'
 import { type EventFilter, eventsOf, findEvents, getEvent, lastSequence } from '../storage/events.ts'
@@ -58,9 +58,9 @@ export async function bundleOf(ambit: Ambit, tenantId: TenantId, correlation: st
   for (const head of heads)
     if (head !== undefined && head.log_size > size)
       throw mismatch(tenantId, `the store ends at event ${size}, a head was signed at ${head.log_size}`)
-  const visit = (leaf: Leaf, log: string): void => {
-    own.expected.check(leaf)
-    for (const head of heads) checkHead(tenantId, leaf, log, head)
+  const visit = (row: LogRow, log: string): void => {
+    own.expected.check(row)
+    for (const head of heads) checkHead(tenantId, row, log, head)
   }
   await proveLog(ambit, tenantId, { size, correlation, events, visit })
   await ambit.heads.checkpoint(tenantId)
@@ -75,20 +75,21 @@ interface Proof {
   readonly size: number
   readonly correlation: string
   readonly events: readonly SealedEvent[]
-  readonly visit: (leaf: Leaf, log: string) => void
+  readonly visit: (row: LogRow, log: string) => void
 }
 
 async function proveLog(ambit: Ambit, tenant: TenantId, { size, correlation, events, visit }: Proof): Promise<void> {
-  let own = 0
-  await replayLog(ambit.store, tenant, logStart, size, (leaf, log) => {
-    if (leaf.correlationId === correlation && events[own++]?.contentHash !== leaf.contentHash) {
-      throw mismatch(tenant, `event ${leaf.sequence} is not the one in the log`)
-    }
-    visit(leaf, log)
+  const own = new Map(events.map((event) => [event.sequence, event]))
+  await replayLog(ambit.store, tenant, logStart, size, (row, log) => {
+    const event = own.get(row.sequence)
+    const claimed = event !== undefined || ('correlationId' in row && row.correlationId === correlation)
+    if (claimed && (event === undefined || leafOf(event) !== leafOf(row)))
+      throw mismatch(tenant, `event ${row.sequence} is not the one in the log`)
+    visit(row, log)
   })
 }
 
-function checkHead(tenant: TenantId, { sequence }: Leaf, log: string, head: Checkpoint | undefined): void {
+function checkHead(tenant: TenantId, { sequence }: LogRow, log: string, head: Checkpoint | undefined): void {
   if (sequence !== head?.log_size || logRoot(log) === head.log_root) return
   throw mismatch(tenant, `the rows are not those that the head at event ${sequence} was signed over`)
 }

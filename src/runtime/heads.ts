@@ -1,7 +1,6 @@
 import { Failure } from '../base/failure.ts'
 import { type Clock, formatTime } from '../base/time.ts'
 import { checkpointHash, signCheckpoint } from '../evidence/checkpoint.ts'
-import { revocationHead } from '../evidence/head.ts'
 import { logRoot } from '../evidence/log.ts'
 import type { FileRoot } from '../files/root.ts'
 import type { Keyring } from '../keys/keyring.ts'
@@ -14,6 +13,7 @@ import { getTenant } from '../storage/tenants.ts'
 import { checkHeads } from './check-heads.ts'
 import { headFile } from './head-file.ts'
 import { logStart, replayLog } from './replay-log.ts'
+import { headOfRevoked, revokedMandates } from './revoked.ts'
 import { type Expectation, openWritten, type Written } from './written.ts'
 
 /** Keeps signed heads of every tenant's log in files outside the store, so that a store cut or rewritten is found out. */
@@ -114,9 +114,10 @@ async function payUp({ files }: HeadsDeps, { inFile, owed }: Known, tenant: Tena
 async function signOnce(deps: HeadsDeps, { owed, written }: Known, tenant: TenantId): Promise<Checkpoint | null> {
   const { store, keyring, clock } = deps
   const expected = written.expect(tenant)
-  const { host_id, size, last } = await store.read(function* () {
+  const { host_id, size, last, revoked } = await store.read(function* () {
     const { host_id } = yield* getTenant(tenant)
-    return { host_id, size: yield* lastSequence(tenant), last: yield* lastCheckpoint(tenant) }
+    const size = yield* lastSequence(tenant)
+    return { host_id, size, last: yield* lastCheckpoint(tenant), revoked: yield* revokedMandates(tenant) }
   })
   const prev = last === undefined ? null : (JSON.parse(last.body) as Checkpoint)
   const from = last === undefined ? logStart : { size: last.logSize, log: last.log }
@@ -135,7 +136,7 @@ async function signOnce(deps: HeadsDeps, { owed, written }: Known, tenant: Tenan
     log_root: logRoot(log),
     sequence: size,
     store_head: null,
-    revocation_head: revocationHead({ mandates: [], keyIds: keys.revoked }),
+    revocation_head: headOfRevoked(revoked, keys.revoked),
     at: formatTime(clock.now()),
   }
   const signed = signCheckpoint(fields, prev, signer)

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { limits } from '../base/limits.ts'
+import { makeSeal } from '../evidence/seal.ts'
 import type { CallCaller } from '../gateway/call.ts'
 import type { GatewayDeps, Offer } from '../gateway/deps.ts'
 import { type Gateway, openGateway } from '../gateway/gateway.ts'
@@ -7,6 +8,7 @@ import type { TenantId } from '../model/tenant-id.ts'
 import { getTenant } from '../storage/tenants.ts'
 import type { Ambit } from './ambit.ts'
 import type { Caller } from './caller.ts'
+import { openRetention } from './retention.ts'
 
 export type { CallCaller } from '../gateway/call.ts'
 
@@ -20,6 +22,8 @@ export interface AmbitHost {
   /** Offers something else from now on. Calls under way end as they began. */
   offer(next: Offer): void
   current(): Offer
+  /** Calls back whenever something else is offered, until the returned function is called. */
+  watch(changed: () => void): () => void
   close(): Promise<void>
 }
 
@@ -37,6 +41,7 @@ export async function openHost(
 ): Promise<AmbitHost> {
   const { host_id: hostId } = await ambit.store.read(() => getTenant(tenant))
   let offered = makeOffer(hostId)
+  const watching = new Set<() => void>()
   const digest = await ambit.keyring.digest(hostId)
   const deps: GatewayDeps = {
     tenant,
@@ -46,6 +51,7 @@ export async function openHost(
     ids: ambit.ids,
     random: (bytes) => randomBytes(bytes),
     digest,
+    seal: makeSeal({ hostId, tenant }),
     secret: (handle) => ambit.secrets.resolve(tenant, handle),
     signer: () => ambit.keyring.signer(hostId),
     hostKeys: async () => {
@@ -56,6 +62,7 @@ export async function openHost(
     owner: `host_${randomBytes(12).toString('hex')}`,
     presenceMs,
     offer: () => offered,
+    retain: openRetention(ambit, tenant, hostId),
   }
   const gateway = await openGateway(deps)
   return {
@@ -65,8 +72,13 @@ export async function openHost(
     secretFor: (purpose) => Buffer.from(digest(['ambit-secret-for', purpose]).replace('hmac-sha256:', ''), 'hex'),
     offer: (next) => {
       offered = next
+      for (const changed of watching) changed()
     },
     current: () => offered,
+    watch: (changed) => {
+      watching.add(changed)
+      return () => void watching.delete(changed)
+    },
     close: () => gateway.close(),
   }
 }

@@ -8,7 +8,7 @@ import type { Json } from '../base/canonical.ts'
 import { defineCapability } from '../gateway/capability.ts'
 import { jsonSchemaOf } from '../model/schemas.ts'
 import { loadSettings } from './config.ts'
-import { offerSpecOf, policyFilesOf } from './hosting.ts'
+import { offerFilesOf, offerSpecOf } from './hosting.ts'
 import { makeOffer } from './offer.ts'
 import { type AmbitConfig, defineConfig, definePolicy, partConfig } from './user-config.ts'
 
@@ -47,7 +47,7 @@ describe('a configuration says what is hosted, and by which rules [F-20]', () =>
     })
     const hosting = await hostingIn(folder)
     assert.deepEqual([hosting.port, hosting.hostname], [0, '::1'])
-    assert.deepEqual(policyFilesOf(hosting), [join(folder, 'rules.json')])
+    assert.deepEqual(offerFilesOf(hosting), [join(folder, 'rules.json')])
     const offer = makeOffer('me', offerSpecOf(hosting))
     assert.deepEqual(
       offer.policies.policies.map(({ name }) => name),

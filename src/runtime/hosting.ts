@@ -6,9 +6,12 @@ import type { Config } from '../model/config.ts'
 import { parseAs } from '../model/parse.ts'
 import { type Policy, policy as policyShape } from '../model/policy.ts'
 import type { TenantId } from '../model/tenant-id.ts'
+import type { Upstream } from '../model/upstream.ts'
 import type { Ambit } from './ambit.ts'
 import { type AmbitHost, openHost } from './host.ts'
 import { makeOffer, type OfferSpec } from './offer.ts'
+import { filesOf, type UpstreamPath } from './upstream-files.ts'
+import type { Notice } from './upstreams.ts'
 import type { AmbitConfig } from './user-config.ts'
 
 /** The part of the settings that is about hosting capabilities. Files of policies are read when they are needed. */
@@ -18,6 +21,10 @@ export interface Hosting {
   /** All that is offered, but for the policies. */
   readonly spec: Omit<OfferSpec, 'policies'>
   readonly policies: readonly (Policy | PolicyFile)[]
+  readonly upstreams: readonly (Upstream | UpstreamPath)[]
+  readonly egress: { readonly allow?: readonly string[] }
+  /** The folder of the configuration. */
+  readonly folder: string
 }
 
 export interface PolicyFile {
@@ -28,7 +35,11 @@ export interface PolicyFile {
 
 type Code = Pick<AmbitConfig, 'capabilities'> & Pick<OfferSpec, 'resolvers' | 'safety'>
 
-export function settleHosting({ policies = [], host = {} }: Config, code: Code, base: string): Hosting {
+export function settleHosting(
+  { policies = [], host = {}, upstreams = [], egress = {} }: Config,
+  code: Code,
+  base: string,
+): Hosting {
   const { port = 4770, hostname = '127.0.0.1', ...rules } = host
   for (const [index, { pattern }] of (rules.patterns ?? []).entries())
     checkPattern(pattern, `/host/patterns/${index}/pattern`)
@@ -39,6 +50,11 @@ export function settleHosting({ policies = [], host = {} }: Config, code: Code, 
     policies: policies.map((given) =>
       typeof given === 'string' ? { file: resolve(base, given), name: relative(base, resolve(base, given)) } : given,
     ),
+    upstreams: upstreams.map((given) =>
+      typeof given === 'string' ? { path: resolve(base, given), name: relative(base, resolve(base, given)) } : given,
+    ),
+    egress: present(egress) as Hosting['egress'],
+    folder: base,
   }
 }
 
@@ -54,9 +70,37 @@ function checkPattern(pattern: string, pointer: string): void {
   }
 }
 
-/** The host of a tenant, offering what the configuration lists. */
-export const openConfiguredHost = (ambit: Ambit, tenant: TenantId): Promise<AmbitHost> =>
-  openHost(ambit, tenant, (hostId) => makeOffer(hostId, offerSpecOf(ambit.settings.hosting)))
+/** A host that offers what a configuration lists. */
+export interface ConfiguredHost extends AmbitHost {
+  /** Offers what this configuration lists from now on, or fails and changes nothing. */
+  reload(hosting: Hosting): Promise<void>
+}
+
+/** The host of a tenant, offering what the configuration lists, with its upstreams. `notice` is told what is wrong with those. */
+export async function openConfiguredHost(
+  ambit: Ambit,
+  tenant: TenantId,
+  notice: Notice = () => undefined,
+): Promise<ConfiguredHost> {
+  const { openUpstreams } = await import('./upstreams.ts')
+  const upstreams = openUpstreams(ambit, tenant, notice)
+  const offerOf = (hostId: string, hosting: Hosting) => {
+    const spec = offerSpecOf(hosting)
+    const { capabilities, keep } = upstreams.take(hosting)
+    const offer = makeOffer(hostId, { ...spec, capabilities })
+    keep()
+    return offer
+  }
+  const host = await openHost(ambit, tenant, (hostId) => offerOf(hostId, ambit.settings.hosting))
+  return {
+    ...host,
+    reload: async (hosting) => host.offer(offerOf(host.hostId, hosting)),
+    close: async () => {
+      await host.close()
+      await upstreams.close()
+    },
+  }
+}
 
 /** The whole offer, with every file of policies read. */
 export const offerSpecOf = ({ spec, policies }: Hosting): OfferSpec => ({
@@ -65,8 +109,10 @@ export const offerSpecOf = ({ spec, policies }: Hosting): OfferSpec => ({
 })
 
 /** The files that an offer is made of, beside the configuration itself. */
-export const policyFilesOf = ({ policies }: Hosting): readonly string[] =>
-  policies.flatMap((each) => ('file' in each ? [each.file] : []))
+export const offerFilesOf = ({ policies, upstreams }: Hosting): readonly string[] => [
+  ...policies.flatMap((each) => ('file' in each ? [each.file] : [])),
+  ...upstreams.flatMap((each) => ('path' in each ? [each.path, ...filesOf(each).map(({ path }) => path)] : [])),
+]
 
 function readPolicy({ file, name }: PolicyFile): Policy {
   try {

@@ -2,11 +2,13 @@ import { Failure, quote } from '../base/failure.ts'
 import type { Capability } from '../gateway/capability.ts'
 import type { Offer, Resolver, SafetyEvaluator } from '../gateway/deps.ts'
 import { openRegistry, type Registry } from '../gateway/registry.ts'
+import type { Budget } from '../model/budget.ts'
 import type { Lifecycle } from '../model/capability.ts'
 import type { Policy } from '../model/policy.ts'
+import { compileBudgets } from '../policy/budgets.ts'
 import type { BlockPattern } from '../policy/decisions.ts'
 import type { Risk } from '../policy/gates/boundary.ts'
-import { compilePolicies } from '../policy/policies.ts'
+import { compilePolicies, type PolicySet } from '../policy/policies.ts'
 
 export { type Capability, defineCapability } from '../gateway/capability.ts'
 export type { Offer } from '../gateway/deps.ts'
@@ -29,6 +31,11 @@ export interface OfferSpec {
   readonly mandatePrincipals?: readonly string[] | 'any'
   readonly unverifiedActors?: 'refuse' | 'accept'
   readonly strictOutput?: boolean
+  /** `principal` unless set. */
+  readonly session?: 'principal' | 'correlation'
+  /** 24 unless set. */
+  readonly historyHours?: number
+  readonly budgets?: readonly Budget[]
   /** Reserved beginnings of ids that may be used all the same. */
   readonly reserved?: readonly string[]
 }
@@ -60,8 +67,21 @@ export function makeOffer(hostId: string, spec: OfferSpec): Offer {
     mandatePins: mandatePrincipals === 'any' ? 'any' : new Set(mandatePrincipals),
     unverifiedActors: spec.unverifiedActors ?? 'refuse',
     strictOutput: spec.strictOutput ?? false,
+    session: spec.session ?? 'principal',
+    historyMs: isRemembered(compiled, capabilities) ? (spec.historyHours ?? 24) * 3_600_000 : undefined,
+    budgets: compileBudgets(
+      spec.budgets ?? [],
+      registry.all().map(({ descriptor }) => descriptor),
+    ),
   }
 }
+
+/**
+ * Whether sessions are remembered: where a rule asks for their history, and where a capability names the class of its
+ * data, so that a rule that is added later knows what was read before it.
+ */
+const isRemembered = ({ readsHistory }: PolicySet, capabilities: readonly Capability[]): boolean =>
+  readsHistory || capabilities.some(({ descriptor }) => descriptor.policy?.data_classification !== undefined)
 
 /** A fact that nobody can fetch would be missing from every call. */
 function checkResolvers(registry: Registry, resolvers: OfferSpec['resolvers'] & object): void {

@@ -1,5 +1,6 @@
 import { Failure, quote } from '../base/failure.ts'
 import { formatTime } from '../base/time.ts'
+import type { OwnEvent } from '../model/own-events.ts'
 import { parseAs } from '../model/parse.ts'
 import { type Principal, permission as permissionShape, principal as principalShape } from '../model/principal.ts'
 import { principalRecords } from '../storage/identities.ts'
@@ -72,7 +73,7 @@ export const withdraw = (ambit: Ambit, caller: Caller, id: string, permission: s
 async function movePermission(
   ambit: Ambit,
   caller: Caller,
-  type: string,
+  type: OwnEvent,
   { id, permission }: { readonly id: string; readonly permission: string },
   next: (principal: Principal) => Principal,
 ): Promise<Principal> {

@@ -1,6 +1,7 @@
 import { Failure, quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import { makeSeal } from '../evidence/seal.ts'
+import { isOwnCorrelation } from '../model/correlation.ts'
 import type { EventDraft, SealedEvent } from '../model/evidence.ts'
 import { inScope } from '../model/text.ts'
 import { getTenant } from '../storage/tenants.ts'
@@ -68,7 +69,7 @@ async function keep<T>(
 /** Evidence of people, keys and the evidence itself is written by what changes them, and by nobody else. */
 function checkOwn({ event_type, correlation: { correlation_id: id } }: EventDraft): void {
   if (/^ambit\./.test(event_type) || runtimeTypes.has(event_type)) throw reserved('/event_type', event_type)
-  if (/^(?:ambit-admin|host-identity)-/.test(id)) throw reserved('/correlation/correlation_id', id)
+  if (isOwnCorrelation(id)) throw reserved('/correlation/correlation_id', id)
 }
 
 const runtimeTypes: ReadonlySet<string> = new Set([

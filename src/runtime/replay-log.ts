@@ -1,8 +1,9 @@
 import { Failure, quote } from '../base/failure.ts'
 import { grown } from '../evidence/log.ts'
-import type { Leaf } from '../model/evidence.ts'
+import type { LogRow } from '../model/evidence.ts'
 import type { TenantId } from '../model/tenant-id.ts'
 import { leavesFrom } from '../storage/events.ts'
+import { withPurged } from '../storage/purge.ts'
 import type { Store } from '../storage/store.ts'
 
 /** A place in a tenant's log: how many events, and the frontier over them. */
@@ -17,24 +18,25 @@ const leavesPerRead = 1_000
 
 /**
  * Grows the log from a known place over the rows that are in the store, up to a size, and answers where that leads.
- * Rows that are missing fail with `head.mismatch`. The rows cannot change under it, so it takes them piece by piece.
+ * Rows that are missing fail with `head.mismatch`. A row that is purged meanwhile leaves its leaf, so they can be taken
+ * piece by piece.
  */
 export async function replayLog(
   store: Store,
   tenant: TenantId,
   from: LogPlace,
   size: number,
-  visit: (leaf: Leaf, log: string) => void = () => undefined,
+  visit: (row: LogRow, log: string) => void = () => undefined,
 ): Promise<LogPlace> {
   let { size: at, log } = from
   if (size < at) throw mismatch(tenant, `the store ends at event ${size}, a head was signed at ${at}`)
   while (at < size) {
-    const leaves = await store.read(() => leavesFrom(tenant, at, Math.min(leavesPerRead, size - at)))
-    if (leaves.length === 0) throw mismatch(tenant, `event ${at + 1} of ${size} is missing`)
-    for (const leaf of leaves) {
-      if (leaf.sequence !== ++at) throw mismatch(tenant, `event ${at} of ${size} is missing`)
-      log = grown(log, [leaf])
-      visit(leaf, log)
+    const rows = await store.read(() => withPurged(leavesFrom, tenant, at, Math.min(leavesPerRead, size - at)))
+    if (rows.length === 0) throw mismatch(tenant, `event ${at + 1} of ${size} is missing`)
+    for (const row of rows) {
+      if (row.sequence !== ++at) throw mismatch(tenant, `event ${at} of ${size} is missing`)
+      log = grown(log, [row])
+      visit(row, log)
     }
   }
   return { size: at, log }

@@ -3,13 +3,12 @@ import { Failure } from '../base/failure.ts'
 import { sha256 } from '../base/hash.ts'
 import { limits } from '../base/limits.ts'
 import { formatTime } from '../base/time.ts'
-import { revocationHead, storeHead } from '../evidence/head.ts'
+import { storeHead } from '../evidence/head.ts'
 import { asJson } from '../evidence/json.ts'
 import { verifyRevocation } from '../evidence/mandate.ts'
 import { trustedKeys } from '../evidence/rotation.ts'
 import type { Pins } from '../evidence/statement.ts'
 import { verifyAnchor, verifyWitness } from '../evidence/witness.ts'
-import type { MandateRevocation } from '../model/mandate.ts'
 import type { ChainWitness, StoreHeadAnchor } from '../model/statement.ts'
 import type { AnchorReceipt, RevocationList, RevocationReceipt, StoreHead, WitnessReceipt } from '../model/wire.ts'
 import { chainTails, lastSequence } from '../storage/events.ts'
@@ -18,6 +17,7 @@ import { addStatement, listStatements, type StoredStatement } from '../storage/s
 import type { Work } from '../storage/work.ts'
 import type { Ambit } from './ambit.ts'
 import type { AmbitHost } from './host.ts'
+import { headOfRevoked, revokedMandates } from './revoked.ts'
 
 type Named = Pick<AmbitHost, 'tenant' | 'hostId'>
 
@@ -26,7 +26,7 @@ export async function headOf(ambit: Ambit, host: Named): Promise<StoreHead> {
   const { revoked } = await ambit.keyring.publicKeys(host.hostId)
   const { sequence, tails, mandates } = await ambit.store.read(function* () {
     const sequence = yield* lastSequence(host.tenant)
-    return { sequence, tails: yield* chainTails(host.tenant, sequence), mandates: yield* revocations(host) }
+    return { sequence, tails: yield* chainTails(host.tenant, sequence), mandates: yield* revokedMandates(host.tenant) }
   })
   return {
     host_id: host.hostId,
@@ -86,7 +86,7 @@ export const anchorsOf = (ambit: Ambit, host: Named): Promise<readonly StoreHead
 
 export async function revocationsOf(ambit: Ambit, host: Named): Promise<RevocationList> {
   const { revoked } = await ambit.keyring.publicKeys(host.hostId)
-  return { keys: [...revoked], mandates: [...(await ambit.store.read(() => revocations(host)))] }
+  return { keys: [...revoked], mandates: [...(await ambit.store.read(() => revokedMandates(host.tenant)))] }
 }
 
 async function checkHead(
@@ -113,18 +113,7 @@ async function keep(ambit: Ambit, { tenant }: Named, kind: StoredStatement['kind
   await ambit.store.write(tenant, addStatement({ kind, id: sha256(body), body }))
 }
 
-const revocations = (host: Named): Work<readonly MandateRevocation[]> => kept<MandateRevocation>(host, 'revocation')
-
 function* kept<T>({ tenant }: Named, kind: StoredStatement['kind']): Work<readonly T[]> {
   const found = yield* allPages((options) => listStatements(tenant, kind, options))
   return found.map(({ body }) => JSON.parse(body) as T)
 }
-
-const headOfRevoked = (mandates: readonly MandateRevocation[], keyIds: readonly string[]): string =>
-  revocationHead({
-    mandates: mandates.map(({ mandate_id, principal }) => ({
-      mandateId: mandate_id,
-      principalKey: principal.public_key,
-    })),
-    keyIds,
-  })

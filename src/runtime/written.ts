@@ -1,7 +1,9 @@
 import { limits } from '../base/limits.ts'
-import type { Leaf } from '../model/evidence.ts'
+import { leafOf } from '../evidence/log.ts'
+import type { Leaf, LogRow } from '../model/evidence.ts'
 import type { TenantId } from '../model/tenant-id.ts'
 import { leavesFrom } from '../storage/events.ts'
+import { isPurged, withPurged } from '../storage/purge.ts'
 import type { Store } from '../storage/store.ts'
 import { mismatch } from './replay-log.ts'
 
@@ -16,7 +18,7 @@ export interface Expectation {
   /** Fails with `head.mismatch` when the store ends before what was written. */
   checkSize(size: number): void
   /** Fails with `head.mismatch` when a row is not the one that was written. */
-  check(leaf: Leaf): void
+  check(row: LogRow): void
   /** Reads and checks all that was written up to a number. */
   checkUpTo(store: Store, size: number): Promise<void>
   /** Lets go of what a head covers. */
@@ -26,12 +28,13 @@ export interface Expectation {
 const leavesPerRead = 1_000
 
 export function openWritten(): Written {
-  const byTenant = new Map<TenantId, Map<number, string>>()
+  const byTenant = new Map<TenantId, Map<number, Leaf>>()
   return {
     note: (tenant, events) => {
-      const known = byTenant.get(tenant) ?? new Map<number, string>()
+      const known = byTenant.get(tenant) ?? new Map<number, Leaf>()
       byTenant.set(tenant, known)
-      for (const { sequence, contentHash } of events) known.set(sequence, contentHash)
+      for (const { sequence, correlationId, contentHash } of events)
+        known.set(sequence, { sequence, correlationId, contentHash })
       // A map from which much was removed is slow to begin going through.
       if (known.size <= limits.unsignedEventsKeptMax) return
       for (const sequence of known.keys()) {
@@ -43,13 +46,16 @@ export function openWritten(): Written {
   }
 }
 
-function expectation(tenant: TenantId, byTenant: Map<TenantId, Map<number, string>>): Expectation {
-  const known = byTenant.get(tenant) ?? new Map<number, string>()
+function expectation(tenant: TenantId, byTenant: Map<TenantId, Map<number, Leaf>>): Expectation {
+  const known = byTenant.get(tenant) ?? new Map<number, Leaf>()
   const numbers = [...known.keys()]
   const highest = numbers.reduce((most, sequence) => Math.max(most, sequence), 0)
-  const check = ({ sequence, contentHash }: Leaf): void => {
-    if ((known.get(sequence) ?? contentHash) !== contentHash)
-      throw mismatch(tenant, `event ${sequence} is not the one that was written`)
+  const check = (row: LogRow): void => {
+    const own = known.get(row.sequence)
+    if (own === undefined) return
+    // Of an event that was purged since, only the leaf can be compared.
+    if (isPurged(row) ? leafOf(own) !== row.leafHash : own.contentHash !== row.contentHash)
+      throw mismatch(tenant, `event ${row.sequence} is not the one that was written`)
   }
   return {
     check,
@@ -60,10 +66,10 @@ function expectation(tenant: TenantId, byTenant: Map<TenantId, Map<number, strin
       const covered = numbers.filter((sequence) => sequence <= size)
       const last = covered.reduce((most, sequence) => Math.max(most, sequence), 0)
       for (let at = covered.reduce((least, sequence) => Math.min(least, sequence), last) - 1; at < last; ) {
-        const leaves = await store.read(() => leavesFrom(tenant, at, Math.min(leavesPerRead, last - at)))
-        if (leaves.length === 0) throw mismatch(tenant, `event ${at + 1} is missing`)
-        leaves.forEach(check)
-        at = leaves.at(-1)?.sequence ?? last
+        const rows = await store.read(() => withPurged(leavesFrom, tenant, at, Math.min(leavesPerRead, last - at)))
+        if (rows.length === 0) throw mismatch(tenant, `event ${at + 1} is missing`)
+        rows.forEach(check)
+        at = rows.at(-1)?.sequence ?? last
       }
     },
     forgetUpTo: (size) => {

@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono'
 import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
+import type { McpHttpDeps } from '../mcp/http.ts'
 import type { Ambit } from '../runtime/ambit.ts'
 import type { AmbitHost } from '../runtime/host.ts'
 import { type Access, admitting } from './access.ts'
@@ -8,7 +9,9 @@ import { failed } from './answer.ts'
 import { openCounts } from './counts.ts'
 import { type Crowd, openCrowd } from './crowd.ts'
 import { checkOrigin, checkVersion } from './headers.ts'
+import { lazyMcp } from './mcp.ts'
 import { rateLimit } from './rate.ts'
+import { recordingRefusals } from './refusals.ts'
 import type { Route, RouteDeps, Visitor } from './route.ts'
 import { routes } from './routes.ts'
 import { type Traced, traceRequest } from './telemetry.ts'
@@ -19,6 +22,8 @@ export interface ServerDeps {
   readonly host: AmbitHost
   readonly access: Access
   readonly limits?: ServerLimits
+  /** What the door for MCP serves otherwise than by default. */
+  readonly mcp?: Omit<McpHttpDeps, 'ambit' | 'host'>
   /** Told of what went wrong inside; those who asked are not. Its message may hold what they sent: nothing for a log. */
   readonly onError?: (error: unknown) => void
 }
@@ -59,6 +64,7 @@ export function createApp(deps: ServerDeps): App {
     crowd,
     gathered: gathering(),
     bodyBytesMax,
+    mcp: lazyMcp({ ambit: deps.ambit, host: deps.host, ...deps.mcp }),
   })
   return {
     open: deps.access.open,
@@ -78,6 +84,7 @@ export function createApp(deps: ServerDeps): App {
 function routerOf(deps: ServerDeps, routeDeps: RouteDeps): Hono<Env> {
   const app = new Hono<Env>()
   const enter = entering(deps)
+  const record = recordingRefusals(deps)
   app.use('*', async (c, next) => {
     await enter(c)
     return next()
@@ -85,8 +92,11 @@ function routerOf(deps: ServerDeps, routeDeps: RouteDeps): Hono<Env> {
   for (const route of routes) app.on(route.method, route.path, (c) => handle(c, route, routeDeps))
   for (const path of new Set(routes.map((route) => route.path))) app.all(path, notAllowed(path))
   app.notFound((c) => answerFailed(c, new Failure('route.not_found', 'there is nothing at this path')))
-  app.onError((error, c) => {
+  app.onError(async (error, c) => {
     if (!(error instanceof Failure)) deps.onError?.(error)
+    const { req, env } = c
+    const { visitor, route, traced } = env
+    await record({ visitor, route, method: req.method, path: req.path, traceId: traced.traceId, error })
     return answerFailed(c, error)
   })
   return app

@@ -24,6 +24,15 @@ export function checkOrigin(headers: Headers): void {
   throw new Failure('origin.not_permitted', 'without credentials only this machine may ask')
 }
 
+/** A page that asks must come from where it asks, or from this machine: no other site speaks through a browser here. */
+export function checkSameOrigin(headers: Headers): void {
+  const origin = headers.get('origin')
+  if (origin === null) return
+  const host = hostOf(origin)
+  if (host === headers.get('host') || isLoopback(host.replace(/:\d+$/, ''))) return
+  throw new Failure('origin.not_permitted', 'a page from elsewhere may not ask')
+}
+
 const hostOf = (origin: string): string => (URL.canParse(origin) ? new URL(origin).host : 'nowhere')
 
 /** A name or address that can only be this machine. */

@@ -1,3 +1,4 @@
+import type { McpHttp } from '../mcp/http.ts'
 import type { Ambit } from '../runtime/ambit.ts'
 import type { AmbitHost, CallCaller } from '../runtime/host.ts'
 import type { Counts } from './counts.ts'
@@ -19,6 +20,7 @@ export interface RouteDeps {
   /** Lets the other requests of this moment catch up. */
   readonly gathered: () => Promise<void>
   readonly bodyBytesMax: number
+  readonly mcp: () => Promise<McpHttp>
 }
 
 /** One request that passed the door, as a route sees it. */

@@ -4,6 +4,7 @@ import { evidenceRoutes } from './evidence.ts'
 import { hostRoutes } from './host.ts'
 import { invocationRoutes } from './invocations.ts'
 import { invokeRoutes } from './invoke.ts'
+import { mcpRoutes } from './mcp.ts'
 import { metricsRoutes } from './metrics.ts'
 import { openapi } from './openapi.ts'
 import type { Route } from './route.ts'
@@ -18,6 +19,7 @@ export const routes: readonly Route[] = [
   ...invocationRoutes,
   ...approvalRoutes,
   ...metricsRoutes,
+  ...mcpRoutes,
   {
     method: 'GET',
     path: '/v1/openapi.json',

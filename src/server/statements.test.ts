@@ -52,8 +52,8 @@ test('a head can be countersigned, now or as it was, and only by who saw it; tha
   for (const bad of [forged, {}, { kind: [] }]) assert.equal(await code('/anchors', bad), 'invalid_anchor')
 })
 
-test('a revocation that verifies is kept, shown, part of the head, and ends the mandate [H-84]', async () => {
-  const { ask } = await givenServer()
+test('a revocation that verifies is kept, shown, part of every head, and ends the mandate [H-84 H-88]', async () => {
+  const { ask, ambit, host } = await givenServer()
   const mandate = signMandate(
     {
       mandate_id: 'mnd_1',
@@ -79,6 +79,8 @@ test('a revocation that verifies is kept, shown, part of the head, and ends the 
   assert.deepEqual((await ask('GET', '/revocations')).body, { keys: [], mandates: [revocation] })
   assert.notEqual((await ask('GET', '/head')).body.revocation_head, before)
   assert.equal((await call()).denial.code, 'mandate_invalid')
+  const signed = await ambit.heads.checkpoint(host.tenant)
+  assert.equal(signed?.revocation_head, (await ask('GET', '/head')).body.revocation_head)
 })
 
 test('a token names its signer: for this host, in its time, with the key of that very name [H-79]', async () => {

@@ -1,42 +1,7 @@
 import assert from 'node:assert/strict'
-import { type Attributes, type Context, type Span, type SpanOptions, trace } from '@opentelemetry/api'
-import { onTestFinished, test } from 'vitest'
+import { test } from 'vitest'
 import { givenServer } from '../../test/support/server.ts'
-
-interface Seen {
-  name: string
-  ended: boolean
-  readonly parent: string | undefined
-  readonly id: string
-  readonly attributes: Attributes
-}
-
-/** A tracer that remembers. */
-function givenTracer(): Seen[] {
-  const seen: Seen[] = []
-  const startSpan = (name: string, options: SpanOptions = {}, context?: Context): Span => {
-    const parent = context && trace.getSpanContext(context)
-    const id = (seen.length + 1).toString(16).padStart(16, '0')
-    const span: Seen = { name, ended: false, parent: parent?.spanId, id, attributes: { ...options.attributes } }
-    seen.push(span)
-    const traceId = parent?.traceId ?? '1'.repeat(32)
-    return {
-      spanContext: () => ({ traceId, spanId: id, traceFlags: 1 }),
-      setAttribute: (key: string, value: never) => {
-        span.attributes[key] = value
-      },
-      updateName: (given: string) => {
-        span.name = given
-      },
-      end: () => {
-        span.ended = true
-      },
-    } as unknown as Span
-  }
-  trace.setGlobalTracerProvider({ getTracer: () => ({ startSpan, startActiveSpan: () => assert.fail() }) })
-  onTestFinished(() => trace.disable())
-  return seen
-}
+import { givenTracer } from '../../test/support/tracer.ts'
 
 test('a request is one span, with one of its call in it; neither says anything of the content [H-70]', async () => {
   const seen = givenTracer()

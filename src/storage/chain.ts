@@ -2,6 +2,7 @@ import { formatTime } from '../base/time.ts'
 import type { EventDraft, Leaf, SealedEvent } from '../model/evidence.ts'
 import type { TenantId } from '../model/tenant-id.ts'
 import type { KnownChains } from './known-chains.ts'
+import { addSections, noSections, type Sections, sectionsAfter } from './sections.ts'
 import { noTenant } from './tenants.ts'
 import { number, type Row, type Statement, sql, text, type Value, type Work } from './work.ts'
 
@@ -13,7 +14,10 @@ export interface Chain {
   /** The latest time of any event so far, and the furthest that a later one fell behind it. */
   latest: string
   lagMs: number
+  /** Whether the last event was behind. */
+  behind: boolean
   readonly tails: Map<string, string>
+  readonly sections: Sections
   /** How it was when the batch began, and whether that was remembered rather than read. */
   readonly from: { readonly sequence: number; readonly hash: string; readonly lagMs: number }
   readonly remembered: boolean
@@ -22,6 +26,7 @@ export interface Chain {
 export interface Wanted {
   readonly tenant: TenantId
   readonly drafts: readonly EventDraft[]
+  readonly opens: string | undefined
 }
 
 /**
@@ -38,12 +43,14 @@ export function* loadChains(wanted: readonly Wanted[], known: KnownChains): Work
   return chains
 }
 
+/** The correlations that may be on record, of every tenant that is about to write events. */
 function correlationsByTenant(wanted: readonly Wanted[]): ReadonlyMap<TenantId, ReadonlySet<string>> {
   const found = new Map<TenantId, Set<string>>()
-  for (const { tenant, drafts } of wanted) {
+  for (const { tenant, drafts, opens } of wanted) {
     if (drafts.length === 0) continue
     const known = found.get(tenant) ?? new Set()
-    for (const draft of drafts) known.add(draft.correlation.correlation_id)
+    for (const { correlation } of drafts)
+      if (correlation.correlation_id !== opens) known.add(correlation.correlation_id)
     found.set(tenant, known)
   }
   return found
@@ -52,16 +59,20 @@ function correlationsByTenant(wanted: readonly Wanted[]): ReadonlyMap<TenantId, 
 /** The chain with the tails of more correlations; read whole when nothing is remembered of it. */
 function* readChain(tenant: TenantId, remembered: Chain | undefined, correlations: readonly string[]): Work<Chain> {
   const head = remembered === undefined ? [sql(selectHead, tenant)] : []
-  const [tails = [], [found] = []] = yield [tailsOf(tenant, correlations), ...head]
-  const chain = remembered ?? chainFrom(tenant, found)
-  for (const row of tails) if (row['tail'] !== null) chain.tails.set(text(row, 'id'), text(row, 'tail'))
+  const answers = yield correlations.length === 0 ? head : [...head, tailsOf(tenant, correlations)]
+  const chain = remembered ?? chainFrom(tenant, answers[0]?.[0])
+  const tails = answers[head.length] ?? []
+  for (const tail of tails) if (tail['tail'] !== null) chain.tails.set(text(tail, 'id'), text(tail, 'tail'))
   return chain
 }
 
+// A purge takes events away and then writes that it did: the number of the last of them must not be given out again.
 const selectHead = `SELECT
-  COALESCE((SELECT MAX(sequence) FROM events WHERE events.tenant_id = tenants.tenant_id), 0) AS sequence,
-  COALESCE((SELECT MAX(timestamp) FROM events WHERE events.tenant_id = tenants.tenant_id), '') AS latest,
-  COALESCE((SELECT lag_ms FROM clock_lags WHERE clock_lags.tenant_id = tenants.tenant_id), 0) AS lag_ms
+  COALESCE((SELECT MAX(last) FROM (SELECT MAX(sequence) AS last FROM events WHERE events.tenant_id = tenants.tenant_id
+    UNION ALL SELECT MAX(sequence) FROM purged_events WHERE purged_events.tenant_id = tenants.tenant_id) AS log), 0) AS sequence,
+  COALESCE((SELECT timestamp FROM events WHERE events.tenant_id = tenants.tenant_id ORDER BY sequence DESC LIMIT 1), '') AS last,
+  COALESCE((SELECT latest FROM clocks WHERE clocks.tenant_id = tenants.tenant_id), '') AS latest,
+  COALESCE((SELECT lag_ms FROM clocks WHERE clocks.tenant_id = tenants.tenant_id), 0) AS lag_ms
   FROM tenants WHERE tenant_id = ?`
 
 const tailTexts = new Map<number, string>()
@@ -86,12 +97,22 @@ const padded = (items: readonly string[]): readonly string[] => [
 function chainFrom(tenant: TenantId, head: Row | undefined): Chain {
   if (head === undefined) throw noTenant(tenant)
   const from = { sequence: number(head, 'sequence'), hash: '', lagMs: number(head, 'lag_ms') }
-  return { ...from, latest: text(head, 'latest'), tails: new Map(), from, remembered: false }
+  const [last, latest] = [text(head, 'last'), text(head, 'latest')]
+  return {
+    ...from,
+    latest: last > latest ? last : latest,
+    behind: false,
+    tails: new Map(),
+    sections: sectionsAfter(noSections()),
+    from,
+    remembered: false,
+  }
 }
 
 /** Notes when an event was: clocks step back, and a search by time has to know how far they ever did. */
 export function noteTime(chain: Chain, timestamp: string): void {
-  if (timestamp >= chain.latest) chain.latest = timestamp
+  chain.behind = timestamp < chain.latest
+  if (!chain.behind) chain.latest = timestamp
   else chain.lagMs = Math.max(chain.lagMs, behind(chain.latest, timestamp))
 }
 
@@ -107,21 +128,38 @@ export function instantOf(time: string): number | undefined {
   return !Number.isNaN(ms) && formatTime(ms) === time ? ms : undefined
 }
 
-const selectLast = 'SELECT 1 AS found FROM events WHERE tenant_id = ? AND sequence = ? AND content_hash = ?'
+const selectLast = 'SELECT sequence, content_hash FROM events WHERE tenant_id = ? ORDER BY sequence DESC LIMIT 1'
 
-/** Asks for the last event of every chain that is only remembered: a row each, unless the store went back behind it. */
-export const lastEvents = (chains: ReadonlyMap<TenantId, Chain>): readonly Statement[] =>
-  [...chains].flatMap(([tenant, { from, remembered }]) =>
-    remembered ? [sql(selectLast, tenant, from.sequence, from.hash)] : [],
-  )
+/**
+ * Asks for the last event of every chain that is only remembered, and says whether they are the remembered ones. The
+ * store may have gone back behind them, or others may have written what was then purged: its numbers look free.
+ */
+export function lastEvents(chains: ReadonlyMap<TenantId, Chain>): {
+  readonly statements: readonly Statement[]
+  readonly agree: (answers: readonly (readonly Row[])[]) => boolean
+} {
+  const asked = [...chains].filter(([, { remembered }]) => remembered)
+  return {
+    statements: asked.map(([tenant]) => sql(selectLast, tenant)),
+    agree: (answers) =>
+      asked.every(([, { from }], index) => {
+        const [last] = answers[index] ?? []
+        return last !== undefined && last['sequence'] === from.sequence && last['content_hash'] === from.hash
+      }),
+  }
+}
 
-const saveLag = `INSERT INTO clock_lags (tenant_id, lag_ms) VALUES (?, ?)
-  ON CONFLICT (tenant_id) DO UPDATE SET lag_ms = excluded.lag_ms`
+const saveClock = `INSERT INTO clocks (tenant_id, latest, lag_ms) VALUES (?, ?, ?)
+  ON CONFLICT (tenant_id) DO UPDATE SET latest = excluded.latest, lag_ms = excluded.lag_ms`
 
-/** What must be stored of chains besides their events: that a clock went back further than ever before. */
-export function lagsOf(chains: ReadonlyMap<TenantId, Chain>): readonly Statement[] {
+/** What must be stored of chains besides their events: what searches look for, and that a clock went back. */
+export function besidesOf(chains: ReadonlyMap<TenantId, Chain>): readonly Statement[] {
   const statements: Statement[] = []
-  for (const [tenant, { lagMs, from }] of chains) if (lagMs !== from.lagMs) statements.push(sql(saveLag, tenant, lagMs))
+  for (const [tenant, { sections, latest, lagMs, behind, from }] of chains) {
+    statements.push(...addSections(tenant, sections))
+    // While the last event is the latest there is nothing to keep of the clock.
+    if (behind || lagMs !== from.lagMs) statements.push(sql(saveClock, tenant, latest, lagMs))
+  }
   return statements
 }
 

@@ -3,13 +3,13 @@ import type { TenantId } from '../model/tenant-id.ts'
 import { type Page, type PageOptions, page } from './page.ts'
 import {
   type Change,
+  counted,
   number,
   oneStatement,
   optionalText,
   type Row,
   row,
   rows,
-  sql,
   text,
   type Value,
   type Work,
@@ -67,7 +67,7 @@ const putClaim = (claim: Claim, nowMs: number): Change<void> =>
      ON CONFLICT (tenant_id, scope, claim_key) DO UPDATE
      SET fingerprint = excluded.fingerprint, owner = excluded.owner, state = excluded.state, body = excluded.body,
          result = excluded.result, expires_at_ms = excluded.expires_at_ms
-     WHERE claims.state = 'settled' AND claims.expires_at_ms <= ? RETURNING 1 AS done`,
+     WHERE claims.state = 'settled' AND claims.expires_at_ms <= ?`,
     (tenant) => [
       tenant,
       claim.scope,
@@ -87,7 +87,7 @@ export const resumeClaim = ({ scope, key, owner, fingerprint, body }: NewClaim):
   change(
     taken,
     `UPDATE claims SET state = 'running', owner = ?, body = ?, result = NULL, expires_at_ms = NULL
-     WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND fingerprint = ? AND state = 'waiting' RETURNING 1 AS done`,
+     WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND fingerprint = ? AND state = 'waiting'`,
     (tenant) => [owner, body, tenant, scope, key, fingerprint],
   )
 
@@ -96,7 +96,7 @@ export const settleClaim = ({ scope, key, owner }: OwnClaim, result: string, exp
   change(
     missing,
     `UPDATE claims SET state = 'settled', result = ?, expires_at_ms = ?
-     WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND owner = ? AND state = 'running' RETURNING 1 AS done`,
+     WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND owner = ? AND state = 'running'`,
     (tenant) => [result, expiresAtMs, tenant, scope, key, owner],
   )
 
@@ -105,7 +105,7 @@ export const holdClaim = ({ scope, key, owner }: OwnClaim, result: string): Chan
   change(
     missing,
     `UPDATE claims SET state = 'waiting', result = ?
-     WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND owner = ? AND state = 'running' RETURNING 1 AS done`,
+     WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND owner = ? AND state = 'running'`,
     (tenant) => [result, tenant, scope, key, owner],
   )
 
@@ -114,7 +114,7 @@ export const settleWaiting = ({ scope, key }: ClaimName, result: string, expires
   change(
     missing,
     `UPDATE claims SET state = 'settled', result = ?, expires_at_ms = ?
-     WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND state = 'waiting' RETURNING 1 AS done`,
+     WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND state = 'waiting'`,
     (tenant) => [result, expiresAtMs, tenant, scope, key],
   )
 
@@ -139,20 +139,16 @@ export function* runningClaims(tenant: TenantId, scope: string, options: PageOpt
 
 /** Forgets at most `limit` settled claims whose results have expired, the oldest first, and says how many. */
 export const dropExpiredClaims = (nowMs: number, limit: number): Change<number> =>
-  function* (tenant) {
-    // What makes a claim droppable is asked of the row itself too: it may have been taken anew since it was chosen.
-    const dropped = yield* rows(
-      `DELETE FROM claims WHERE tenant_id = ? AND state = 'settled' AND expires_at_ms <= ? AND (scope, claim_key) IN
-       (SELECT scope, claim_key FROM claims WHERE tenant_id = ? AND state = 'settled' AND expires_at_ms <= ?
-        ORDER BY expires_at_ms LIMIT ?) RETURNING 1 AS done`,
-      tenant,
-      nowMs,
-      tenant,
-      nowMs,
-      limit,
-    )
-    return dropped.length
-  }
+  oneStatement(
+    (tenant) => {
+      // What makes a claim droppable is asked of the row itself too: it may have been taken anew since it was chosen.
+      const drop = `DELETE FROM claims WHERE tenant_id = ? AND state = 'settled' AND expires_at_ms <= ? AND (scope, claim_key) IN
+        (SELECT scope, claim_key FROM claims WHERE tenant_id = ? AND state = 'settled' AND expires_at_ms <= ?
+         ORDER BY expires_at_ms LIMIT ?)`
+      return counted(drop, tenant, nowMs, tenant, nowMs, limit)
+    },
+    ([dropped]) => Number(dropped?.['count']),
+  )
 
 /** A change that is one statement and touches one claim; `otherwise` is why it touched none. */
 const change = (
@@ -161,9 +157,9 @@ const change = (
   params: (tenant: TenantId) => readonly Value[],
 ): Change<void> =>
   oneStatement(
-    (tenant) => sql(statement, ...params(tenant)),
-    (found) => {
-      if (found.length === 0) throw otherwise()
+    (tenant) => counted(statement, ...params(tenant)),
+    ([done]) => {
+      if (done?.['count'] === 0) throw otherwise()
     },
   )
 

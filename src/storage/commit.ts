@@ -2,11 +2,12 @@ import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import type { EventDraft, Seal, SealedEvent } from '../model/evidence.ts'
 import type { TenantId } from '../model/tenant-id.ts'
-import { type Chain, eventRow, lagsOf, lastEvents, loadChains, noteTime } from './chain.ts'
+import { besidesOf, type Chain, eventRow, lastEvents, loadChains, noteTime } from './chain.ts'
 import { type Database, Duplicate } from './database.ts'
 import { type KnownChains, knownChains } from './known-chains.ts'
 import { makePace } from './pace.ts'
 import { events as eventsTable } from './schema.ts'
+import { noteEvent } from './sections.ts'
 import type { Commit, Committed } from './store.ts'
 import type { Row, Statement, Value, Work } from './work.ts'
 
@@ -16,6 +17,7 @@ interface Pending {
   readonly tenant: TenantId
   readonly commit: AnyCommit
   readonly drafts: readonly EventDraft[]
+  readonly opens: string | undefined
   readonly resolve: (committed: Committed<unknown>) => void
   readonly reject: (error: unknown) => void
 }
@@ -28,35 +30,45 @@ interface Pending {
 export function groupCommit(
   database: Database,
 ): <T>(tenant: TenantId, commit: Commit<T> | { change: Commit<T>['change'] }) => Promise<Committed<T>> {
-  const lanes = new Map<string, Pending[]>()
-  const place: Place = { database, known: knownChains(database.dialect) }
+  const lanes = new Map<string, Lane>()
+  const place: Place = { database, known: knownChains() }
   const pace = makePace()
 
-  const drain = async (lane: string, waiting: Pending[]): Promise<void> => {
-    while (waiting.length > 0) {
-      const waits = !pace.mayGo(lane)
+  const drain = async (name: string, lane: Lane): Promise<void> => {
+    lane.busy = true
+    while (lane.waiting.length > 0) {
+      const waits = !pace.mayGo(name)
       // One turn of the event loop lets everyone who is ready join.
       if (waits) await new Promise(setImmediate)
-      const batch = takeBatch(waiting)
-      pace.took(lane, batch.length, waits)
+      const batch = takeBatch(lane.waiting)
+      pace.took(name, batch.length, waits)
       await settle(place, batch)
     }
-    lanes.delete(lane)
+    lane.busy = false
+    if (lanes.size > lanesMax) lanes.delete(name)
   }
 
   return (tenant, commit) =>
     new Promise((resolve, reject) => {
-      const drafts = 'seal' in commit ? commit.events : []
+      const { events: drafts, opens } = 'seal' in commit ? commit : noEvents
       if (drafts.length > limits.eventsPerCommitMax) return void reject(tooMany())
-      const pending = { tenant, commit, drafts, resolve, reject } as Pending
-      const lane = database.lane(tenant)
-      const waiting = lanes.get(lane)
-      if (waiting !== undefined) return void waiting.push(pending)
-      const started = [pending]
-      lanes.set(lane, started)
-      void drain(lane, started)
+      const pending = { tenant, commit, drafts, opens, resolve, reject } as Pending
+      const name = database.lane(tenant)
+      const lane = lanes.get(name) ?? { waiting: [], busy: false }
+      lanes.set(name, lane)
+      lane.waiting.push(pending)
+      if (!lane.busy) void drain(name, lane)
     })
 }
+
+interface Lane {
+  readonly waiting: Pending[]
+  /** Whether somebody takes what waits. */
+  busy: boolean
+}
+const lanesMax = 1024
+
+const noEvents: Pick<Commit<unknown>, 'events' | 'opens'> = { events: [] }
 
 function takeBatch(waiting: Pending[]): Pending[] {
   let events = 0
@@ -78,6 +90,7 @@ interface Place {
 async function settle(place: Place, batch: readonly Pending[], again = true): Promise<void> {
   if (batch.length === 0) return
   const progress: Progress = { remembered: false }
+  for (const { tenant, commit } of batch) if (commit.change?.forgets) place.known.forget(tenant)
   try {
     const done = await place.database.write(() => commitAll(batch, progress, place.known), queueOf(place, batch))
     for (const [tenant, chain] of done.chains) place.known.keep(tenant, chain)
@@ -143,11 +156,11 @@ function* commitAll(batch: readonly Pending[], progress: Progress, known: KnownC
     committed.push({ value: values[committed.length], events })
   }
   progress.at = undefined
-  const checks = known.mayBeAhead ? lastEvents(chains) : []
   if (rows.length > 0) {
-    const answers = yield [...checks, { into: eventsTable, rows }, ...lagsOf(chains)]
-    // What was built on is not there any more: as with a number that is taken, the chain has to be read.
-    if (checks.some((_, index) => answers[index]?.length === 0)) throw new Duplicate()
+    const last = lastEvents(chains)
+    const answers = yield [...last.statements, { into: eventsTable, rows }, ...besidesOf(chains)]
+    // What was built on is not the end any more: as with a number that is taken, the chain has to be read.
+    if (!last.agree(answers)) throw new Duplicate()
   }
   return { committed, chains }
 }
@@ -194,6 +207,7 @@ function sealInto(chain: Chain, drafts: readonly EventDraft[], seal: Seal): read
     chain.hash = event.contentHash
     chain.tails.set(event.correlationId, event.contentHash)
     noteTime(chain, event.timestamp)
+    noteEvent(chain.sections, event)
   }
   return sealed
 }

@@ -4,6 +4,7 @@ import type { Leaf, SealedEvent } from '../model/evidence.ts'
 import type { TenantId } from '../model/tenant-id.ts'
 import { instantOf, leafOf } from './chain.ts'
 import { type Page, type PageOptions, page } from './page.ts'
+import { sectionEvents } from './sections.ts'
 import { noTenant } from './tenants.ts'
 import { number, optionalText, type Row, row, rows, type Statement, sql, text, type Value, type Work } from './work.ts'
 
@@ -23,13 +24,20 @@ const columns =
 
 /** Events that pass the filter, newest first. */
 export function* findEvents(tenant: TenantId, filter: EventFilter, options: PageOptions = {}): Work<Page<SealedEvent>> {
-  const [where, params] = conditions(filter)
   const { after, before } = yield* stretch(tenant, filter)
-  const [from, first] = after > 0 ? [' AND sequence > ?', [after]] : ['', []]
-  const select = `SELECT ${columns} FROM events WHERE tenant_id = ? AND sequence < ?${from}${where} ORDER BY sequence DESC LIMIT ?`
-  const fetch = (last: number, limit: number) =>
-    rows(select, tenant, Math.min(last, before), ...first, ...params, limit)
+  const fetch = (last: number, limit: number) => {
+    const { from, where, order } = search(tenant, filter, { after, before: Math.min(last, before) })
+    const text = where.map(([condition]) => condition).join(' AND ')
+    const params = where.flatMap(([, ...values]) => values)
+    return rows(`SELECT ${columns} FROM ${from} WHERE ${text} ORDER BY ${order} LIMIT ?`, ...params, limit)
+  }
   return yield* page(options, before, fetch, eventOf, (found) => number(found, 'sequence'))
+}
+
+/** Sequence numbers between which all events that are looked for lie. */
+interface Stretch {
+  readonly after: number
+  readonly before: number
 }
 
 /**
@@ -37,27 +45,29 @@ export function* findEvents(tenant: TenantId, filter: EventFilter, options: Page
  * event is further behind an earlier one than the chain's lag: what comes before an event that is more than the lag
  * older than `since` is too old as well, and what comes after one that is the lag past `until` is too new.
  */
-function* stretch(
-  tenant: TenantId,
-  { since, until, correlation }: EventFilter,
-): Work<{ after: number; before: number }> {
+function* stretch(tenant: TenantId, { since, until, correlation }: EventFilter): Work<Stretch> {
   const everything = { after: 0, before: Number.MAX_SAFE_INTEGER }
   // A correlation is short: its own index is quicker than any bound.
   if (correlation !== undefined || (since === undefined && until === undefined)) return everything
-  const lag = yield* row('SELECT lag_ms FROM clock_lags WHERE tenant_id = ?', tenant)
-  const lagMs = lag === undefined ? 0 : number(lag, 'lag_ms')
+  const clock = yield* row('SELECT lag_ms FROM clocks WHERE tenant_id = ?', tenant)
+  const lagMs = clock === undefined ? 0 : number(clock, 'lag_ms')
   const [[older] = [], [newer] = []] = yield [
-    edge(tenant, '< ? ORDER BY timestamp DESC', moved(since, -lagMs) ?? ''),
-    edge(tenant, '>= ? ORDER BY timestamp', moved(until, lagMs) ?? '~'),
+    edge(tenant, '< ? ORDER BY value DESC, section DESC', moved(since, -lagMs) ?? ''),
+    edge(tenant, '>= ? ORDER BY value, section', moved(until, lagMs) ?? '~'),
   ]
   return {
-    after: older ? number(older, 'sequence') : everything.after,
-    before: newer ? number(newer, 'sequence') : everything.before,
+    after: older ? number(older, 'first') : everything.after,
+    before: newer ? number(newer, 'first') : everything.before,
   }
 }
 
+/** The first event of a section that began before or after a time. */
 const edge = (tenant: TenantId, beyond: string, time: string): Statement =>
-  sql(`SELECT sequence FROM events WHERE tenant_id = ? AND timestamp ${beyond} LIMIT 1`, tenant, time)
+  sql(
+    `SELECT section + 1 AS first FROM event_sections WHERE tenant_id = ? AND field = 'timestamp' AND value ${beyond} LIMIT 1`,
+    tenant,
+    time,
+  )
 
 /** A time that much later; undefined when there is none, or none that four digits of year can name. */
 function moved(time: string | undefined, ms: number): string | undefined {
@@ -65,6 +75,53 @@ function moved(time: string | undefined, ms: number): string | undefined {
   const year = date.getUTCFullYear()
   return year >= 0 && year <= 9999 ? formatTime(date.getTime()) : undefined
 }
+
+type Condition = readonly [text: string, ...params: Value[]]
+
+interface Search {
+  readonly from: string
+  readonly where: readonly Condition[]
+  readonly order: string
+}
+
+function search(tenant: TenantId, filter: EventFilter, { after, before }: Stretch): Search {
+  const where: readonly Condition[] = [
+    ['events.tenant_id = ?', tenant],
+    ['sequence < ?', before],
+    ...(after > 0 ? [['sequence > ?', after] as const] : []),
+    ...compared.flatMap(([member, condition]) => given(filter[member], condition)),
+  ]
+  const sections =
+    filter.correlation === undefined ? searched.flatMap(([member, field]) => given(filter[member], field)) : []
+  const [[field, value] = [], ...others] = sections
+  if (field === undefined || value === undefined) return { from: 'events', where, order: 'sequence DESC' }
+  return {
+    // Section by section: both databases take the tables in this order.
+    from: 'event_sections AS s CROSS JOIN events',
+    where: [
+      [`s.tenant_id = ? AND s.field = '${field}' AND s.value = ?`, tenant, value],
+      ['s.section < ? AND s.section > ?', before, after - sectionEvents],
+      ...others.map(([other, wanted]): Condition => [hasToo(other), wanted as Value]),
+      [`sequence > s.section AND sequence <= s.section + ${sectionEvents}`],
+      ...where,
+    ],
+    order: 's.section DESC, sequence DESC',
+  }
+}
+
+const given = (value: string | undefined, text: string): readonly [text: string, value: string][] =>
+  value === undefined ? [] : [[text, value]]
+
+const hasToo = (field: string): string =>
+  `EXISTS (SELECT 1 FROM event_sections AS o WHERE o.tenant_id = s.tenant_id AND o.field = '${field}' AND o.value = ? AND o.section = s.section)`
+
+/** What sections are chosen by, the rarer first. */
+const searched: readonly [member: keyof EventFilter, field: string][] = [
+  ['subject', 'subject_id'],
+  ['capability', 'capability_id'],
+  ['type', 'event_type'],
+  ['outcome', 'outcome'],
+]
 
 const compared: readonly [member: keyof EventFilter, condition: string][] = [
   ['correlation', 'correlation_id = ?'],
@@ -75,11 +132,6 @@ const compared: readonly [member: keyof EventFilter, condition: string][] = [
   ['since', 'timestamp >= ?'],
   ['until', 'timestamp < ?'],
 ]
-
-function conditions(filter: EventFilter): [where: string, params: Value[]] {
-  const given = compared.filter(([member]) => filter[member] !== undefined)
-  return [given.map(([, condition]) => ` AND ${condition}`).join(''), given.map(([member]) => filter[member] ?? '')]
-}
 
 /** The events of one correlation in order, strictly after a sequence number, at most `limit`. */
 export function* eventsOf(

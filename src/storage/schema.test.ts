@@ -16,7 +16,7 @@ import { takeClaim } from './claims.ts'
 import type { Database } from './database.ts'
 import { openPostgres } from './drivers/postgres.ts'
 import { openSqlite } from './drivers/sqlite.ts'
-import { lastSequence } from './events.ts'
+import { findEvents, lastSequence } from './events.ts'
 import { principalRecords } from './identities.ts'
 import { migrate, schemaVersion, versionOf } from './schema.ts'
 import { openStore } from './store.ts'
@@ -58,6 +58,9 @@ function migrations(empty: () => Promise<Database>): void {
         seal: plainSeal,
       })
       const events = await allEvents(store, acme)
+      assert.deepEqual(await store.read(() => findEvents(acme, { capability: 'cap' })), {
+        items: events.slice(0, sequence).reverse(),
+      })
       assert.equal(events.length, sequence + 1)
       assert.deepEqual(chainFlaws(events), [])
       assert.deepEqual(await store.read(() => principalRecords.get(acme, 'p')), samplePrincipal('p', 'it’s'))
@@ -106,7 +109,10 @@ interface Step {
   readonly rows: readonly (readonly [sql: string, ...params: Value[]])[]
 }
 
-/** What each version added, and rows it may have held, in the SQL of its time. A new version needs its entry here. */
+/**
+ * What each version added and is still there, and rows it may have held, in the SQL of its time. A new version needs its
+ * entry here.
+ */
 const steps: readonly Step[] = [
   {
     tables: ['tenants', 'principals', 'api_keys'],
@@ -117,12 +123,8 @@ const steps: readonly Step[] = [
     ],
   },
   {
-    tables: ['events', 'clock_lags', 'checkpoints'],
-    rows: [
-      ...['e-1', 'e-2'].map(eventOf),
-      ["INSERT INTO clock_lags VALUES ('acme', 5)"],
-      ["INSERT INTO checkpoints VALUES ('acme', 2, '2', 'h', '{}')"],
-    ],
+    tables: ['events', 'checkpoints'],
+    rows: [...['e-1', 'e-2'].map(eventOf), ["INSERT INTO checkpoints VALUES ('acme', 2, '2', 'h', '{}')"]],
   },
   {
     tables: ['blobs', 'claims', 'leases', 'counters', 'approvals', 'approvers', 'statements'],
@@ -134,6 +136,24 @@ const steps: readonly Step[] = [
       ["INSERT INTO approvals VALUES ('acme', 'apr_1', 'call', 'pending', 1, '{}')"],
       ["INSERT INTO approvers VALUES ('acme', 'ida', '{}')"],
       ["INSERT INTO statements VALUES ('acme', 'witness', 'w', '{}')"],
+    ],
+  },
+  {
+    tables: ['histories', 'budget_uses'],
+    rows: [
+      ["INSERT INTO histories VALUES ('acme', 's', 1, '{}')"],
+      ["INSERT INTO budget_uses VALUES ('acme', 'b', 'h', 0, 1, 2, 3, 4, 5)"],
+    ],
+  },
+  {
+    tables: ['purged_events'],
+    rows: [],
+  },
+  {
+    tables: ['clocks', 'event_sections'],
+    rows: [
+      ["INSERT INTO clocks VALUES ('acme', '2026-01-01T00:00:00.000Z', 5)"],
+      ["INSERT INTO event_sections VALUES ('acme', 'capability_id', 'cap', 0)"],
     ],
   },
 ]

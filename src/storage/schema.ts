@@ -35,11 +35,27 @@ export const events: Table = {
   },
   key: ['tenant_id', 'sequence'],
 }
+export const purgedEvents: Table = {
+  name: 'purged_events',
+  columns: { tenant_id: 'text', sequence: 'number', leaf_hash: 'text', purge_id: 'text' },
+  key: ['tenant_id', 'sequence'],
+}
 const clockLags: Table = {
   name: 'clock_lags',
-  // The furthest that the time of an event ever fell behind that of an earlier one; no row while clocks went forward.
   columns: { tenant_id: 'text', lag_ms: 'number' },
   key: ['tenant_id'],
+}
+const clocks: Table = {
+  name: 'clocks',
+  // The latest time of any event before one that fell behind it, and the furthest that any did; no row while none did.
+  columns: { tenant_id: 'text', latest: 'text', lag_ms: 'number' },
+  key: ['tenant_id'],
+}
+const eventSections: Table = {
+  name: 'event_sections',
+  // Which values of searched columns occur in which section of a chain; of `timestamp`, that of its first event.
+  columns: { tenant_id: 'text', field: 'text', value: 'text', section: 'number' },
+  key: ['tenant_id', 'field', 'value', 'section'],
 }
 export const checkpoints: Table = {
   name: 'checkpoints',
@@ -99,13 +115,35 @@ const statements: Table = {
   key: ['tenant_id', 'kind', 'statement_id'],
 }
 
+const histories: Table = {
+  name: 'histories',
+  columns: { tenant_id: 'text', session: 'text', expires_at_ms: 'number', body: 'text' },
+  key: ['tenant_id', 'session'],
+}
+const budgetUses: Table = {
+  name: 'budget_uses',
+  columns: {
+    tenant_id: 'text',
+    budget: 'text',
+    holder: 'text',
+    starts_at_ms: 'number',
+    ends_at_ms: 'number',
+    calls: 'number',
+    time_ms: 'number',
+    cost: 'number',
+    bytes: 'number',
+  },
+  key: ['tenant_id', 'budget', 'holder', 'starts_at_ms', 'ends_at_ms'],
+}
+
 /** Every table there is, in the order they can be filled. */
 export const tables: readonly Table[] = [
   tenants,
   principals,
   apiKeys,
   events,
-  clockLags,
+  clocks,
+  eventSections,
   checkpoints,
   blobs,
   claims,
@@ -114,6 +152,9 @@ export const tables: readonly Table[] = [
   approvals,
   approvers,
   statements,
+  histories,
+  budgetUses,
+  purgedEvents,
 ]
 
 interface Migration {
@@ -153,6 +194,30 @@ const migrations: readonly Migration[] = [
       'CREATE INDEX approvals_call ON approvals (tenant_id, call_key, approval_id)',
       'CREATE INDEX approvals_state ON approvals (tenant_id, state, approval_id)',
       "CREATE INDEX approvals_overdue ON approvals (tenant_id, expires_at_ms, approval_id) WHERE state = 'pending'",
+    ],
+  },
+  {
+    tables: [histories, budgetUses],
+    after: [
+      'CREATE INDEX histories_expiry ON histories (tenant_id, expires_at_ms)',
+      'CREATE INDEX budget_uses_end ON budget_uses (tenant_id, ends_at_ms)',
+    ],
+  },
+  { tables: [purgedEvents], after: [] },
+  {
+    tables: [clocks, eventSections],
+    after: [
+      `INSERT INTO clocks SELECT tenant_id, (SELECT COALESCE(MAX(timestamp), '') FROM events
+        WHERE events.tenant_id = clock_lags.tenant_id), lag_ms FROM clock_lags`,
+      'DROP TABLE clock_lags',
+      ...['capability_id', 'subject_id', 'event_type', 'outcome'].flatMap((column) => [
+        `INSERT INTO event_sections SELECT DISTINCT tenant_id, '${column}', ${column},
+          sequence - 1 - (sequence - 1) % 64 FROM events WHERE ${column} IS NOT NULL`,
+        `DROP INDEX events_${column}`,
+      ]),
+      `INSERT INTO event_sections SELECT tenant_id, 'timestamp', timestamp, sequence - 1 FROM events
+        WHERE (sequence - 1) % 64 = 0`,
+      'DROP INDEX events_time',
     ],
   },
 ]

@@ -12,6 +12,8 @@ export interface Commit<T> {
   readonly events: readonly EventDraft[]
   /** Called inside the commit, with the position the chain then has; perhaps more than once. Must be pure. */
   readonly seal: Seal
+  /** A correlation whose id was made for these events: nothing is on record of it, and nothing is looked up. */
+  readonly opens?: string | undefined
 }
 
 export interface Committed<T> {
@@ -45,24 +47,33 @@ export interface Store {
 export async function openStore(database: Database): Promise<Store> {
   await migrate(database)
   const enqueue = groupCommit(database)
-  const underWay = new Set<Promise<unknown>>()
+  let underWay = 0
+  let whenIdle: (() => void) | undefined
   let closing: Promise<void> | undefined
 
   const track = <T>(begin: () => Promise<T>): Promise<T> => {
     if (closing !== undefined)
       return Promise.reject(new Failure('store.unavailable', 'the store is closed', { outcome: 'none' }))
     const running = begin()
-    underWay.add(running)
-    const done = (): void => void underWay.delete(running)
+    underWay++
     running.then(done, done)
     return running
   }
+  const done = (): void => {
+    underWay--
+    if (underWay === 0) whenIdle?.()
+  }
+  const idle = (): Promise<void> =>
+    new Promise((resolve) => {
+      whenIdle = resolve
+      if (underWay === 0) resolve()
+    })
   return {
     read: (work) => track(() => database.read(work)),
     write: async (tenant, change) => (await track(() => enqueue(tenant, { change }))).value,
     commit: (tenant, commit) => track(() => enqueue(tenant, commit)),
     close: () => {
-      closing ??= Promise.allSettled(underWay).then(() => database.close())
+      closing ??= idle().then(() => database.close())
       return closing
     },
   }

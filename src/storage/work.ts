@@ -12,9 +12,12 @@ export interface Table {
 }
 export type ColumnType = 'text' | 'number' | 'bytes'
 
-/** One statement with `?` for each parameter, or whole rows for one table; drivers spell both for their database. */
+/**
+ * One statement with `?` for each parameter, or whole rows for one table; drivers spell both for their database. A
+ * counted one is answered by one row, which says in `count` how many it has touched: that is far cheaper than `RETURNING`.
+ */
 export type Statement =
-  | { readonly sql: string; readonly params: readonly Value[] }
+  | { readonly sql: string; readonly params: readonly Value[]; readonly counted?: true }
   | { readonly into: Table; readonly rows: readonly (readonly Value[])[] }
 
 /**
@@ -28,6 +31,8 @@ export interface Change<T = unknown> {
   (tenant: TenantId): Work<T>
   /** Of a change that is one statement: such changes of many callers travel together, one after the other. */
   readonly single?: Single<T>
+  /** Of a change that takes events away: what was remembered of the tenant's chains does not hold any more. */
+  readonly forgets?: true
 }
 
 export interface Single<T> {
@@ -46,6 +51,8 @@ export function oneStatement<T>(statement: Single<T>['statement'], read: Single<
 }
 
 export const sql = (text: string, ...params: readonly Value[]): Statement => ({ sql: text, params })
+
+export const counted = (text: string, ...params: readonly Value[]): Statement => ({ sql: text, params, counted: true })
 
 /** The rows of one statement. */
 export function* rows(text: string, ...params: readonly Value[]): Work<readonly Row[]> {

@@ -1,9 +1,10 @@
 import type { Store } from '../storage/store.ts'
 import { approvalRules } from './storage/approvals.ts'
+import { budgetRules } from './storage/budgets.ts'
 import { claimRules } from './storage/claims.ts'
 import { commitRules } from './storage/commits.ts'
 import { contentRules } from './storage/contents.ts'
-import { counterRules, leaseRules } from './storage/coordination.ts'
+import { counterRules, historyRules, leaseRules } from './storage/coordination.ts'
 import { eventRules } from './storage/events.ts'
 import type { Setting } from './storage/given.ts'
 import { lifeRules } from './storage/life.ts'
@@ -48,6 +49,8 @@ export function storageContract({ test, open }: StorageSuite): void {
     claimRules,
     leaseRules,
     counterRules,
+    historyRules,
+    budgetRules,
     approvalRules,
     contentRules,
     lifeRules,

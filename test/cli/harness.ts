@@ -82,12 +82,13 @@ function shellIn({ told, ...around }: Around): Shell {
 }
 
 /** Every command line there is, without its arguments: `demo`, `tenant create`, … */
-export async function everyCommand(): Promise<readonly string[][]> {
-  const found: string[][] = []
-  for (const name of Object.keys(commands)) {
-    const { out } = await givenShell().run(name, '--help')
-    const inner = [...out.matchAll(/^ {2}([a-z][a-z-]*) (?:\[options\]|<)/gm)].map(([, word = '']) => [name, word])
-    found.push(...(inner.length === 0 ? [[name]] : inner))
-  }
-  return found
+export const everyCommand = async (): Promise<readonly string[][]> =>
+  (await Promise.all(Object.keys(commands).map((name) => commandsBelow([name])))).flat()
+
+async function commandsBelow(words: readonly string[]): Promise<string[][]> {
+  const { out } = await givenShell().run(...words, '--help')
+  const [, listed = ''] = out.split('\nCommands:\n')
+  const inner = [...listed.matchAll(/^ {2}([a-z][a-z-]*)/gm)].map(([, word = '']) => word)
+  const below = inner.filter((word) => word !== 'help').map((word) => commandsBelow([...words, word]))
+  return below.length === 0 ? [[...words]] : (await Promise.all(below)).flat()
 }

@@ -182,7 +182,18 @@ async function placesOf(given: GivenHost): Promise<Readonly<Record<string, reado
   const me = operator(host.tenant)
   const tasks = Array.from({ length: 25 }, (_, index) => `task-${index}`)
   const requests = await ambit.store.read(() => allPages((page) => approvalRecords.list(host.tenant, {}, page)))
-  const tables = ['events', 'clock_lags', 'checkpoints', 'counters', 'leases', 'statements', 'blobs']
+  const tables = [
+    'events',
+    'clocks',
+    'event_sections',
+    'checkpoints',
+    'counters',
+    'leases',
+    'statements',
+    'blobs',
+    'histories',
+    'budget_uses',
+  ]
   return {
     'every event': (await events()).map((event) => JSON.stringify(event)),
     'exported bundles': await Promise.all(

@@ -7,6 +7,7 @@
 import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
+import { recordKey } from '../../src/gateway/approval-request.ts'
 import { type CallContext, defineCapability } from '../../src/gateway/capability.ts'
 import type { EvidenceEvent } from '../../src/model/evidence.ts'
 import { type Ambit, openAmbit } from '../../src/runtime/ambit.ts'
@@ -120,7 +121,7 @@ async function race({ ids, as }: { ids: string[]; as: 'planner' | 'rival' }): Pr
 
 /** What another process finds, and what a repeat is answered. Opening the gateway has tidied up already. */
 async function recovered(id: string) {
-  const key = `${planner.name.length}:${planner.name}${id.length}:${id}`
+  const key = recordKey({ caller: planner, invocationId: id })
   const claim = await ambit.store.read(() => findClaim(tenant, 'call', key))
   const { interrupted } = await host.gateway.tidyUp()
   const again = await call(id)

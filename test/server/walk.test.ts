@@ -122,6 +122,10 @@ test('a client walks through every endpoint of the fixture, and every answer has
   assert.match((await ask('GET', '/metrics')).text, /^ambit_invocations_total\{outcome="success"\} \d+$/m)
   assert.equal((await ask('GET', '/v1/openapi.json')).body.openapi, '3.1.0')
 
+  const listing = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+  const accept = { accept: 'application/json, text/event-stream' }
+  assert.match((await ask('POST', '/mcp', { body: listing, headers: accept })).text, /conformance_echo/)
+
   const patterns = routes.map(
     ({ method, path }) => new RegExp(`^${method} ${path.replaceAll('.', '\\.').replace(/:[a-z]+/g, '[^/]+')}$`),
   )

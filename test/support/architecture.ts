@@ -49,7 +49,11 @@ export const architecture: Architecture = {
   files: effect('base', 'fs fs/promises path sqlite timers/promises'),
   keys: effect('base model files', 'path util'),
   storage: effect('base model', 'fs path sqlite', ['pg']),
-  gateway: effect('base model grants policy evidence storage keys', ''),
+  gateway: effect(
+    'base model fence grants policy evidence storage keys',
+    'child_process dns/promises http https net path stream timers/promises',
+    ['@modelcontextprotocol/client'],
+  ),
   models: effect('base model runs', '', ['ai']),
   engine: effect('base model storage', '', ['@dbos-inc/dbos-sdk']),
   // Where facts, decisions and effects meet.
@@ -62,12 +66,14 @@ export const architecture: Architecture = {
   },
   // The doors. The client runs in a browser, where there is no Node.
   client: { ...effect('base model', ''), node: [] },
-  server: effect('base model runtime', '', ['hono', '@hono/node-server', '@opentelemetry/api']),
   mcp: effect('base model runtime', '', ['@modelcontextprotocol/server']),
+  server: effect('base model runtime mcp', '', ['hono', '@hono/node-server', '@opentelemetry/api']),
   cli: effect(
     'base model policy evidence keys runtime client server mcp',
     'fs os path process sqlite stream/consumers url util',
     ['commander', '@clack/prompts', 'cli-table3'],
   ),
+  // The same door for code that has a framework already.
+  bridges: effect('base model gateway', '', ['ai', '@openai/agents', '@langchain/core']),
   testing: effect('base model evidence storage gateway runtime', ''),
 }

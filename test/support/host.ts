@@ -37,11 +37,12 @@ export const anyone: CallCaller = {
 
 export async function givenHost(
   spec: OfferSpec,
-  options: { config?: object; clock?: { now(): number } } = {},
+  options: { config?: object; clock?: { now(): number }; folder?: string } = {},
 ): Promise<GivenHost> {
   const ambit = await givenAmbit({
     config: { store: { driver: 'sqlite', path: ':memory:' }, ...options.config },
     ...(options.clock && { clock: options.clock }),
+    ...(options.folder !== undefined && { folder: options.folder }),
   })
   const tenant = tenantId('northlight')
   const me = await givenTenant(ambit, { id: 'northlight', hostId: 'northlight-depot' } as never)

@@ -91,11 +91,14 @@ async function drive<T>(
   while (!step.done) {
     const queries = [...opening, ...step.value.map(spell)]
     const answers = await all(queries.map((query) => client.query<Row>(query)))
-    step = work.next(answers.slice(opening.length).map((answer) => answer.rows as Row[]))
+    step = work.next(step.value.map((statement, index) => rowsOf(statement, answers[opening.length + index])))
     opening = []
   }
   return step.value
 }
+
+const rowsOf = (statement: Statement, answer: pg.QueryResult | undefined): readonly Row[] =>
+  'sql' in statement && statement.counted ? [{ count: answer?.rowCount ?? 0 }] : ((answer?.rows ?? []) as Row[])
 
 /** Waits for every answer even when one fails: an answer nobody waits for would be an unhandled rejection. */
 async function all(sent: readonly Promise<pg.QueryResult>[]): Promise<readonly pg.QueryResult[]> {

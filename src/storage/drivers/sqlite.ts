@@ -115,7 +115,11 @@ function drive<T>(prepare: Prepare, work: Work<T>): T {
 }
 
 function execute(prepare: Prepare, statement: Statement): readonly Row[] {
-  if ('sql' in statement) return prepare(spell(statement.sql)).all(...bound(statement.params)) as Row[]
+  if ('sql' in statement) {
+    const prepared = prepare(spell(statement.sql))
+    const params = bound(statement.params)
+    return statement.counted ? [{ count: Number(prepared.run(...params).changes) }] : (prepared.all(...params) as Row[])
+  }
   const insert = prepare(insertInto(statement.into))
   for (const row of statement.rows) insert.run(...bound(row))
   return []

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { TenantId } from '../../model/tenant-id.ts'
 import { addWithin, countOf } from '../../storage/counters.ts'
+import { amendHistory, dropExpiredHistories, historyOf } from '../../storage/histories.ts'
 import { principalRecords } from '../../storage/identities.ts'
 import { acquireLease, type Lease, releaseLease, renewLease } from '../../storage/leases.ts'
 import type { Store } from '../../storage/store.ts'
@@ -13,6 +14,11 @@ export function leaseRules(test: Register, on: Setting): void {
   test('of many who want a lease one holds it [F-12]', on(oneHolder))
   test('a lease is renewed by its holder, lapses, and its fence rises with each new holder [F-12]', on(fencing))
   test('a holder who comes late is refused, and nothing of its commit is kept [F-12]', on(lateHolder))
+}
+
+export function historyRules(test: Register, on: Setting): void {
+  test('what is remembered of a session is changed one by one, however many do at once [F-12 H-98]', on(oneByOne))
+  test('a session is forgotten when its time is over, and only then [F-12 H-98]', on(forgotten))
 }
 
 export function counterRules(test: Register, on: Setting): void {
@@ -63,6 +69,36 @@ async function lateHolder({ store, tenant }: Given): Promise<void> {
     ['present'],
   )
   assert.equal(await store.read(() => principalRecords.find(tenant, 'late')), undefined)
+}
+
+async function oneByOne({ store, second, tenant, other }: Given): Promise<void> {
+  const add = (index: number) =>
+    (index % 2 === 0 ? store : second).commit(tenant, {
+      change: amendHistory({ session: 's', nowMs: 0, expiresAtMs: 9, next: (body = '') => `${body}.` }),
+      events: [sampleDraft(`e-${index}`)],
+      seal: plainSeal,
+    })
+  await Promise.all(times(40, add))
+  assert.equal(await store.read(() => historyOf(tenant, 's', 0)), '.'.repeat(40))
+  assert.equal(await store.read(() => historyOf(other, 's', 0)), undefined)
+}
+
+async function forgotten({ store, tenant, other }: Given): Promise<void> {
+  const put = (session: string, nowMs: number, expiresAtMs: number, of = tenant) =>
+    store.write(of, amendHistory({ session, nowMs, expiresAtMs, next: (body = '') => `${body}.` }))
+  const at = (session: string, nowMs: number) => store.read(() => historyOf(tenant, session, nowMs))
+  await put('a', 0, 10)
+  await put('a', 5, 8)
+  await put('b', 0, 20)
+  await put('b', 0, 20, other)
+  assert.deepEqual([await at('a', 9), await at('a', 10), await at('b', 10)], ['..', undefined, '.'])
+  await put('a', 10, 15)
+  assert.equal(await at('a', 14), '.', 'what is over is no beginning')
+  assert.deepEqual(await store.write(tenant, dropExpiredHistories(30, 1)), 1)
+  assert.deepEqual([await at('a', 0), await at('b', 0)], [undefined, '.'])
+  assert.deepEqual(await store.write(tenant, dropExpiredHistories(30, 9)), 1)
+  assert.equal(await store.write(tenant, dropExpiredHistories(30, 9)), 0)
+  assert.equal(await store.read(() => historyOf(other, 'b', 0)), '.')
 }
 
 const one = { scope: 's', key: 'k', amount: 1, max: 7 }

@@ -1,0 +1,146 @@
+import { randomBytes } from 'node:crypto'
+import { canonical, type Json } from '../base/canonical.ts'
+import { sha256 } from '../base/hash.ts'
+import { formatId } from '../base/ids.ts'
+import { parseTraceparent } from '../base/trace.ts'
+import type { CallCaller } from '../gateway/call.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { failureText, resultText, type Tool, toolsOf } from '../gateway/tools.ts'
+import type { ReceivedEnvelope } from '../model/invocation.ts'
+import type { InvocationResult } from '../model/result.ts'
+import type { Actor } from '../model/subject.ts'
+
+/** The gateway of a tenant, or the host that has it. */
+export type Door = Gateway | { readonly gateway: Gateway }
+
+export interface BridgeOptions {
+  /** The task that all calls of this bridge belong to; a new one unless given. */
+  readonly correlationId?: string
+  /** A W3C `traceparent` that the calls continue; a malformed one is left out. */
+  readonly traceparent?: string
+  /** Who acts; recorded beside the principal, and never believed in its place. */
+  readonly actor?: Actor
+  readonly purpose?: string
+  /** Facts that contracts of capabilities ask for and no payload has. */
+  readonly context?: { readonly [name: string]: Json }
+  /**
+   * What becomes of a call that people have to agree to: the model is told so at once (`return`, the default), or the
+   * tool answers only when they have decided (`wait`).
+   */
+  readonly onApproval?: 'return' | 'wait'
+  /** How long `wait` waits; without it until the request is over. */
+  readonly approvalTimeoutMs?: number
+  /** Told every result, with all that the model is not shown. */
+  readonly onResult?: (result: InvocationResult, tool: Tool) => void
+}
+
+/** What a framework knows of the call that it passes on. */
+export interface ToolCallFacts {
+  readonly toolCallId?: string | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface Answer {
+  readonly text: string
+  /** Missing if the call was none: then the text says why. */
+  readonly result?: InvocationResult
+}
+
+export interface Bridge {
+  readonly tools: readonly Tool[]
+  /**
+   * Calls through the gateway, as the principal. A tool call that comes again under its id takes effect once. The signal
+   * ends the waiting; a call that runs already runs to its end, on record.
+   */
+  call(tool: Tool, input: unknown, facts: ToolCallFacts): Promise<Answer>
+}
+
+/** What one principal may use of a gateway, for one task: make a new one for each, so that no right outlives its key. */
+export function openBridge(door: Door, principal: CallCaller, options: BridgeOptions = {}): Bridge {
+  const gateway = 'gateway' in door ? door.gateway : door
+  const correlationId = options.correlationId ?? formatId('cor', Date.now(), randomBytes(10))
+  const base = { ...envelopeOf(options), correlation: correlationOf(correlationId, options) }
+  // Calls that wait for people, by what they ask for: the same call again, under whatever id, is the one that waits.
+  const waiting = new Map<string, string>()
+  const asking = ({ capabilityId: capability_id, version, mode }: Tool, payload: Json, named: string) => {
+    const asked = canonical([capability_id, version, payload])
+    const invocation_id = waiting.get(asked) ?? named
+    const envelope = { ...base, capability_id, version, mode, invocation_id, payload }
+    return async () => {
+      const recorded = await gateway.invoke(principal, envelope)
+      if (approvalOf(recorded.result) === undefined) waiting.delete(asked)
+      else waiting.set(asked, invocation_id)
+      return recorded
+    }
+  }
+  return {
+    tools: toolsOf(gateway.discover(principal)),
+    call: async (tool, input, { toolCallId, signal }) => {
+      signal?.throwIfAborted()
+      try {
+        const ask = asking(tool, (input ?? {}) as Json, invocationId(correlationId, toolCallId))
+        const first = await until(signal, ask())
+        const decided = await isDecided(gateway, first.result, options, signal)
+        const { result, chunks } = decided ? await until(signal, ask()) : first
+        options.onResult?.(result, tool)
+        return { text: resultText(result, { chunks }), result }
+      } catch (error) {
+        return { text: failureText(tool.capabilityId, error) }
+      }
+    },
+  }
+}
+
+/** Waits for people where it is told to; true if the call is to be made again. */
+async function isDecided(
+  gateway: Gateway,
+  result: InvocationResult,
+  { onApproval, approvalTimeoutMs: timeoutMs }: BridgeOptions,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  const approval = approvalOf(result)
+  if (approval === undefined || onApproval !== 'wait') return false
+  await gateway.waitForDecision(approval, { ...(signal && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) })
+  return true
+}
+
+const envelopeOf = ({ actor, purpose, context }: BridgeOptions): Partial<ReceivedEnvelope> => ({
+  ...(actor && { actor }),
+  ...((purpose ?? context) !== undefined && {
+    metadata: { ...(purpose !== undefined && { purpose }), ...(context && { context }) },
+  }),
+})
+
+function correlationOf(correlation_id: string, { traceparent }: BridgeOptions) {
+  const trace = traceparent === undefined ? undefined : parseTraceparent(traceparent)
+  return { correlation_id, ...(trace && { trace_id: trace.traceId }) }
+}
+
+/** Within its task only: some models count their tool calls from 0 in every conversation. */
+function invocationId(correlationId: string, toolCallId: string | undefined): string {
+  if (toolCallId === undefined) return formatId('inv', Date.now(), randomBytes(10))
+  const isPlain = [correlationId, toolCallId].every((part) => /^[A-Za-z0-9_-]{1,100}$/.test(part))
+  return isPlain ? `${correlationId}.${toolCallId}` : `tool.${sha256(canonical([correlationId, toolCallId]))}`
+}
+
+/** The request that people have been sent about a call. None is sent about one that could not run. */
+function approvalOf({ denial }: InvocationResult): string | undefined {
+  const { approval_id, preview } = denial?.details ?? {}
+  return denial?.code === 'approval_required' && typeof approval_id === 'string' && preview === undefined
+    ? approval_id
+    : undefined
+}
+
+async function until<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
+  if (signal === undefined) return work
+  const aborted = Promise.withResolvers<never>()
+  const abort = (): void => aborted.reject(signal.reason)
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await Promise.race([work, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
+    // Nobody is left to hear how it ended; the record is.
+    work.catch(() => undefined)
+  }
+}

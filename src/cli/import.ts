@@ -1,0 +1,156 @@
+import { relative, resolve } from 'node:path'
+import type { Command } from 'commander'
+import { Failure, quote } from '../base/failure.ts'
+import type { CapabilityDescriptor } from '../model/capability.ts'
+import type { Upstream } from '../model/upstream.ts'
+import type { Ambit } from '../runtime/ambit.ts'
+import type { Imported } from '../runtime/import-upstream.ts'
+import { short } from './capability-card.ts'
+import { type Io, line, paint, plain, printJson } from './io.ts'
+import { type CommonOptions, inTenant, withTenant } from './session.ts'
+import { several } from './several.ts'
+import { printTable } from './table.ts'
+
+interface ImportOptions extends CommonOptions {
+  readonly include?: readonly string[]
+  readonly exclude?: readonly string[]
+  readonly out?: string
+  readonly dryRun?: boolean
+  readonly force?: boolean
+}
+interface McpOptions extends ImportOptions {
+  readonly url?: string
+  readonly header?: readonly string[]
+  readonly env?: readonly string[]
+  readonly cwd?: string
+}
+interface OpenApiOptions extends ImportOptions {
+  readonly name: string
+  readonly server?: string
+}
+
+/** `capabilities import …`: looks at what exists, proposes a policy for each part by its risk, and writes the file. */
+export function registerImport(capabilities: Command, io: Io): void {
+  const importing = capabilities
+    .command('import')
+    .description('put an MCP server or an OpenAPI document behind the gateway: preview, policy by risk, one file')
+  withImport(importing.command('mcp <name> [command...]'))
+    .description('the tools of an MCP server: `import mcp files -- npx some-server`, or with --url')
+    .option('--url <url>', 'the address of a server over streamable HTTP')
+    .option('--header <name: value>', 'sent with every request; {secret:NAME} stands for a secret', several)
+    .option('--env <name=value>', 'given to the process of a command; {secret:NAME} stands for a secret', several)
+    .option('--cwd <folder>', 'where the command runs, from the folder of the configuration')
+    .addHelpText('after', secretsHelp)
+    .action((name: string, command: readonly string[], options: McpOptions) =>
+      inTenant(io, options, async (ambit, caller) => {
+        const { importMcp } = await import('../runtime/import-upstream.ts')
+        const server = serverOf(command, options)
+        await kept(io, ambit, options, await importMcp(ambit, caller, { name, server, ...wanted(options) }))
+      }),
+    )
+  withImport(importing.command('openapi <document>'))
+    .description('the operations of an OpenAPI 3.0 or 3.1 document: a JSON file or an address')
+    .requiredOption('--name <name>', 'what its capabilities begin with')
+    .option('--server <url>', "where its operations are sent (default: the document's first server)")
+    .addHelpText('after', secretsHelp)
+    .action((document: string, options: OpenApiOptions) =>
+      inTenant(io, options, async (ambit, caller) => {
+        const { importDocument } = await import('../runtime/import-upstream.ts')
+        const { name, server } = options
+        const wish = { name, document, ...(server !== undefined && { server }), ...wanted(options) }
+        await kept(io, ambit, options, await importDocument(ambit, caller, wish))
+      }),
+    )
+}
+
+const secretsHelp =
+  '\nSecrets stay where they are: keep them with `ambit secret set NAME` and write {secret:NAME} here.'
+
+const withImport = (command: Command): Command =>
+  withTenant(command)
+    .option('--include <name>', 'only these, or those that begin like this with a final *; may be given again', several)
+    .option('--exclude <name>', 'not these', several)
+    .option('--out <file>', 'where to write it (default: upstreams/<name>.json beside the configuration)')
+    .option('--dry-run', 'only show what would be offered')
+    .option('--force', 'replace a file that is there')
+
+const wanted = ({ include, exclude }: ImportOptions) => ({
+  ...(include && { include }),
+  ...(exclude && { exclude }),
+})
+
+function serverOf([command, ...args]: readonly string[], { url, header, env, cwd }: McpOptions) {
+  if ((command === undefined) === (url === undefined))
+    throw new Failure(
+      'field.invalid',
+      'an MCP server is a command or an address',
+      {},
+      'write `-- command arguments`, or `--url`',
+    )
+  if (url !== undefined) return { url, ...(header && { headers: pairs(header, ':') }) }
+  return {
+    command: command ?? '',
+    ...(args.length > 0 && { args }),
+    ...(env && { env: pairs(env, '=') }),
+    ...(cwd !== undefined && { cwd }),
+  }
+}
+
+function pairs(texts: readonly string[], between: string): Record<string, string> {
+  return Object.fromEntries(
+    texts.map((text) => {
+      const at = text.indexOf(between)
+      // What is behind the name may be a secret that somebody wrote out: it is not repeated.
+      if (at < 1) throw new Failure('field.invalid', `write a name, \`${between}\` and a value`)
+      return [text.slice(0, at).trim(), text.slice(at + 1).trim()]
+    }),
+  )
+}
+
+async function kept(io: Io, { settings }: Ambit, options: ImportOptions, imported: Imported): Promise<void> {
+  const { keepUpstream } = await import('../runtime/import-upstream.ts')
+  const { folder, upstreams } = settings.hosting
+  const { upstream, skipped, notes } = imported
+  const path =
+    options.out === undefined ? resolve(folder, 'upstreams', `${upstream.name}.json`) : resolve(io.cwd, options.out)
+  if (!options.dryRun) keepUpstream(path, upstream, { replace: options.force === true })
+  const file = options.dryRun ? null : relative(io.cwd, path)
+  if (options.json) return printJson(io, { file, upstream, skipped, notes })
+  preview(io, upstream, imported)
+  if (file === null) return line(io, 'Nothing was written.')
+  line(io, `Written to ${quote(plain(file))}: read it, change what does not fit, keep it with your configuration.`)
+  const listed = upstreams.some((each) => 'path' in each && (path === each.path || path.startsWith(`${each.path}/`)))
+  if (!listed)
+    line(
+      io,
+      `Add it to the configuration: \`upstreams: [${JSON.stringify(relative(folder, resolve(path, '..')) || file)}]\``,
+    )
+}
+
+function preview(io: Io, { capabilities }: Upstream, { skipped, notes }: Imported): void {
+  for (const note of notes) line(io, paint(io, 'dim', plain(note)))
+  printTable(
+    io,
+    ['CAPABILITY', 'RISK', 'POLICY', 'CHANGES', 'SAYS OF ITSELF'],
+    capabilities.map(({ descriptor }) => [
+      descriptor.id,
+      descriptor.risk ?? 'medium',
+      stateOf(descriptor),
+      (descriptor.side_effects ?? []).join(' ') || '–',
+      short(descriptor.description),
+    ]),
+    'nothing that could be offered',
+  )
+  if (skipped.length > 0) {
+    line(io)
+    printTable(
+      io,
+      ['LEFT OUT', 'BECAUSE'],
+      skipped.map(({ what, reason }) => [what, reason]),
+    )
+  }
+  line(io)
+}
+
+const stateOf = ({ policy }: Pick<CapabilityDescriptor, 'policy'>): string =>
+  policy?.approval_required ? 'approval required' : policy?.auth_required ? 'restricted' : 'open'

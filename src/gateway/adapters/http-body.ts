@@ -1,0 +1,67 @@
+import type { Json } from '../../base/canonical.ts'
+import { mediaOf } from './http-media.ts'
+import { isList, isObject, plain, refuse } from './http-styles.ts'
+
+export interface Body {
+  readonly bytes: Uint8Array
+  readonly type: string
+}
+
+/** A value as the body of a request. Bytes are base64 text; in a form, `{base64, filename, content_type}` is a file. */
+export async function bodyOf(value: Json, type: string, name: string): Promise<Body> {
+  const media = mediaOf(type)
+  if (media.kind === 'json') return { type, bytes: utf8(JSON.stringify(value)) }
+  if (media.essence === 'application/x-www-form-urlencoded') return { type, bytes: utf8(formOf(value, name)) }
+  if (media.essence === 'multipart/form-data') return await multipartOf(value, name)
+  return { type, bytes: media.kind === 'text' ? utf8(plain(value, name)) : bytesOf(value, name) }
+}
+
+const utf8 = (text: string): Uint8Array => Buffer.from(text.toWellFormed())
+
+/** Members that are not simple are JSON, as in OpenAPI. */
+function formOf(value: Json, name: string): string {
+  const fields = new URLSearchParams()
+  for (const [key, item] of fieldsOf(value, name)) fields.append(key, textOf(item))
+  return fields.toString()
+}
+
+async function multipartOf(value: Json, name: string): Promise<Body> {
+  const form = new FormData()
+  for (const [key, item] of fieldsOf(value, name)) {
+    if (isFile(item)) form.append(key, new Blob([bytesOf(item.base64, key)], { type: typeOf(item) }), fileNameOf(item))
+    else if (isObject(item)) form.append(key, new Blob([JSON.stringify(item)], { type: 'application/json' }))
+    else form.append(key, textOf(item))
+  }
+  // The platform chooses the boundary and escapes the names.
+  const made = new Response(form)
+  return { type: made.headers.get('content-type') ?? '', bytes: new Uint8Array(await made.arrayBuffer()) }
+}
+
+/** A list is one field per item. */
+const fieldsOf = (value: Json, name: string): [string, Json][] =>
+  isObject(value)
+    ? Object.entries(value).flatMap(([key, member = null]) =>
+        (isList(member) ? member : [member]).map((item): [string, Json] => [key, item]),
+      )
+    : refuse(name, 'an object')
+
+const textOf = (item: Json): string =>
+  item === null ? '' : typeof item === 'object' ? JSON.stringify(item) : String(item)
+
+type FilePart = { readonly base64: Json; readonly filename?: Json; readonly content_type?: Json }
+
+const isFile = (item: Json): item is Extract<Json, object> & FilePart =>
+  isObject(item) &&
+  typeof item['base64'] === 'string' &&
+  Object.keys(item).every((key) => ['base64', 'filename', 'content_type'].includes(key))
+
+const typeOf = ({ content_type }: FilePart): string =>
+  typeof content_type === 'string' ? content_type : 'application/octet-stream'
+
+const fileNameOf = ({ filename }: FilePart): string => (typeof filename === 'string' ? filename : 'file')
+
+function bytesOf(value: Json, name: string): Uint8Array<ArrayBuffer> {
+  if (typeof value !== 'string' || !/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(value))
+    return refuse(name, 'bytes as base64 text')
+  return Uint8Array.from(Buffer.from(value, 'base64'))
+}

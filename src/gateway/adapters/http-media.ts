@@ -1,0 +1,21 @@
+/** A media type, read: what it is at its core, how its content is written, and its character set. */
+export interface Media {
+  readonly essence: string
+  readonly kind: 'json' | 'text' | 'bytes'
+  readonly charset: string
+}
+
+export function mediaOf(type: string): Media {
+  const [first = '', ...parameters] = type.split(';')
+  const essence = first.trim().toLowerCase()
+  const charset = parameters
+    .map((parameter) => /^\s*charset\s*=\s*"?([^\s"]+)"?\s*$/i.exec(parameter)?.[1])
+    .find((found) => found !== undefined)
+  return { essence, kind: kindOf(essence), charset: charset?.toLowerCase() ?? 'utf-8' }
+}
+
+function kindOf(essence: string): Media['kind'] {
+  if (/^(?:application|text)\/(?:json|[\w.!#$&^-]+\+json)$/.test(essence)) return 'json'
+  const isText = /^text\/|^application\/(?:xml|yaml|x-yaml|javascript|graphql|x-ndjson|sql|toml)$|\+(?:xml|yaml)$/
+  return isText.test(essence) ? 'text' : 'bytes'
+}

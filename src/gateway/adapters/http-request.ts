@@ -1,0 +1,128 @@
+import type { Json } from '../../base/canonical.ts'
+import type { HttpRequestTemplate, ServerAddress } from '../../model/upstream.ts'
+import { CallEnded } from '../ended.ts'
+import { type Body, bodyOf } from './http-body.ts'
+import {
+  asPairs,
+  encoded,
+  inPath,
+  isList,
+  isObject,
+  type Pair,
+  type PairStyle,
+  type PathStyle,
+  refuse,
+} from './http-styles.ts'
+
+type Input = Readonly<Record<string, Json>>
+type Parameter = NonNullable<HttpRequestTemplate['parameters']>[number]
+
+/** What an input makes of a template. Nothing of it can lead to another path, or add a header. */
+export interface FilledRequest {
+  readonly url: URL
+  readonly headers: Headers
+  readonly body: Body | undefined
+}
+
+/** The texts of `server` have their secrets in place. */
+export async function fillRequest(
+  template: HttpRequestTemplate,
+  server: ServerAddress,
+  input: Input,
+): Promise<FilledRequest> {
+  const given = (template.parameters ?? []).flatMap((parameter) => {
+    const value = memberOf(input, parameter.from)
+    return value === undefined ? [] : [{ parameter, value }]
+  })
+  const placed = (place: Parameter['in']) => given.filter(({ parameter }) => parameter.in === place)
+  const headers = new Headers(server.headers)
+  for (const one of placed('header')) headers.set(one.parameter.name, headerOf(one))
+  const cookies = placed('cookie').flatMap((one) => pairsOf(one).map((pair) => pair.join('=')))
+  if (cookies.length > 0) headers.set('cookie', [headers.get('cookie') ?? [], ...cookies].flat().join('; '))
+  const { from = '', type = '' } = template.body ?? {}
+  const value = memberOf(input, from)
+  const url = addressOf(template, server, placed('path'), queryOf(template, server, placed('query')))
+  return { url, headers, body: value === undefined || type === '' ? undefined : await bodyOf(value, type, from) }
+}
+
+const memberOf = (input: Input, name: string): Json | undefined =>
+  Object.hasOwn(input, name) ? input[name] : undefined
+
+interface Given {
+  readonly parameter: Parameter
+  readonly value: Json
+}
+
+function addressOf(
+  { path }: HttpRequestTemplate,
+  server: ServerAddress,
+  given: readonly Given[],
+  query: readonly Pair[],
+): URL {
+  const filled = path.replace(/\{([^{}]*)\}/g, (_, name: string) => {
+    const one = given.find(({ parameter }) => parameter.name === name)
+    return one ? segmentOf(one) : refuse(name, 'given: the path needs it')
+  })
+  const whole = server.url.replace(/\/$/, '') + filled
+  const url = new URL(query.length === 0 ? whole : `${whole}?${query.map((pair) => pair.join('=')).join('&')}`)
+  // A reader of addresses takes away `.` and `..`, however they are written: then this is another path.
+  const isSame =
+    new URL(server.url).origin === url.origin && url.pathname.split('/').length === pathOf(whole).split('/').length
+  if (!isSame)
+    throw new CallEnded('request_invalid', 'the input leads to another path', {
+      effect: 'none',
+      type: 'InvalidRequest',
+    })
+  return url
+}
+
+const pathOf = (url: string): string => url.slice(url.indexOf('/', url.indexOf('//') + 2))
+
+function segmentOf({ parameter, value }: Given): string {
+  const { name, style = 'simple', explode = false } = parameter
+  const text = inPath(style as PathStyle, { name, value, explode, write: (part) => encoded(harmless(part, parameter)) })
+  return /^(?:\.|%2e){0,2}$/i.test(text) ? refuse(parameter.from, pathRule) : text
+}
+
+const pathRule = 'a value that can stand in a path: not empty, no `/` or `\\`, not `.` or `..`'
+
+/** Refused however often it is encoded: some servers decode more than once. */
+function harmless(part: string, { from }: Parameter): string {
+  let text = part
+  for (let round = 0; round < 4; round++) {
+    if (text === '' || /[/\\\p{Cc}]|^\.{1,2}(?:;|$)/u.test(text)) return refuse(from, pathRule)
+    text = text.replace(/%[0-9a-f]{2}/gi, (code) => String.fromCharCode(Number.parseInt(code.slice(1), 16)))
+  }
+  return part
+}
+
+function queryOf(template: HttpRequestTemplate, server: ServerAddress, given: readonly Given[]): Pair[] {
+  const fixed = Object.entries(server.query ?? {}).map(([name, value]): Pair => [encoded(name), encoded(value)])
+  const declared = (template.parameters ?? []).filter((one) => one.in === 'query').map(({ name }) => name)
+  const taken = new Set([...declared.map(encoded), ...fixed.map(([name]) => name)])
+  return [...given.flatMap((one) => ownPairs(one, taken)), ...fixed]
+}
+
+/** Members of an object become names of their own: none of them may be the name of something else. */
+function ownPairs(one: Given, taken: ReadonlySet<string>): Pair[] {
+  const pairs = pairsOf(one)
+  const own = encoded(one.parameter.name)
+  if (!pairs.some(([name]) => name !== own && taken.has(name))) return pairs
+  return refuse(one.parameter.from, 'an object without members that are parameters themselves')
+}
+
+function pairsOf({ parameter, value }: Given): Pair[] {
+  const { name, style = 'form', explode = style === 'form' } = parameter
+  return asPairs(style as PairStyle, { name, value, explode, write: encoded })
+}
+
+/** Headers are not encoded, so nothing goes in that could end one, or one of its items. */
+function headerOf({ parameter, value }: Given): string {
+  const { name, style = 'simple', explode = false, from } = parameter
+  const isMany = style !== 'json' && (isList(value) || isObject(value))
+  const fits = (text: string): boolean => isHeaderText(text) && !(isMany && /[,=]/.test(text))
+  const write = (text: string): string => (fits(text) ? text : refuse(from, 'text that can stand in a header'))
+  return inPath(style as PathStyle, { name, value, explode, write })
+}
+
+export const isHeaderText = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)

@@ -1,0 +1,168 @@
+import type { Json } from '../../../base/canonical.ts'
+import { Failure, quote } from '../../../base/failure.ts'
+import { limits } from '../../../base/limits.ts'
+import { capabilityId, inScope, line } from '../../../model/text.ts'
+import type { McpUpstream } from '../../../model/upstream.ts'
+import { compileSchema } from '../../../policy/schema.ts'
+import { definitionOf, said, type ToolDefinition } from './definition.ts'
+import { hasUsableHeaders } from './param-headers.ts'
+
+export interface ImportOptions {
+  /** Names of tools, or their beginnings with a `*`. Without them all are taken. */
+  readonly include?: readonly string[]
+  readonly exclude?: readonly string[]
+}
+
+export interface Skipped {
+  readonly tool: string
+  readonly reason: string
+}
+
+type Offered = McpUpstream['capabilities'][number]
+type Descriptor = Offered['descriptor']
+
+/**
+ * What could be offered of a server, for people to read, change and keep: nothing is offered before that. The words of
+ * the server are data. They may raise a risk and never lower one.
+ */
+export function importTools(
+  name: string,
+  server: McpUpstream['server'],
+  tools: readonly ToolDefinition[],
+  { include = ['*'], exclude = [] }: ImportOptions = {},
+): { readonly upstream: McpUpstream; readonly skipped: readonly Skipped[] } {
+  const named = (scopes: readonly string[], tool: string) => scopes.some((scope) => inScope(scope, tool))
+  const wanted = tools.filter((tool) => named(include, tool.name) && !named(exclude, tool.name))
+  const ids = Map.groupBy(tools, (tool) => idOf(name, tool))
+  const capabilities: Offered[] = []
+  const skipped: Skipped[] = []
+  for (const tool of wanted) {
+    const collides = (ids.get(idOf(name, tool))?.length ?? 0) > 1
+    const made = collides ? `another tool has the id ${quote(idOf(name, tool))} too` : offeredAs(name, tool)
+    if (typeof made === 'string') skipped.push({ tool: tool.name, reason: made })
+    else capabilities.push(made)
+  }
+  return { upstream: { adapter: 'mcp', name, server, capabilities }, skipped }
+}
+
+/**
+ * The upstream with the present definition of some of its tools, and a new patch version of each. The policy that
+ * people wrote stays; the risk may rise and effects may be added.
+ */
+export function acceptDrift(
+  upstream: McpUpstream,
+  tools: readonly ToolDefinition[],
+  which: readonly string[],
+): McpUpstream {
+  const accepted = new Map(which.map((name) => [name, presentOf(upstream, tools, name)]))
+  const capabilities = upstream.capabilities.map((old) => {
+    const now = accepted.get(old.tool)
+    return now ? { ...now, descriptor: renewed(old.descriptor, now.descriptor) } : old
+  })
+  return { ...upstream, capabilities }
+}
+
+function presentOf({ name, capabilities }: McpUpstream, tools: readonly ToolDefinition[], tool: string): Offered {
+  const found = tools.filter((one) => one.name === tool)
+  const [only] = found
+  if (!capabilities.some((one) => one.tool === tool))
+    throw new Failure('capability.not_found', `no capability stands for the tool ${quote(tool)}`, { tool })
+  if (!only)
+    throw new Failure(
+      'capability.not_found',
+      `the server has no tool ${quote(tool)} any more`,
+      { tool },
+      'remove it from the file',
+    )
+  const made = found.length > 1 ? 'the server has it twice' : offeredAs(name, only)
+  if (typeof made !== 'string') return made
+  throw new Failure('capability.invalid', `the tool ${quote(tool)} cannot be offered: ${made}`, { tool })
+}
+
+function renewed(old: Descriptor, now: Descriptor): Descriptor {
+  const { name: _, output_schema: __, ...kept } = old
+  const effects = [...new Set([...(old.side_effects ?? []), ...(now.side_effects ?? [])])]
+  const [major, minor, patch] = old.version.split(/[-+]/)[0]?.split('.').map(Number) ?? []
+  return {
+    ...kept,
+    version: `${major}.${minor}.${(patch ?? 0) + 1}`,
+    description: now.description,
+    ...(now.name !== undefined && { name: now.name }),
+    ...(now.input_schema && { input_schema: now.input_schema }),
+    ...(now.output_schema && { output_schema: now.output_schema }),
+    ...(effects.length > 0 && { side_effects: effects }),
+    risk: risks[Math.max(rank(old.risk), rank(now.risk))] ?? 'critical',
+  }
+}
+
+const risks = ['low', 'medium', 'high', 'critical'] as const
+const rank = (risk: Descriptor['risk'] = 'medium'): number => risks.indexOf(risk)
+
+const idOf = (name: string, { name: tool }: ToolDefinition): string =>
+  `mcp.${name}.${tool.replace(/[^A-Za-z0-9_.:-]/gu, '_')}`
+
+/** The capability that stands for a tool, or why there can be none. */
+function offeredAs(name: string, tool: ToolDefinition): Offered | string {
+  const id = idOf(name, tool)
+  if (!line.safeParse(tool.name).success || !capabilityId.safeParse(id).success)
+    return 'its name is empty, too long, or holds control characters'
+  const definition = definitionOf(tool)
+  if (definition === undefined) return 'its definition is too large, or is not JSON that can be hashed'
+  if (memberOf(tool.execution, 'taskSupport') === 'required') return 'it works as a task only'
+  const input = schemaOf(tool.inputSchema)
+  if (input?.type !== 'object') return 'its input schema is not a JSON Schema of an object that can be used'
+  if (!hasUsableHeaders(tool.inputSchema)) return 'its `x-mcp-header` is no header that could be sent'
+  const output = tool.outputSchema === undefined ? undefined : schemaOf(tool.outputSchema)
+  if (tool.outputSchema !== undefined && !output) return 'its output schema is not a JSON Schema that can be used'
+  const title = said(tool.title, 256)
+  const descriptor: Descriptor = {
+    id,
+    version: '1.0.0',
+    description: said(tool.description, limits.toolDescriptionCharsMax),
+    ...(title !== '' && { name: title }),
+    input_schema: input,
+    output_schema: wrapped(output, id),
+    ...proposed(tool),
+  }
+  return { tool: tool.name, definition, descriptor }
+}
+
+/** What a tool may do, as far as its annotations say, and whom to ask: for people to change. */
+function proposed({ annotations }: ToolDefinition): Pick<Descriptor, 'risk' | 'policy' | 'side_effects'> {
+  const destructive = memberOf(annotations, 'destructiveHint') === true
+  const reads = memberOf(annotations, 'readOnlyHint') === true && !destructive
+  return {
+    risk: destructive ? 'high' : 'medium',
+    ...(!reads && { side_effects: ['mcp.call'] }),
+    policy: { auth_required: !reads, ...(destructive && { approval_required: true }) },
+  }
+}
+
+type SchemaObject = { readonly [key: string]: Json }
+
+/** The schema if it can be used. Most servers name an older draft and write what means the same in the present one. */
+function schemaOf(schema: Json | undefined): SchemaObject | undefined {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return undefined
+  const { $schema: _, ...rest } = schema as SchemaObject
+  try {
+    compileSchema(rest)
+    return rest
+  } catch {
+    return undefined
+  }
+}
+
+/** The schema of a whole answer. What is inside has an id of its own, so that its references still lead into it. */
+const wrapped = (structured: SchemaObject | undefined, id: string): SchemaObject => ({
+  type: 'object',
+  required: structured ? ['content', 'structuredContent'] : ['content'],
+  properties: {
+    content: { type: 'array' },
+    ...(structured && { structuredContent: { $id: `urn:ambit:${id}`, ...structured } }),
+  },
+})
+
+const memberOf = (value: Json | undefined, member: string): unknown =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, member)
+    ? (value as SchemaObject)[member]
+    : undefined

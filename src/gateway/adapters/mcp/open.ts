@@ -1,0 +1,89 @@
+import { quote } from '../../../base/failure.ts'
+import { limits } from '../../../base/limits.ts'
+import type { CapabilityDescriptor } from '../../../model/capability.ts'
+import type { McpUpstream } from '../../../model/upstream.ts'
+import {
+  type CallContext,
+  type Capability,
+  describedCapability,
+  type Hindrance,
+  protocolTypes,
+} from '../../capability.ts'
+import { CallEnded } from '../../ended.ts'
+import type { OpenUpstream, UpstreamDeps } from '../adapter.ts'
+import { openBreaker } from '../breaker.ts'
+import { traceparentOf } from '../trace.ts'
+import { definitionOf } from './definition.ts'
+import { type Link, openLink, type Ready } from './link.ts'
+import { ToolFailed, unavailable } from './outcome.ts'
+import { credentialsOf } from './server.ts'
+
+type Accepted = McpUpstream['capabilities'][number]
+
+/** The accepted tools of an MCP server as capabilities. It is connected to when the first of them is called. */
+export function openMcp(upstream: McpUpstream, deps: UpstreamDeps): OpenUpstream {
+  const link = openLink(upstream, deps)
+  const breaker = openBreaker(upstream.name, deps.clock)
+  const capabilityOf = (accepted: Accepted): Capability => {
+    const descriptor = descriptorOf(upstream, accepted)
+    return describedCapability(
+      descriptor,
+      (input, call) =>
+        breaker.run(async () => {
+          const { connection, tools } = await soonReady(upstream, descriptor, link, call)
+          const tool = tools.find(({ name }) => name === accepted.tool)
+          if (link.isHeld(accepted.tool) || !tool || definitionOf(tool) !== accepted.definition)
+            throw new CallEnded('definition_changed', heldReason(upstream, accepted), { effect: 'none' })
+          const timeoutMs = timeoutOf(descriptor)
+          return connection.call({ tool, input, traceparent: traceparentOf(call), signal: call.signal, timeoutMs })
+        }, isFault),
+      () => (link.isHeld(accepted.tool) ? heldHindrance(upstream, accepted) : breaker.hindrance()),
+    )
+  }
+  return { capabilities: upstream.capabilities.map(capabilityOf), close: () => link.close() }
+}
+
+function descriptorOf({ server }: McpUpstream, { descriptor }: Accepted): CapabilityDescriptor {
+  const credentials = { ...descriptor.metadata?.credentials, ...credentialsOf(server) }
+  return {
+    ...descriptor,
+    modes: descriptor.modes ?? ['sync'],
+    emits: [...new Set([...protocolTypes, ...(descriptor.emits ?? [])])],
+    ...(Object.keys(credentials).length > 0 && { metadata: { ...descriptor.metadata, credentials } }),
+  }
+}
+
+const timeoutOf = ({ timeout_s = limits.callTimeoutMs / 1000 }: CapabilityDescriptor): number =>
+  Math.min(timeout_s * 1000, limits.callTimeoutMaxMs)
+
+/** A server that takes half of the time of a call to be there is not: so it is known that nothing was sent. */
+async function soonReady(
+  { name }: McpUpstream,
+  descriptor: CapabilityDescriptor,
+  link: Link,
+  call: CallContext,
+): Promise<Ready> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(unavailable(name, 'it does not answer')), timeoutOf(descriptor) / 2)
+  })
+  try {
+    return await Promise.race([link.ready((secret) => call.secret(secret)), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const heldReason = ({ name }: McpUpstream, { tool, descriptor }: Accepted): string =>
+  `the definition of the tool ${quote(tool)} has changed since it was accepted; look at it with ` +
+  `\`ambit capabilities drift ${name}\` and accept it with \`ambit capabilities accept ${descriptor.id}\``
+
+const heldHindrance = (upstream: McpUpstream, accepted: Accepted): Hindrance => ({
+  lifecycle: 'declared',
+  reason: heldReason(upstream, accepted),
+})
+
+/** The server is at fault, not the call. */
+const isFault = (error: unknown): boolean =>
+  (error instanceof CallEnded && error.code !== 'definition_changed') ||
+  (error instanceof ToolFailed && error.code.startsWith('http_5'))

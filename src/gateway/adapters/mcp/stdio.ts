@@ -1,0 +1,160 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import type { JSONRPCMessage, ReadBuffer, Transport } from '@modelcontextprotocol/client'
+import { limits } from '../../../base/limits.ts'
+import { endWithUs, signalGroup } from './processes.ts'
+import { type ClosableTransport, NotSent } from './transport.ts'
+
+/** A program as it is started: all secrets are in their places. */
+export interface Program {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  readonly cwd: string
+}
+
+/**
+ * Speaks with a program over its standard streams. What it writes to its error stream is not read: it may hold secrets.
+ * Whoever writes lines without an end, floods us or does not read what we write is cut off.
+ */
+export function stdioTransport(program: Program, lines: ReadBuffer): ClosableTransport {
+  let child: ChildProcess | undefined
+  let why: string | undefined
+  const flood = floodGate()
+
+  const cutOff = (reason: string) => {
+    why ??= reason
+    lines.clear()
+    child?.stdout?.destroy()
+    if (child?.pid !== undefined) signalGroup(child.pid, 'SIGKILL')
+  }
+  const take = (chunk: Buffer) => {
+    try {
+      lines.append(chunk)
+    } catch {
+      return cutOff('it wrote a line that is too long')
+    }
+    for (const message of messagesIn(lines)) {
+      if ('method' in message && !flood()) return cutOff('it sent too many messages')
+      deliver(transport, message)
+    }
+  }
+  const transport: ClosableTransport & { stderr: null; pid: number | null } = {
+    // By these two the client knows that it speaks with a program.
+    stderr: null,
+    get pid() {
+      return child?.pid ?? null
+    },
+    get why() {
+      return why
+    },
+    start: async () => {
+      child = await started(program, (reason) => {
+        why ??= reason
+      })
+      child.stdout?.on('data', take).on('error', () => undefined)
+      whenOver(child, (code) => {
+        why ??= `it ended with ${code}`
+        transport.onclose?.()
+      })
+    },
+    send: async (message) => {
+      const stdin = child?.stdin
+      if (!stdin?.writable) throw new NotSent()
+      // Calls wait in any case. Answers to whoever does not read them would pile up.
+      if (!('method' in message) && stdin.writableLength > limits.mcpUnsentBytesMax)
+        return cutOff('it does not read what it is sent')
+      stdin.write(`${JSON.stringify(message)}\n`)
+    },
+    close: async () => {
+      why ??= 'it was closed'
+      if (child) await end(child)
+    },
+  }
+  return transport
+}
+
+async function started({ command, args, env, cwd }: Program, tell: (why: string) => void): Promise<ChildProcess> {
+  const stdio = ['pipe', 'pipe', 'ignore'] as const
+  const child = spawn(command, args, { cwd, env: { ...env }, stdio: [...stdio], detached: true, windowsHide: true })
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  child.once('spawn', resolve)
+  child.on('error', (error: NodeJS.ErrnoException) => {
+    tell(`it could not be started (${error.code ?? 'unknown'})`)
+    reject(error)
+  })
+  // Broken when the program is gone, which is told by its end.
+  child.stdin?.on('error', () => undefined)
+  await promise
+  endWithUs(child)
+  return child
+}
+
+/** Calls back once the program has ended and all it wrote before has been read, or someone else keeps its stream. */
+function whenOver(child: ChildProcess, over: (code: string) => void): void {
+  child.once('exit', (code, signal) => {
+    const told = signal ?? `code ${code}`
+    const done = (): void => {
+      clearTimeout(timer)
+      child.stdout?.off('close', done)
+      child.stdout?.destroy()
+      over(told)
+    }
+    const timer = setTimeout(done, limits.mcpGraceMs)
+    if (child.stdout?.closed) done()
+    else child.stdout?.on('close', done)
+  })
+}
+
+/** Asks the program to end by the end of its input, then by a signal, then does it. */
+async function end(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+  const { promise: exited, resolve } = Promise.withResolvers<void>()
+  child.once('exit', () => resolve())
+  child.stdin?.end()
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    if (await within(exited, limits.mcpGraceMs)) return
+    signalGroup(child.pid, signal)
+  }
+  await exited
+}
+
+async function within(work: Promise<void>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(resolve, ms, false)
+  })
+  const inTime = await Promise.race([work.then(() => true), late])
+  clearTimeout(timer)
+  return inTime
+}
+
+/** Lines that are no messages are left out: some programs write greetings. */
+function* messagesIn(lines: ReadBuffer): Generator<JSONRPCMessage> {
+  for (;;) {
+    try {
+      const message = lines.readMessage()
+      if (message === null) return
+      yield message
+    } catch {
+      // JSON, but no message; or JSON so deep that nobody can read it.
+    }
+  }
+}
+
+function deliver(transport: Transport, message: JSONRPCMessage): void {
+  try {
+    transport.onmessage?.(message)
+  } catch {
+    // A message that its reader chokes on is no answer to anything.
+  }
+}
+
+function floodGate(): () => boolean {
+  let [second, count] = [0, 0]
+  return () => {
+    const now = Math.floor(performance.now() / 1000)
+    if (now !== second) [second, count] = [now, 0]
+    count += 1
+    return count <= limits.mcpMessagesPerSecondMax
+  }
+}

@@ -1,0 +1,173 @@
+import type { Json } from '../../../base/canonical.ts'
+import { quote } from '../../../base/failure.ts'
+import { limits } from '../../../base/limits.ts'
+import type { CapabilityDescriptor } from '../../../model/capability.ts'
+import { parseAs } from '../../../model/parse.ts'
+import { inScope, semver } from '../../../model/text.ts'
+import { type HttpUpstream, upstream as upstreamShape } from '../../../model/upstream.ts'
+import { broken, followed, isObject, type OpenApi, openDocument, pointerOf, textOf, Unmapped } from './document.ts'
+import { type Found, type Mapping, mapOperation } from './operation.ts'
+import { openSchemas } from './schemas.ts'
+import { type Credentials, openCredentials } from './security.ts'
+import { serverOf } from './server.ts'
+
+export interface ImportOptions {
+  readonly name: string
+  /** Where the server is, if the document does not say it, or not rightly. */
+  readonly server?: string
+  /** Operations by their ids, or the beginning of one and a `*`: only these, or all but these. */
+  readonly include?: readonly string[]
+  readonly exclude?: readonly string[]
+}
+
+export interface Imported {
+  readonly upstream: HttpUpstream
+  /** What could not be mapped, and why. */
+  readonly skipped: readonly { readonly operation: string; readonly reason: string }[]
+  /** Sentences for people about what was mapped. */
+  readonly notes: readonly string[]
+}
+
+/**
+ * The operations of an OpenAPI document (3.0 or 3.1, as JSON) as an upstream, with the policy proposed for each. A
+ * document that is none fails with `upstream.invalid` and the place.
+ */
+export function importOpenApi(document: Json, options: ImportOptions): Imported {
+  const api = openDocument(document)
+  const skipped: { operation: string; reason: string }[] = []
+  const notes: string[] = []
+  const attempt = <T>({ method, path }: Pick<Found, 'method' | 'path'>, work: () => T): T[] => {
+    try {
+      return [work()]
+    } catch (error) {
+      if (!(error instanceof Unmapped)) throw error
+      skipped.push({ operation: `${method} ${path}`, reason: error.message })
+      return []
+    }
+  }
+  const credentials = openCredentials(api, options.name)
+  // What the whole document asks for has its place before what single operations do.
+  attemptQuietly(() => credentials.of(undefined))
+  const needed = select(api, options, attempt).flatMap((found) =>
+    attempt(found, () => ({ found, needs: credentials.of(found.operation['security']) })),
+  )
+  const empty = emptyUpstream(serverOf(api, options.server), options.name, credentials)
+  const mapping: Mapping = {
+    ...{ api, upstream: empty, credentials: credentials.all(), note: (text: string) => notes.push(text) },
+    version: versionOf(api),
+    schemas: { input: openSchemas(api, 'input'), form: openSchemas(api, 'form'), output: openSchemas(api, 'output') },
+  }
+  const { origin } = new URL(empty.server.url)
+  const capabilities = needed.flatMap(({ found, needs }) =>
+    attempt(found, () => mapOperation(found, metadataOf(needs, credentials, origin), mapping)),
+  )
+  return { upstream: { ...empty, capabilities }, skipped, notes: [...notesOf(credentials), ...notes] }
+}
+
+function attemptQuietly(work: () => unknown): void {
+  try {
+    work()
+  } catch (error) {
+    if (!(error instanceof Unmapped)) throw error
+  }
+}
+
+type Attempt = <T>(found: Pick<Found, 'method' | 'path'>, work: () => T) => T[]
+
+const methods = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options', 'trace'] as const
+
+/** The operations that are asked for, each under an id of its own. */
+function select(api: OpenApi, options: ImportOptions, attempt: Attempt): Found[] {
+  const taken = new Map<string, string>()
+  return everyOperation(api, attempt).flatMap((found) => {
+    const { operation, method, path } = found
+    const local = (textOf(operation['operationId']) || `${method}${path}`).replace(/[^A-Za-z0-9_.:-]+/g, '_')
+    const name = local.replace(/^_+|_+$/g, '') || method
+    if (!isWanted(name, options)) return []
+    return attempt(found, () => {
+      const other = taken.get(name)
+      if (other !== undefined) throw new Unmapped(`its id ${quote(name)} is that of ${quote(other)}`)
+      if (taken.size >= limits.importedOperationsMax) throw new Unmapped('there are too many operations: include fewer')
+      taken.set(name, `${method} ${path}`)
+      return { ...found, id: `${options.name}.${name}` }
+    })
+  })
+}
+
+function isWanted(name: string, { include, exclude = [] }: ImportOptions): boolean {
+  const isIn = (scopes: readonly string[]): boolean => scopes.some((scope) => inScope(scope, name))
+  return (include === undefined || isIn(include)) && !isIn(exclude)
+}
+
+function everyOperation(api: OpenApi, attempt: Attempt): Omit<Found, 'id'>[] {
+  const { paths = {} } = api.root
+  return Object.entries(isObject(paths) ? paths : {}).flatMap(([path, value]) => {
+    if (path.startsWith('x-')) return []
+    if (!isObject(value)) throw broken(pointerOf('paths', path), 'must be an object')
+    const [item] = attempt({ method: '*' as never, path }, () => ({ ...followed(api, value, 'the path'), ...value }))
+    return item === undefined ? [] : methods.flatMap((key) => operationAt(key, path, item, attempt))
+  })
+}
+
+function operationAt(key: (typeof methods)[number], path: string, item: Found['item'], attempt: Attempt) {
+  const operation = item[key]
+  if (operation === undefined) return []
+  if (!isObject(operation)) throw broken(pointerOf('paths', path, key), 'must be an object')
+  const method = key.toUpperCase() as Found['method']
+  return attempt({ method, path }, () => {
+    if (key === 'trace') throw new Unmapped('TRACE shows what others were sent, and is not offered')
+    return { method, path, operation, item }
+  })
+}
+
+function emptyUpstream(url: string, name: string, credentials: Credentials): HttpUpstream {
+  const headers: Record<string, string> = {}
+  const query: Record<string, string> = {}
+  for (const { secret, place } of credentials.all()) {
+    if (place.in === 'query') query[place.name] = place.text(secret)
+    else if (place.in === 'header') headers[place.name] = place.text(secret)
+    else headers['Cookie'] = [headers['Cookie'] ?? [], `${place.name}=${place.text(secret)}`].flat().join('; ')
+  }
+  const server = {
+    url,
+    ...(Object.keys(headers).length > 0 && { headers }),
+    ...(Object.keys(query).length > 0 && { query }),
+  }
+  return parseAs(upstreamShape, { adapter: 'http', name, server, capabilities: [] }, 'upstream') as HttpUpstream
+}
+
+/** The version of the document as far as it has one of ours. */
+function versionOf({ root }: OpenApi): string {
+  const said = textOf(isObject(root['info']) ? root['info']['version'] : undefined)
+  if (semver.safeParse(said).success) return said
+  const [, major, minor = '0'] = /^v?(\d{1,9})(?:\.(\d{1,9}))?$/.exec(said) ?? []
+  return major === undefined ? '1.0.0' : `${Number(major)}.${Number(minor)}.0`
+}
+
+/** The handles of what an operation is sent, with the scopes it asks for. */
+function metadataOf(
+  needs: ReturnType<Credentials['of']>,
+  credentials: Credentials,
+  origin: string,
+): CapabilityDescriptor['metadata'] {
+  if (needs.length === 0) return undefined
+  const kinds = new Map(
+    credentials.all().map(({ secret, place }) => [secret, place.in === 'query' ? 'query' : 'header']),
+  )
+  const entries = needs.map(({ secret, scopes }) => {
+    const named = scopes.filter((scope) => scope !== '')
+    return [
+      secret,
+      { kind: kinds.get(secret) ?? 'header', origin, ...(named.length > 0 && { scopes: named }) },
+    ] as const
+  })
+  return { credentials: Object.fromEntries(entries) }
+}
+
+const notesOf = (credentials: Credentials): string[] =>
+  credentials
+    .all()
+    .map(
+      ({ secret, place }) =>
+        `the secret ${quote(secret)} is needed: ${place.hint}, sent as ${place.in} ${quote(place.name)}`,
+    )

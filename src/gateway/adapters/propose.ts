@@ -1,0 +1,18 @@
+import type { CapabilityDescriptor } from '../../model/capability.ts'
+
+export type Risk = NonNullable<CapabilityDescriptor['risk']>
+
+const order: readonly Risk[] = ['low', 'medium', 'high', 'critical']
+
+/** The higher of two: what something says of itself may raise its risk, never lower it. */
+export const higherRisk = (risk: Risk, said: unknown): Risk =>
+  order.indexOf(said as Risk) > order.indexOf(risk) ? (said as Risk) : risk
+
+/**
+ * The policy under which something is first offered, for people to change: what only reads is open, what changes
+ * something needs to know who asks, and what may harm needs a yes.
+ */
+export const proposedPolicy = (risk: Risk): NonNullable<CapabilityDescriptor['policy']> => ({
+  auth_required: risk !== 'low',
+  ...(order.indexOf(risk) >= order.indexOf('high') && { approval_required: true }),
+})

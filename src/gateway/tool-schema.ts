@@ -1,0 +1,53 @@
+import type { Json } from '../base/canonical.ts'
+
+type Members = { readonly [key: string]: Json | undefined }
+
+/** One remark of a schema, and where it stood. */
+export interface Remark {
+  readonly at: string
+  readonly text: string
+}
+
+/**
+ * A schema without words: only keywords that say what a value may be. What it says to whoever reads it is handed out
+ * apart, so that it can be fenced. Names and values stay as they are, because a call is made of them.
+ */
+export function withoutWords(schema: Members): { readonly schema: Members; readonly remarks: readonly Remark[] } {
+  const remarks: Remark[] = []
+  return { schema: strip(schema, '', remarks) as Members, remarks }
+}
+
+function strip(schema: Json | undefined, at: string, remarks: Remark[]): Json | undefined {
+  if (!isObject(schema)) return schema
+  for (const word of ['title', 'description'])
+    if (typeof schema[word] === 'string') remarks.push({ at, text: schema[word] })
+  const entries = Object.entries(schema).flatMap(([name, value]): [string, Json | undefined][] => {
+    if (values.has(name)) return [[name, value]]
+    if (inner.has(name)) return [[name, each(value, (one, index) => strip(one, `${at}${index}`, remarks))]]
+    if (maps.has(name)) return [[name, mapped(value, (one, key) => strip(one, `${at}/${key}`, remarks))]]
+    return []
+  })
+  return Object.fromEntries(entries) as Json
+}
+
+/** A schema, or a list of them. */
+const each = (value: Json | undefined, of: (one: Json, index: string) => Json | undefined): Json | undefined =>
+  Array.isArray(value) ? value.map((one, index) => of(one, `/${index}`) ?? null) : value && of(value, '')
+
+const mapped = (value: Json | undefined, of: (one: Json, key: string) => Json | undefined): Json | undefined =>
+  isObject(value)
+    ? (Object.fromEntries(Object.entries(value).map(([key, one]) => [key, of(one as Json, key)])) as Json)
+    : value
+
+const isObject = (value: Json | undefined): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const set = (names: string): ReadonlySet<string> => new Set(names.split(' '))
+
+const values = set(
+  '$ref $anchor $dynamicRef $dynamicAnchor type enum const default format pattern required dependentRequired minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems maxItems uniqueItems minContains maxContains minProperties maxProperties',
+)
+const inner = set(
+  'items prefixItems additionalItems contains additionalProperties propertyNames unevaluatedItems unevaluatedProperties allOf anyOf oneOf not if then else',
+)
+const maps = set('properties patternProperties $defs definitions dependentSchemas')

@@ -1,0 +1,93 @@
+import type {
+  GetPromptResult,
+  Prompt,
+  ReadResourceResult,
+  Resource,
+  ResourceTemplateType,
+} from '@modelcontextprotocol/server'
+import { canonical, type Json } from '../base/canonical.ts'
+import type { Ambit } from '../runtime/ambit.ts'
+import type { AmbitHost, CallCaller } from '../runtime/host.ts'
+import { replay } from '../runtime/reading.ts'
+import { resultText } from '../runtime/tools.ts'
+
+/** What is served beside tools. Undefined: there is no such thing, or not for this caller. */
+export interface Content {
+  resources(): Promise<readonly Resource[]> | readonly Resource[]
+  templates(): Promise<readonly ResourceTemplateType[]> | readonly ResourceTemplateType[]
+  read(uri: string): Promise<ReadResourceResult['contents'] | undefined>
+  prompts(): Promise<readonly Prompt[]> | readonly Prompt[]
+  prompt(name: string, args: Readonly<Record<string, string>>): Promise<GetPromptResult | undefined>
+}
+
+interface ContentDeps {
+  readonly ambit: Ambit
+  readonly host: AmbitHost
+  readonly caller: CallCaller
+}
+
+const capabilityUri = 'ambit://capabilities/'
+const evidenceUri = 'ambit://evidence/'
+const mimeType = 'application/json'
+
+/** The boundary of every capability this caller may call, what its own calls have left behind, and how to read a refusal. */
+export function ownContent({ ambit, host, caller }: ContentDeps): Content {
+  const capability = (id: string) => host.gateway.discover(caller).find((each) => each.id === id)
+  const evidence = (correlation_id: string) =>
+    replay(ambit, { tenant: host.tenant, subject: caller.subject?.id ?? '' }, { correlation_id })
+  return {
+    resources: () =>
+      host.gateway.discover(caller).map(({ id, version }) => ({
+        uri: `${capabilityUri}${encodeURIComponent(id)}`,
+        name: id,
+        description: `What \`${id}\` ${version} takes, needs and is allowed to do.`,
+        mimeType,
+      })),
+    templates: () => [
+      {
+        uriTemplate: `${evidenceUri}{correlation_id}`,
+        name: 'evidence',
+        description: 'The recorded events of your own calls of one task, in order.',
+        mimeType,
+      },
+    ],
+    read: async (uri) => {
+      const found = uri.startsWith(capabilityUri)
+        ? capability(lastPart(uri, capabilityUri))
+        : uri.startsWith(evidenceUri)
+          ? await evidence(lastPart(uri, evidenceUri))
+          : undefined
+      return found && [{ uri, mimeType, text: canonical(found as unknown as Json) }]
+    },
+    prompts: () => [
+      {
+        name: 'explain_refusal',
+        description: 'Why one of your calls was refused, and what to do.',
+        arguments: [idArgument],
+      },
+    ],
+    prompt: async (name, { invocation_id = '' }) => {
+      if (name !== 'explain_refusal') return undefined
+      const recorded = await host.gateway.recorded(caller, invocation_id)
+      const text =
+        recorded === undefined
+          ? 'There is no recorded call of yours with this id.'
+          : resultText(recorded, { seed: host.secretFor('fence') })
+      return { messages: [{ role: 'user', content: { type: 'text', text } }] }
+    },
+  }
+}
+
+const idArgument = {
+  name: 'invocation_id',
+  description: 'The id of the call: `ambit/invocation_id` in the `_meta` of its result.',
+  required: true,
+}
+
+function lastPart(uri: string, before: string): string {
+  try {
+    return decodeURIComponent(uri.slice(before.length))
+  } catch {
+    return ''
+  }
+}

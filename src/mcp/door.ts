@@ -1,0 +1,26 @@
+import type { RequestStateCodec } from '@modelcontextprotocol/server'
+import type { AmbitHost, CallCaller } from '../runtime/host.ts'
+import type { Content } from './content.ts'
+
+/** A call that waits for people, as its client carries it from one round to the next. It gives nobody a right. */
+export interface WaitingState {
+  readonly invocationId: string
+  readonly approvalId: string
+}
+
+/** What one MCP connection, or one request without a connection, stands on. */
+export interface McpDoor {
+  readonly host: AmbitHost
+  readonly caller: CallCaller
+  /** `legacy` clients know nothing of results that ask for input. */
+  readonly era: 'legacy' | 'modern'
+  /** The task that its calls belong to, unless a call names another. */
+  readonly correlationId: string
+  /** What it serves beside tools. */
+  readonly content: Content
+  readonly states: RequestStateCodec<WaitingState>
+  /** How long one round waits for people before it asks the client again; 20 s unless given. */
+  readonly roundMs?: number
+  /** False leaves the texts of results as they are: for fixtures alone, models are shown nothing else than fenced text. */
+  readonly fenced?: boolean
+}

@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict'
+import { expect, test, vi } from 'vitest'
+import { echo } from '../../test/support/host.ts'
+import { httpClient, revisions, textOf } from '../../test/support/mcp-client.ts'
+import { type ServedServer, servedServer } from '../../test/support/serve.ts'
+import { defineCapability } from '../gateway/capability.ts'
+import { addApprover } from '../runtime/approvers.ts'
+import { operator } from '../runtime/caller.ts'
+
+const release = (done: unknown[]) =>
+  defineCapability(
+    {
+      id: 'depot.release',
+      version: '1.0.0',
+      description: 'Releases a batch.',
+      policy: { auth_required: true, approval_required: true },
+      effects: ['stock.move'],
+      input: { type: 'object', properties: { batch: { type: 'string' } }, required: ['batch'] },
+      output: { type: 'object', properties: { released: { type: 'string' } } },
+    },
+    (input) => {
+      done.push(input)
+      return { released: (input as { batch: string }).batch }
+    },
+  )
+
+const hidden = echo({ id: 'depot.hidden', policy: { auth_required: true, allowed_actors: ['somebody-else'] } })
+
+async function given(): Promise<ServedServer & { agent: string; done: unknown[] }> {
+  const done: unknown[] = []
+  const server = await servedServer({ offer: { capabilities: [echo(), release(done), hidden] } })
+  const agent = await server.keyOf({ id: 'planner', kind: 'agent' })
+  await server.keyOf({ id: 'ida', kind: 'user' })
+  await addApprover(server.ambit, operator(server.host.tenant), { principal: 'ida', roles: [] })
+  return { ...server, agent, done }
+}
+
+const ida = { id: 'ida', type: 'user', verified: true } as const
+
+test.each(revisions)(
+  '%s: a client sees what its principal may use, in one order, and calls it [H-100]',
+  async (revision) => {
+    const { url, agent } = await given()
+    const client = await httpClient(url, revision, { key: agent })
+    const { tools } = await client.listTools()
+    assert.deepEqual(
+      tools.map(({ name }) => name),
+      ['depot_release', 'test_echo'],
+    )
+    const result = await client.callTool({ name: 'test_echo', arguments: { a: 1 } })
+    assert.notEqual(result.isError, true)
+    expect(textOf(result)).toMatch(/^<ambit_data origin="tool" name="test\.echo"[\s\S]*\{"echo":\{"a":1\}\}/)
+    assert.deepEqual(result.structuredContent, { echo: { a: 1 } })
+  },
+)
+
+test.each(revisions)('%s: a refused call says why and what to do, and is on record [H-100]', async (revision) => {
+  const { url, agent, ask } = await given()
+  const client = await httpClient(url, revision, { key: agent })
+  const refused = await client.callTool({ name: 'depot_release', arguments: { batch: 7 } })
+  assert.equal(refused.isError, true)
+  const correlation = String(refused._meta?.['ambit/correlation_id'])
+  const { body } = await ask('GET', `/replay/${correlation}`)
+  assert.equal(body.events.at(-1).event_type, 'execution_denied')
+  const denied = await client.callTool({ name: 'depot_hidden', arguments: {} })
+  assert.equal(denied.isError, true)
+  expect(textOf(denied)).toMatch(/policy_blocked/)
+  await expect(client.callTool({ name: 'no_such_tool', arguments: {} })).rejects.toThrow(/Unknown tool/)
+})
+
+test('2026-07-28: a call that needs approval comes back as input required, and goes on when people have agreed [H-57 H-100]', async () => {
+  const { url, agent, host, done } = await given()
+  const asked: string[] = []
+  const client = await httpClient(url, '2026-07-28', { key: agent, capabilities: { elicitation: { form: {} } } })
+  client.setRequestHandler('elicitation/create', async ({ params }) => {
+    asked.push(params.message)
+    assert.deepEqual(done, [])
+    const [id = ''] = /apr_[0-9a-z]+/.exec(params.message) ?? []
+    await host.gateway.decide(id, { principal: 'ida', subject: ida }, { decision: 'approve' })
+    return { action: 'accept', content: { next: 'continue' } }
+  })
+  const result = await client.callTool({ name: 'depot_release', arguments: { batch: 'B-1' } })
+  assert.deepEqual([result.isError, result.structuredContent], [undefined, { released: 'B-1' }])
+  assert.deepEqual([asked.length, done], [1, [{ batch: 'B-1' }]])
+})
+
+test('2026-07-28: whoever sits at the client cannot approve there, and may stop waiting [H-55 H-100]', async () => {
+  const { url, agent, done } = await given()
+  const answers = [
+    { action: 'accept' as const, content: { next: 'stop' } },
+    { action: 'decline' as const },
+    { action: 'cancel' as const },
+  ]
+  for (const answer of answers) {
+    const client = await httpClient(url, '2026-07-28', { key: agent, capabilities: { elicitation: { form: {} } } })
+    client.setRequestHandler('elicitation/create', () => answer)
+    const result = await client.callTool({ name: 'depot_release', arguments: { batch: 'B-1' } })
+    assert.equal(result.isError, true)
+    expect(textOf(result)).toMatch(/approval_required/)
+  }
+  assert.deepEqual(done, [])
+})
+
+test('2025-11-25: a call that needs approval says so, and the same call goes on when people have agreed [H-57 H-100]', async () => {
+  const { url, agent, host, done } = await given()
+  const client = await httpClient(url, '2025-11-25', { key: agent })
+  const call = () => client.callTool({ name: 'depot_release', arguments: { batch: 'B-1' } })
+  const pending = await call()
+  assert.equal(pending.isError, true)
+  const [id = ''] = /apr_[0-9a-z]+/.exec(textOf(pending)) ?? []
+  assert.match(textOf(await call()), new RegExp(id))
+  await host.gateway.decide(id, { principal: 'ida', subject: ida }, { decision: 'approve' })
+  assert.deepEqual((await call()).structuredContent, { released: 'B-1' })
+  assert.deepEqual(done, [{ batch: 'B-1' }])
+  // The next one is a new call, and needs a yes of its own.
+  assert.equal((await call()).isError, true)
+})
+
+test('nobody goes on with the call of another [H-61]', async () => {
+  const { url, keyOf, agent, host, done } = await given()
+  const other = await keyOf({ id: 'other', kind: 'agent' })
+  const call = async (key: string) =>
+    (await httpClient(url, '2025-11-25', { key })).callTool({ name: 'depot_release', arguments: { batch: 'B-1' } })
+  const [id = ''] = /apr_[0-9a-z]+/.exec(textOf(await call(agent))) ?? []
+  await host.gateway.decide(id, { principal: 'ida', subject: ida }, { decision: 'approve' })
+  assert.equal((await call(other)).isError, true)
+  assert.deepEqual(done, [])
+})
+
+test.each(revisions)(
+  '%s: what a call needs and what it left behind can be read as resources [H-100]',
+  async (revision) => {
+    const { url, agent } = await given()
+    const client = await httpClient(url, revision, { key: agent })
+    const { resources } = await client.listResources()
+    assert.deepEqual(
+      resources.map(({ uri }) => uri),
+      ['ambit://capabilities/depot.release', 'ambit://capabilities/test.echo'],
+    )
+    const read = async (uri: string) => {
+      const [first] = (await client.readResource({ uri })).contents
+      return JSON.parse((first as { text: string }).text)
+    }
+    assert.equal((await read('ambit://capabilities/depot.release')).metadata.policy.state, 'approval_required')
+    const { _meta } = await client.callTool({ name: 'test_echo', arguments: {} })
+    const { events } = await read(`ambit://evidence/${_meta?.['ambit/correlation_id']}`)
+    assert.equal(events.length, 2)
+    await expect(client.readResource({ uri: 'ambit://capabilities/depot.hidden' })).rejects.toThrow(/not found/)
+    await expect(client.readResource({ uri: 'file:///etc/passwd' })).rejects.toThrow(/not found/)
+  },
+)
+
+test.each(revisions)('%s: a prompt explains a refusal [H-100]', async (revision) => {
+  const { url, agent } = await given()
+  const client = await httpClient(url, revision, { key: agent })
+  assert.deepEqual(
+    (await client.listPrompts()).prompts.map(({ name }) => name),
+    ['explain_refusal'],
+  )
+  const { _meta } = await client.callTool({ name: 'depot_hidden', arguments: {} })
+  const invocation_id = String(_meta?.['ambit/invocation_id'])
+  const { messages } = await client.getPrompt({ name: 'explain_refusal', arguments: { invocation_id } })
+  expect(JSON.stringify(messages)).toMatch(/policy_blocked/)
+})
+
+test('credentials, origin and size are checked as for every other door [H-75 H-80]', async () => {
+  const { ask } = await given()
+  const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+  assert.equal((await ask('POST', '/mcp', { key: null, body })).status, 401)
+  assert.equal((await ask('POST', '/mcp', { key: 'wrong', body })).status, 401)
+  assert.equal((await ask('POST', '/mcp', { body, headers: { origin: 'https://evil.example' } })).status, 403)
+  assert.equal((await ask('POST', '/mcp', { raw: '{"a":1,"a":2}' })).status, 400)
+  assert.equal((await ask('POST', '/mcp', { raw: `"${'x'.repeat(2_000_000)}"` })).status, 413)
+  assert.equal((await ask('GET', '/mcp')).status, 405)
+})
+
+test('a trace goes on, and a task that the client names is the correlation [H-22]', async () => {
+  const { url, agent, ask } = await given()
+  const client = await httpClient(url, '2026-07-28', { key: agent })
+  const _meta = {
+    traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+    'ambit/correlation_id': 'task-7',
+  }
+  await client.callTool({ name: 'test_echo', arguments: {}, _meta })
+  const { body } = await ask('GET', '/replay/task-7')
+  assert.equal(body.events[0].correlation.trace_id, '4bf92f3577b34da6a3ce929d0e0e4736')
+})
+
+test('more tools than a page holds come page by page [H-100]', async () => {
+  const capabilities = Array.from({ length: 250 }, (_, n) => echo({ id: `test.t${String(n).padStart(3, '0')}` }))
+  const { url, ask } = await servedServer({ offer: { capabilities } })
+  void ask
+  const client = await httpClient(url, '2026-07-28', { key: 'shared-key-of-the-tests' })
+  const pages: string[][] = []
+  for (let cursor: string | undefined; ; ) {
+    const page = await client.request({ method: 'tools/list', params: { ...(cursor && { cursor }) } })
+    pages.push(page.tools.map(({ name }) => name))
+    cursor = page.nextCursor
+    if (cursor === undefined) break
+  }
+  assert.deepEqual(
+    pages.map(({ length }) => length),
+    [100, 100, 50],
+  )
+  assert.equal(new Set(pages.flat()).size, 250)
+})
+
+test.each(revisions)(
+  '%s: what can be completed is completed with nothing, what is not there is refused [H-74]',
+  async (revision) => {
+    const { url, agent } = await given()
+    const client = await httpClient(url, revision, { key: agent })
+    const complete = (ref: Parameters<typeof client.complete>[0]['ref']) =>
+      client.complete({ ref, argument: { name: 'invocation_id', value: 'inv_' } })
+    assert.deepEqual((await complete({ type: 'ref/prompt', name: 'explain_refusal' })).completion.values, [])
+    const template = await complete({ type: 'ref/resource', uri: 'ambit://evidence/{correlation_id}' })
+    assert.deepEqual(template.completion.values, [])
+    await expect(complete({ type: 'ref/prompt', name: 'other' })).rejects.toThrow(/no such prompt/)
+    await expect(complete({ type: 'ref/resource', uri: 'test://{id}' })).rejects.toThrow(/no such prompt/)
+  },
+)
+
+test('2026-07-28: whoever listens is told when other tools are offered [H-90]', async () => {
+  const { url, agent, host } = await given()
+  let told = 0
+  const onChanged = () => void told++
+  await httpClient(url, '2026-07-28', {
+    key: agent,
+    listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } },
+  })
+  await vi.waitFor(
+    () => {
+      host.offer(host.current())
+      assert(told > 0)
+    },
+    { timeout: 60_000 },
+  )
+})
+
+test('a level for messages is taken from those who know of them, and nothing is ever sent [H-90]', async () => {
+  const { url, agent } = await given()
+  const older = await httpClient(url, '2025-11-25', { key: agent })
+  await older.setLoggingLevel('debug')
+  assert.deepEqual(older.getServerCapabilities()?.logging, {})
+  const newer = await httpClient(url, '2026-07-28', { key: agent })
+  assert.equal(newer.getServerCapabilities()?.logging, undefined)
+})

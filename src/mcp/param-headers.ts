@@ -1,0 +1,84 @@
+import { PROTOCOL_VERSION_META_KEY } from '@modelcontextprotocol/server'
+import type { Json } from '../base/canonical.ts'
+import type { AmbitHost } from '../runtime/host.ts'
+import type { Offer } from '../runtime/offer.ts'
+import { namedTools } from './tools.ts'
+
+const headerMismatch = -32020
+
+/**
+ * The refusal of a call whose headers do not repeat the arguments that its tool wants repeated there (`x-mcp-header`):
+ * whoever routes by such a header must not be told something else than we are. Undefined if all is well.
+ */
+export function refusedHeaders(host: AmbitHost, headers: Headers, body: unknown): Response | undefined {
+  const { id = null, method, params } = (body ?? {}) as ToolCall
+  if (method !== 'tools/call' || params?._meta?.[PROTOCOL_VERSION_META_KEY] === undefined) return undefined
+  if (!wantsHeaders(host.current())) return undefined
+  const tool = namedTools(host).byName.get(String(params.name))
+  const wrong = declarationsIn(tool?.inputSchema).find(({ header, path }) => {
+    const value = path.reduce<unknown>((at, name) => (at as Members)?.[name], params.arguments)
+    return isPlain(value) && !repeats(headers.get(`mcp-param-${header}`), value)
+  })
+  if (wrong === undefined) return undefined
+  const message = `the header \`Mcp-Param-${wrong.header}\` does not say what the argument \`${wrong.path.join('.')}\` says`
+  return Response.json({ jsonrpc: '2.0', id, error: { code: headerMismatch, message } }, { status: 400 })
+}
+
+interface ToolCall {
+  readonly id?: unknown
+  readonly method?: unknown
+  readonly params?: {
+    readonly name?: unknown
+    readonly arguments?: unknown
+    readonly _meta?: Readonly<Record<string, unknown>>
+  }
+}
+type Members = { readonly [name: string]: Json | undefined } | undefined
+
+interface Declaration {
+  readonly header: string
+  readonly path: readonly string[]
+}
+
+/** What can be the name of a header; clients do not call tools that want another. */
+const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+
+function declarationsIn(schema: Members, path: readonly string[] = []): readonly Declaration[] {
+  return Object.entries((schema?.['properties'] ?? {}) as Record<string, Members>).flatMap(([name, inner]) => {
+    const header = inner?.['x-mcp-header']
+    const here = [...path, name]
+    return typeof header === 'string' && token.test(header) ? [{ header, path: here }] : declarationsIn(inner, here)
+  })
+}
+
+const isPlain = (value: unknown): value is string | number | boolean =>
+  ['string', 'number', 'boolean'].includes(typeof value)
+
+function repeats(header: string | null, value: string | number | boolean): boolean {
+  const said = header === null ? undefined : decoded(header)
+  if (typeof value === 'number') return said !== undefined && /^-?\d/.test(said) && Number(said) === value
+  return said === String(value)
+}
+
+/** Texts that no header can hold stand there as base64, marked as such. */
+function decoded(header: string): string | undefined {
+  const [, base64] = /^=\?base64\?(.*)\?=$/.exec(header) ?? []
+  if (base64 === undefined) return header
+  const bytes = Buffer.from(base64, 'base64')
+  return bytes.toString('base64') === base64 ? bytes.toString() : undefined
+}
+
+const wanting = new WeakMap<Offer, boolean>()
+
+/** Looked at once for each offer: hardly any has such a tool. */
+function wantsHeaders(offer: Offer): boolean {
+  const known = wanting.get(offer)
+  if (known !== undefined) return known
+  const found = offer.registry
+    .all()
+    .some(({ descriptor }) => descriptor.input_schema && hasHeaders(descriptor.input_schema))
+  wanting.set(offer, found)
+  return found
+}
+
+const hasHeaders = (schema: object): boolean => declarationsIn(schema as Members).length > 0

@@ -1,0 +1,137 @@
+import {
+  type CallToolRequest,
+  type CallToolResult,
+  type InputRequiredResult,
+  type Tool as McpTool,
+  ProtocolError,
+  ProtocolErrorCode,
+  type Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import type { Json } from '../base/canonical.ts'
+import { parseTraceparent } from '../base/trace.ts'
+import type { InvocationResult } from '../model/result.ts'
+import type { Offer } from '../runtime/offer.ts'
+import { isOffered, type Tool, toolsOf } from '../runtime/tools.ts'
+import { askToReturn, hasLeft, resumedCall } from './approval.ts'
+import type { McpDoor } from './door.ts'
+import { answered } from './result.ts'
+
+/** The tools of this caller. A name is the same for everybody, whatever they may see and whatever is away just now. */
+export function listedTools({ host, caller }: McpDoor): readonly McpTool[] {
+  const { tools } = namedTools(host)
+  const visible = new Set(
+    host.gateway
+      .discover(caller)
+      .filter(isOffered)
+      .map(({ id }) => id),
+  )
+  return tools.filter(({ tool }) => visible.has(tool.capabilityId)).map(({ listed }) => listed)
+}
+
+interface Named {
+  readonly tools: readonly { readonly tool: Tool; readonly listed: McpTool }[]
+  readonly byName: ReadonlyMap<string, Tool>
+}
+
+const named = new WeakMap<Offer, Named>()
+
+/** All tools of what is offered, made once for each offer. */
+export function namedTools(host: McpDoor['host']): Named {
+  const offer = host.current()
+  const known = named.get(offer)
+  if (known !== undefined) return known
+  const descriptors = offer.registry.all().map(({ descriptor }) => descriptor)
+  const tools = toolsOf(descriptors, { seed: host.secretFor('fence') }).map((tool) => ({ tool, listed: listed(tool) }))
+  const made = { tools, byName: new Map(tools.map(({ tool }) => [tool.name, tool])) }
+  named.set(offer, made)
+  return made
+}
+
+const listed = ({ name, description, inputSchema, outputSchema, annotations, capabilityId }: Tool): McpTool => {
+  const output = structuredPart(capabilityId, outputSchema)
+  return {
+    name,
+    description,
+    inputSchema: inputSchema as McpTool['inputSchema'],
+    ...(output && { outputSchema: output as NonNullable<McpTool['outputSchema']> }),
+    annotations,
+  }
+}
+
+/** What a tool behind another MCP server promises of its structured result; of the others, all of it. */
+function structuredPart(id: string, schema: Tool['outputSchema']): Tool['outputSchema'] {
+  const inner = id.startsWith('mcp.') ? (schema?.['properties'] as Members)?.['structuredContent'] : schema
+  return (inner as Members)?.['type'] === 'object' ? (inner as Tool['outputSchema']) : undefined
+}
+
+type Members = { readonly [key: string]: Json | undefined } | undefined
+
+/** Takes one call to the gateway, and what comes of it back. Names that nobody offers are refused there, on record. */
+export async function callTool(
+  door: McpDoor,
+  server: Server,
+  { params }: CallToolRequest,
+  context: ServerContext,
+): Promise<CallToolResult | InputRequiredResult> {
+  const tool = namedTools(door.host).byName.get(params.name)
+  const payload = (params.arguments ?? {}) as Json
+  const waiting = await resumedCall(door, context)
+  const invocationId = waiting?.invocationId ?? (await givenId(door, tool, payload, context))
+  const result = await invoke(door, context, { tool, name: params.name, payload, invocationId })
+  if (result.denial?.code === 'capability_not_found')
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name}`)
+  const told = answered(door, tool, result)
+  if (result.denial?.code !== 'approval_required' || hasLeft(context)) return told
+  return (await askToReturn(door, server, context, result, told)) ?? told
+}
+
+interface ToolCall {
+  readonly tool: Tool | undefined
+  readonly name: string
+  readonly payload: Json
+  readonly invocationId: string | undefined
+}
+
+async function invoke(door: McpDoor, { mcpReq }: ServerContext, call: ToolCall): Promise<InvocationResult> {
+  const { tool, name, payload, invocationId } = call
+  const trace = parseTraceparent(String(mcpReq._meta?.['traceparent'] ?? ''))
+  const correlationId = textOf(mcpReq._meta?.['ambit/correlation_id']) ?? door.correlationId
+  const progressToken = mcpReq._meta?.progressToken
+  let progress = 0
+  const { result } = await door.host.gateway.invoke(
+    door.caller,
+    {
+      capability_id: tool?.capabilityId ?? name.slice(0, 256),
+      ...(tool && { version: tool.version, mode: tool.mode }),
+      ...(invocationId !== undefined && { invocation_id: invocationId }),
+      payload,
+      correlation: { correlation_id: correlationId, ...(trace && { trace_id: trace.traceId }) },
+    },
+    {
+      chunk: () => {
+        progress += 1
+        if (progressToken === undefined) return
+        const params = { progressToken, progress }
+        void mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined)
+      },
+      signal: mcpReq.signal,
+    },
+  )
+  return result
+}
+
+/** The id of the call: what the client gives it, or that of the same call that waits for people, for older clients. */
+async function givenId(
+  { host, caller, era }: McpDoor,
+  tool: Tool | undefined,
+  payload: Json,
+  { mcpReq }: ServerContext,
+): Promise<string | undefined> {
+  const given = textOf(mcpReq._meta?.['ambit/invocation_id'])
+  if (given !== undefined || era === 'modern' || tool === undefined) return given
+  const known = host.current().registry.get(tool.capabilityId, tool.version)
+  return known?.mayNeedApproval ? host.gateway.waitingCall(caller, tool.capabilityId, payload) : undefined
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)

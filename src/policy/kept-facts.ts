@@ -1,0 +1,31 @@
+import type { Json } from '../base/canonical.ts'
+import { limits } from '../base/limits.ts'
+import { compilePath, type Read } from './paths.ts'
+import { type Facts, Fault } from './values.ts'
+
+/** A fact that nothing else on record says: it is put there with its value, so that the call can be decided again. */
+export interface KeptFact {
+  readonly path: string
+  readonly read: Read
+}
+
+/** Of all that rules read, the facts of the history and of the capability, by member. */
+export const keptFactsOf = (reads: readonly string[]): readonly KeptFact[] =>
+  [...new Set(reads.flatMap(keptPath))].sort().map((path) => ({ path, read: compilePath(path) }))
+
+function keptPath(path: string): readonly string[] {
+  const [root, member] = path.split('.')
+  if (member === undefined || (root !== 'history' && root !== 'capability')) return []
+  return root === 'capability' && (member === 'id' || member === 'version') ? [] : [`${root}.${member}`]
+}
+
+/** Their values by path; what is absent, left open or too long is left out. Undefined where nothing is left. */
+export function valuesOf(kept: readonly KeptFact[], facts: Facts): Record<string, Json> | undefined {
+  if (kept.length === 0) return undefined
+  const entries = kept.flatMap(({ path, read }) => {
+    const value = read(facts)
+    const isData = value !== undefined && typeof value !== 'symbol' && !(value instanceof Fault)
+    return isData && JSON.stringify(value).length <= limits.recordedFactCharsMax ? [[path, value] as const] : []
+  })
+  return entries.length === 0 ? undefined : Object.fromEntries(entries)
+}

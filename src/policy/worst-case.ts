@@ -1,0 +1,19 @@
+import { micro } from '../base/amount.ts'
+import { limits } from '../base/limits.ts'
+import type { Measure } from '../model/budget.ts'
+import type { CapabilityDescriptor } from '../model/capability.ts'
+
+/** The most that one call may take, by what its capability declares: that is reserved before it starts. */
+export const worstCase = (descriptor: CapabilityDescriptor): Readonly<Record<Measure, number>> => {
+  const { worst_case = {}, autonomy } = descriptor.metadata ?? {}
+  return {
+    calls: 1,
+    time_ms: timeoutMsOf(descriptor),
+    cost: micro(worst_case.cost ?? autonomy?.spend_units ?? 0, 'up'),
+    bytes: worst_case.bytes ?? limits.eventBytesMax,
+  }
+}
+
+/** When a handler is cut off. */
+export const timeoutMsOf = ({ timeout_s = limits.callTimeoutMs / 1000 }: CapabilityDescriptor): number =>
+  Math.ceil(Math.min(timeout_s * 1000, limits.callTimeoutMaxMs))

@@ -1,0 +1,76 @@
+import { Failure, problem, quote } from '../base/failure.ts'
+import { type Drift, driftOf } from '../gateway/adapters/mcp/definition.ts'
+import { discoverTools } from '../gateway/adapters/mcp/discover.ts'
+import { acceptDrift } from '../gateway/adapters/mcp/import.ts'
+import type { McpUpstream } from '../model/upstream.ts'
+import type { Ambit } from './ambit.ts'
+import { type Caller, demand } from './caller.ts'
+import { keepUpstream } from './import-upstream.ts'
+import { filesOf, readUpstream, type UpstreamPath } from './upstream-files.ts'
+import { upstreamDeps } from './upstreams.ts'
+
+/** What became of the tools of one MCP server since they were accepted, or why nobody knows. */
+export interface DriftReport extends Partial<Drift> {
+  readonly upstream: string
+  readonly file: string | null
+  readonly problem?: string
+}
+
+/** Asks every MCP server of the configuration, or the one of this name, what its tools are now. */
+export async function findDrift(ambit: Ambit, caller: Caller, name?: string): Promise<readonly DriftReport[]> {
+  demand(caller, 'administer')
+  const listed = mcpUpstreams(ambit).filter(({ upstream }) => name === undefined || upstream.name === name)
+  if (name !== undefined && listed.length === 0) throw notListed(name)
+  return Promise.all(
+    listed.map(async ({ upstream, file }) => {
+      const of = { upstream: upstream.name, file: file?.name ?? null }
+      try {
+        return { ...of, ...driftOf(upstream, (await toolsOf(ambit, caller, upstream)).tools) }
+      } catch (error) {
+        return { ...of, problem: problem(error).detail }
+      }
+    }),
+  )
+}
+
+/** Takes the present definition of these tools, or of all that have changed, into the file of the upstream. */
+export async function acceptTools(
+  ambit: Ambit,
+  caller: Caller,
+  name: string,
+  tools: readonly string[],
+): Promise<readonly string[]> {
+  demand(caller, 'administer')
+  const found = mcpUpstreams(ambit).find(({ upstream }) => upstream.name === name)
+  if (found?.file === undefined) throw notListed(name)
+  const now = (await toolsOf(ambit, caller, found.upstream)).tools
+  const which = tools.length > 0 ? tools : driftOf(found.upstream, now).changed
+  if (which.length > 0) keepUpstream(found.file.path, acceptDrift(found.upstream, now, which), { replace: true })
+  return which
+}
+
+const toolsOf = (ambit: Ambit, { tenant }: Caller, { server }: McpUpstream) =>
+  discoverTools(
+    server,
+    upstreamDeps(ambit, tenant, ambit.settings.hosting, () => undefined),
+  )
+
+interface Listed {
+  readonly upstream: McpUpstream
+  readonly file?: UpstreamPath
+}
+
+const mcpUpstreams = ({ settings: { hosting } }: Ambit): readonly Listed[] =>
+  hosting.upstreams
+    .flatMap((each) =>
+      'path' in each ? filesOf(each).map((file) => ({ upstream: readUpstream(file), file })) : [{ upstream: each }],
+    )
+    .filter((each): each is Listed => each.upstream.adapter === 'mcp')
+
+const notListed = (name: string): Failure =>
+  new Failure(
+    'capability.not_found',
+    `no file of the configuration describes the MCP server ${quote(name)}`,
+    { name },
+    'see `upstreams` in the configuration',
+  )

@@ -1,0 +1,113 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import type { Json } from '../base/canonical.ts'
+import { Failure, quote } from '../base/failure.ts'
+import { readJson } from '../base/json.ts'
+import { limits } from '../base/limits.ts'
+import type { UpstreamDeps } from '../gateway/adapters/adapter.ts'
+import { discoverTools } from '../gateway/adapters/mcp/discover.ts'
+import { importTools } from '../gateway/adapters/mcp/import.ts'
+import { importOpenApi } from '../gateway/adapters/openapi/import.ts'
+import { parseAs } from '../model/parse.ts'
+import { type McpUpstream, type Upstream, upstream as upstreamShape } from '../model/upstream.ts'
+import type { Ambit } from './ambit.ts'
+import { type Caller, demand } from './caller.ts'
+import { upstreamDeps } from './upstreams.ts'
+
+/** What could be offered, for people to look at before it is kept. */
+export interface Imported {
+  readonly upstream: Upstream
+  /** What cannot be offered, and why. */
+  readonly skipped: readonly { readonly what: string; readonly reason: string }[]
+  readonly notes: readonly string[]
+}
+
+export interface ImportWish {
+  readonly name: string
+  /** Names, or their beginnings with a `*`; without them all. */
+  readonly include?: readonly string[]
+  readonly exclude?: readonly string[]
+}
+
+/** Reads what an MCP server offers. */
+export async function importMcp(
+  ambit: Ambit,
+  caller: Caller,
+  { name, server, ...wish }: ImportWish & { readonly server: McpUpstream['server'] },
+): Promise<Imported> {
+  const found = await discoverTools(server, importDeps(ambit, caller))
+  const { upstream, skipped } = importTools(name, server, found.tools, wish)
+  const who = found.server === undefined ? 'the server' : `${found.server.name} ${found.server.version}`
+  return {
+    upstream: parseAs(upstreamShape, upstream, 'upstream'),
+    skipped: skipped.map(({ tool, reason }) => ({ what: tool, reason })),
+    notes: [`${who} speaks MCP ${found.protocol}`],
+  }
+}
+
+/** Reads an OpenAPI document, from a file or from an address that may be reached. */
+export async function importDocument(
+  ambit: Ambit,
+  caller: Caller,
+  { document, ...wish }: ImportWish & { readonly document: string; readonly server?: string },
+): Promise<Imported> {
+  const json = await documentAt(document, importDeps(ambit, caller))
+  const { upstream, skipped, notes } = importOpenApi(json, wish)
+  return {
+    upstream: parseAs(upstreamShape, upstream, 'upstream'),
+    skipped: skipped.map(({ operation, reason }) => ({ what: operation, reason })),
+    notes,
+  }
+}
+
+/** Writes the file of an upstream. One that is there is kept, unless it is to be replaced. */
+export function keepUpstream(path: string, upstream: Upstream, { replace = false } = {}): void {
+  mkdirSync(dirname(path), { recursive: true })
+  const text = `${JSON.stringify(upstream, null, 2)}\n`
+  const next = replace ? `${path}.next` : path
+  if (replace) rmSync(next, { force: true })
+  writeNew(next, text)
+  if (replace) renameSync(next, path)
+}
+
+function writeNew(path: string, text: string): void {
+  try {
+    writeFileSync(path, text, { flag: 'wx' })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    throw new Failure('file.exists', 'the file of this upstream is there already', {}, 'use `--force` to replace it')
+  }
+}
+
+const importDeps = (ambit: Ambit, caller: Caller): UpstreamDeps => {
+  demand(caller, 'administer')
+  return upstreamDeps(ambit, caller.tenant, ambit.settings.hosting, () => undefined)
+}
+
+async function documentAt(place: string, { egress, folder }: UpstreamDeps): Promise<Json> {
+  const options = { bytesMax: limits.upstreamFileBytesMax }
+  if (!/^https?:\/\//.test(place)) return readJson(fileBytes(resolve(folder, place), place), options)
+  const answer = await egress.fetch(place, { headers: { accept: 'application/json' } })
+  if (!answer.ok) throw new Failure('upstream.invalid', `${quote(place)} answered with status ${answer.status}`, {})
+  return readJson(await bounded(answer, limits.upstreamFileBytesMax), options)
+}
+
+function fileBytes(path: string, name: string): Uint8Array {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new Failure('upstream.invalid', `${quote(name)}: the file cannot be read (${String(code)})`)
+  }
+}
+
+async function bounded({ body }: Response, bytesMax: number): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const part of body ?? []) {
+    size += part.byteLength
+    if (size > bytesMax) throw new Failure('payload.too_large', `the document has more than ${bytesMax} bytes`)
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
+}

@@ -1,0 +1,2 @@
+export { fenceText, resultText } from '../gateway/result-text.ts'
+export { isOffered, type Tool, toolsOf } from '../gateway/tools.ts'

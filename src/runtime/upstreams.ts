@@ -1,0 +1,104 @@
+import { canonical, type Json } from '../base/canonical.ts'
+import { Failure, problem, quote } from '../base/failure.ts'
+import type { OpenUpstream, UpstreamDeps } from '../gateway/adapters/adapter.ts'
+import { openEgress } from '../gateway/adapters/egress.ts'
+import { openHttp } from '../gateway/adapters/http.ts'
+import { openMcp } from '../gateway/adapters/mcp/open.ts'
+import type { Capability } from '../gateway/capability.ts'
+import { openRegistry } from '../gateway/registry.ts'
+import type { TenantId } from '../model/tenant-id.ts'
+import type { Upstream } from '../model/upstream.ts'
+import type { Ambit } from './ambit.ts'
+import type { Hosting } from './hosting.ts'
+import { filesOf, readUpstream } from './upstream-files.ts'
+
+/** The upstreams of one host. */
+export interface Upstreams {
+  /**
+   * What the configuration offers with its upstreams. One that is broken is told of and left out, and the others work
+   * on. Those that stay the same stay open; those that are gone are closed by `keep`.
+   */
+  take(hosting: Hosting): { readonly capabilities: readonly Capability[]; keep(): void }
+  close(): Promise<void>
+}
+
+export type Notice = (text: string) => void
+
+export function openUpstreams(ambit: Ambit, tenant: TenantId, notice: Notice): Upstreams {
+  let open = new Map<string, OpenUpstream>()
+  const end = (upstreams: Iterable<OpenUpstream>) => Promise.allSettled([...upstreams].map((each) => each.close()))
+  return {
+    take: (hosting) => {
+      const deps = upstreamDeps(ambit, tenant, hosting, notice)
+      const next = new Map<string, OpenUpstream>()
+      const capabilities: Capability[] = [...hosting.spec.capabilities]
+      for (const upstream of listed(hosting, notice)) {
+        const key = canonical([upstream, hosting.egress] as unknown as Json)
+        try {
+          const opened = open.get(key) ?? next.get(key) ?? openUpstream(upstream, deps)
+          next.set(key, opened)
+          capabilities.push(...fitting(upstream, opened.capabilities, capabilities))
+        } catch (error) {
+          notice(`${quote(upstream.name)} is left out: ${problem(error).detail}`)
+        }
+      }
+      const keep = () => {
+        const gone = [...open].filter(([key]) => !next.has(key)).map(([, upstream]) => upstream)
+        open = next
+        void end(gone)
+      }
+      return { capabilities, keep }
+    },
+    close: async () => {
+      await end(open.values())
+    },
+  }
+}
+
+/** What adapters stand on, by a configuration. */
+export const upstreamDeps = (ambit: Ambit, tenant: TenantId, hosting: Hosting, notice: Notice): UpstreamDeps => ({
+  secret: (handle) => ambit.secrets.resolve(tenant, handle),
+  egress: openEgress(hosting.egress),
+  clock: ambit.clock,
+  folder: hosting.folder,
+  notice,
+})
+
+const openUpstream = (upstream: Upstream, deps: UpstreamDeps): OpenUpstream =>
+  upstream.adapter === 'mcp' ? openMcp(upstream, deps) : openHttp(upstream, deps)
+
+/** An id that is there already belongs to who had it first: nothing from elsewhere takes its place. */
+function fitting(
+  { name }: Upstream,
+  offered: readonly Capability[],
+  before: readonly Capability[],
+): readonly Capability[] {
+  openRegistry(offered)
+  const taken = new Set(before.map(({ descriptor }) => descriptor.id))
+  const clash = offered.find(({ descriptor }) => taken.has(descriptor.id))
+  if (clash === undefined) return offered
+  const message = `its capability ${quote(clash.descriptor.id)} is offered by somebody else already`
+  throw new Failure('upstream.invalid', message, { name })
+}
+
+function* listed({ upstreams }: Hosting, notice: Notice): Generator<Upstream> {
+  for (const each of upstreams) {
+    if (!('path' in each)) {
+      yield each
+      continue
+    }
+    for (const file of filesOf(each)) {
+      const read = attempted(() => readUpstream(file), notice)
+      if (read !== undefined) yield read
+    }
+  }
+}
+
+function attempted<T>(read: () => T, notice: Notice): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    notice(`left out: ${problem(error).detail}`)
+    return undefined
+  }
+}

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'vitest'
+import { Failure } from '../../src/base/failure.ts'
+import { stillClock } from '../support/host.ts'
+import { acceptedOf, ending, givenMcp, givenNotes, hostile, script, textOf, until } from '../support/mcp.ts'
+import { deadPort, givenServer } from '../support/upstream.ts'
+
+// Nothing here waits for the end of its time, except where that is what is tested.
+const calm = (timeoutS = 120) => acceptedOf(hostile('calm'), { timeoutS })
+
+describe('a server that [H-90]', () => {
+  test.each([
+    ['dies mid call', 'indeterminate', 'upstream_gone', 'unknown'],
+    ['writes endless line', 'indeterminate', 'upstream_gone', 'unknown'],
+    ['answers huge', 'indeterminate', 'upstream_gone', 'unknown'],
+    ['answers much', 'success', null, null],
+    ['answers too much', 'failure', 'invalid_result', 'unknown'],
+    ['answers deep', 'failure', 'invalid_result', 'unknown'],
+    ['answers nonsense', 'failure', 'invalid_answer', 'unknown'],
+    ['floods notifications', 'indeterminate', 'upstream_gone', 'unknown'],
+    ['floods requests', 'indeterminate', 'upstream_gone', 'unknown'],
+    ['keeps a helper', 'indeterminate', 'upstream_gone', 'unknown'],
+    ['asks for sampling', 'failure', 'input_required', 'unknown'],
+    ['wants input', 'failure', 'input_required', 'unknown'],
+  ])('%s ends the call as %s, %s', async (way, ...expected) => {
+    const { tool } = await givenMcp(hostile(way), { accepted: await calm() })
+    assert.deepEqual(ending(await tool('work')), expected)
+  })
+
+  test.each([
+    ['dies at start', 'it ended with code 7'],
+    ['mute', 'it does not answer'],
+    ['lists without end', 'it does not list its tools'],
+  ])('%s is not available, and nothing was sent', async (way, why) => {
+    const { tool, events } = await givenMcp(hostile(way), { accepted: await calm(way === 'mute' ? 4 : 120) })
+    const result = await tool('work')
+    assert.deepEqual(ending(result), ['failure', 'unavailable', 'none'])
+    assert.match(result.error?.message ?? '', new RegExp(why))
+    assert.doesNotMatch(JSON.stringify(await events()), /test\/mcp/)
+  })
+
+  test('does not speak MCP cannot be looked at, and why is told', async () => {
+    for (const [server, why] of [
+      [hostile('dies at start'), /it ended with code 7$/],
+      [hostile('lists without end'), /does not list its tools$/],
+      [{ command: './no such program' }, /it could not be started \(ENOENT\)$/],
+      [{ url: `http://127.0.0.1:${await deadPort()}/mcp` }, /cannot be reached|not available/],
+    ] as const)
+      await assert.rejects(
+        acceptedOf(server),
+        (error) => error instanceof Failure && error.code === 'host.unreachable' && why.test(error.message),
+      )
+  })
+
+  test('hangs is cut off at the end of the time', async () => {
+    const { tool } = await givenMcp(hostile('hangs later'), { accepted: await calm(4) })
+    await until(async () => (await tool('work')).outcome === 'success')
+    assert.deepEqual(ending(await tool('work')), ['indeterminate', 'timeout', 'unknown'])
+  })
+
+  test('cannot be started is not available, and nothing was sent', async () => {
+    const { tool } = await givenMcp({ command: './no such program' }, { accepted: await calm() })
+    const result = await tool('work')
+    assert.deepEqual(ending(result), ['failure', 'unavailable', 'none'])
+    assert.match(result.error?.message ?? '', /it could not be started \(ENOENT\)$/)
+  })
+
+  test.each([
+    ['greets', 'worked'],
+    ['dies when probed', 'worked'],
+    ['answers forged ids', 'true'],
+  ])('%s is heard all the same', async (way, text) => {
+    const { tool } = await givenMcp(hostile(way), { accepted: await calm() })
+    assert.equal(textOf(await tool('work')), text)
+    assert.equal(textOf(await tool('work')), text)
+  })
+
+  test('keeps dying is left alone for a while, then tried again', async () => {
+    const clock = stillClock()
+    const { tool, notices } = await givenMcp(hostile('dies mid call'), { accepted: await calm(), clock })
+    for (let at = 0; at < 5; at++) assert.equal((await tool('work')).outcome, 'indeterminate')
+    const left = await tool('work')
+    assert.deepEqual([left.outcome, left.denial?.code], ['skipped', 'capability_disabled'])
+    assert.deepEqual(left.denial?.details, { lifecycle: 'unavailable', retry_after_s: 30 })
+    clock.advance(31_000)
+    assert.equal((await tool('work')).outcome, 'indeterminate')
+    assert.deepEqual(notices.slice(0, 2), [
+      'the server `given` is away: it ended with code 9',
+      'the server `given` is back',
+    ])
+  })
+})
+
+test('200 calls at once over one connection each get their own answer [H-90]', async () => {
+  const { path, pids } = await givenNotes()
+  const { tool } = await givenMcp(script('test/mcp/stdio.ts', 'both'), { timeoutS: 120 })
+  const sums = Array.from({ length: 200 }, (_, at) => tool('add', { a: at, b: 1000 }))
+  for (const [at, result] of (await Promise.all(sums)).entries()) assert.equal(textOf(result), `${at + 1000}`)
+  const shared = await givenMcp(hostile('calm', path), { accepted: await calm() })
+  const all = await Promise.all(Array.from({ length: 200 }, () => shared.tool('work')))
+  assert.ok(all.every((result) => textOf(result) === 'worked'))
+  assert.equal((await pids()).length, 1)
+})
+
+test('a server that is killed while it works leaves the call indeterminate, and is started again [H-90]', async () => {
+  const { path, notes, pids } = await givenNotes()
+  const { tool, closeUpstream } = await givenMcp(hostile('hangs', path), {
+    accepted: await calm(),
+  })
+  const hanging = tool('work')
+  await until(async () => (await notes()).includes('called'))
+  const [first = 0] = await pids()
+  process.kill(first, 'SIGKILL')
+  assert.deepEqual(ending(await hanging), ['indeterminate', 'upstream_gone', 'unknown'])
+  const again = tool('work')
+  await until(async () => (await notes()).filter((note) => note === 'called').length === 2)
+  assert.equal(new Set(await pids()).size, 2)
+  await closeUpstream()
+  assert.equal((await again).outcome, 'indeterminate')
+})
+
+describe('a server over HTTP that [H-90]', () => {
+  type Answer = Parameters<typeof givenServer>[0]
+
+  /** Speaks the newer revision as far as the call, which is answered by `answers`. */
+  const given = async (answers: Answer) => {
+    const server = await givenServer((response, seen) => {
+      const { id, method } = JSON.parse(seen.body || '{}') as { id?: unknown; method?: string }
+      if (method === 'tools/call') return answers(response, seen)
+      const complete = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
+      const inputSchema = { type: 'object', properties: { text: { type: 'string' } } }
+      const offer = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } }
+      const tools = [{ name: 'work', description: 'Works.', inputSchema }]
+      const result = { ...complete, ...(method === 'tools/list' ? { tools } : offer) }
+      return response.setHeader('content-type', 'application/json').end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+    })
+    return givenMcp({ url: `${server.origin}/mcp` }, { accepted: await calm() })
+  }
+  const pour =
+    (type: string, start: string, chunk: string): Answer =>
+    (response) => {
+      response.setHeader('content-type', type).write(start)
+      const more = () => !response.destroyed && response.write(chunk.repeat(65_536 / chunk.length), more)
+      more()
+    }
+
+  test.each<[string, Answer, string, string]>([
+    ['answers without an end', pour('application/json', '{"jsonrpc":"', 'x'), 'indeterminate', 'answer_too_large'],
+    ['sends an event without an end', pour('text/event-stream', 'data: ', 'x'), 'indeterminate', 'upstream_gone'],
+    ['sends an event of many lines', pour('text/event-stream', '', 'data: x\n'), 'indeterminate', 'upstream_gone'],
+    [
+      'ends its stream early',
+      (response) => response.setHeader('content-type', 'text/event-stream').end(': hi\n\n'),
+      'indeterminate',
+      'upstream_gone',
+    ],
+    ['answers with text', (response) => response.end('hello'), 'failure', 'invalid_answer'],
+    [
+      'answers with half of it',
+      (response) => response.setHeader('content-type', 'application/json').end('{'),
+      'failure',
+      'invalid_answer',
+    ],
+    [
+      'answers something else',
+      (response) => response.setHeader('content-type', 'application/json').end('{"a":1}'),
+      'failure',
+      'invalid_answer',
+    ],
+    ['fails', (response) => response.writeHead(500).end('stack of the server'), 'failure', 'http_500'],
+    ['wants to know who asks', (response) => response.writeHead(401).end(), 'failure', 'http_401'],
+    [
+      'sends us elsewhere',
+      (response) => response.writeHead(307, { location: 'http://127.0.0.1:1/' }).end(),
+      'indeterminate',
+      'redirect_refused',
+    ],
+    ['hangs up', (response) => response.destroy(), 'indeterminate', 'no_answer'],
+  ])('%s', async (_, answers, outcome, code) => {
+    const { tool } = await given(answers)
+    const result = await tool('work')
+    assert.deepEqual([result.outcome, result.error?.code], [outcome, code])
+    assert.doesNotMatch(result.error?.message ?? '', /stack/)
+  })
+})
