@@ -21,6 +21,8 @@ export interface Chain {
   /** How it was when the batch began, and whether that was remembered rather than read. */
   readonly from: { readonly sequence: number; readonly hash: string; readonly lagMs: number }
   readonly remembered: boolean
+  /** The version of the store at which it was last known to be right. */
+  seen: number | undefined
 }
 
 export interface Wanted {
@@ -106,6 +108,7 @@ function chainFrom(tenant: TenantId, head: Row | undefined): Chain {
     sections: sectionsAfter(noSections()),
     from,
     remembered: false,
+    seen: undefined,
   }
 }
 
@@ -132,13 +135,19 @@ const selectLast = 'SELECT sequence, content_hash FROM events WHERE tenant_id = 
 
 /**
  * Asks for the last event of every chain that is only remembered, and says whether they are the remembered ones. The
- * store may have gone back behind them, or others may have written what was then purged: its numbers look free.
+ * store may have gone back behind them, or others may have written what was then purged: its numbers look free. Where
+ * the version of the store says that nobody else has written, there is nothing to ask.
  */
-export function lastEvents(chains: ReadonlyMap<TenantId, Chain>): {
+export function lastEvents(
+  chains: ReadonlyMap<TenantId, Chain>,
+  version: number | undefined,
+): {
   readonly statements: readonly Statement[]
   readonly agree: (answers: readonly (readonly Row[])[]) => boolean
 } {
-  const asked = [...chains].filter(([, { remembered }]) => remembered)
+  const asked = [...chains].filter(
+    ([, { remembered, seen }]) => remembered && (version === undefined || seen !== version),
+  )
   return {
     statements: asked.map(([tenant]) => sql(selectLast, tenant)),
     agree: (answers) =>

@@ -92,7 +92,7 @@ async function settle(place: Place, batch: readonly Pending[], again = true): Pr
   const progress: Progress = { remembered: false }
   for (const { tenant, commit } of batch) if (commit.change?.forgets) place.known.forget(tenant)
   try {
-    const done = await place.database.write(() => commitAll(batch, progress, place.known), queueOf(place, batch))
+    const done = await place.database.write(() => commitAll(batch, progress, place), queueOf(place, batch))
     for (const [tenant, chain] of done.chains) place.known.keep(tenant, chain)
     for (const [index, committed] of done.committed.entries()) batch[index]?.resolve(committed)
   } catch (error) {
@@ -142,7 +142,7 @@ interface Done {
   readonly chains: ReadonlyMap<TenantId, Chain>
 }
 
-function* commitAll(batch: readonly Pending[], progress: Progress, known: KnownChains): Work<Done> {
+function* commitAll(batch: readonly Pending[], progress: Progress, { known, database }: Place): Work<Done> {
   const values = yield* makeChanges(batch, progress)
   const chains = yield* loadChains(batch, known)
   for (const chain of chains.values()) progress.remembered ||= chain.remembered
@@ -157,10 +157,12 @@ function* commitAll(batch: readonly Pending[], progress: Progress, known: KnownC
   }
   progress.at = undefined
   if (rows.length > 0) {
-    const last = lastEvents(chains)
+    const version = database.version?.()
+    const last = lastEvents(chains, version)
     const answers = yield [...last.statements, { into: eventsTable, rows }, ...besidesOf(chains)]
     // What was built on is not the end any more: as with a number that is taken, the chain has to be read.
     if (!last.agree(answers)) throw new Duplicate()
+    for (const chain of chains.values()) chain.seen = version
   }
   return { committed, chains }
 }

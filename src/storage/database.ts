@@ -20,6 +20,9 @@ export interface Database {
    */
   write<T>(work: () => Work<T>, queue?: string): Promise<T>
 
+  /** A number that is another one once others have written, asked inside a `write`; missing where nobody can tell. */
+  readonly version?: () => number
+
   /** Waits for work under way and lets go of everything. */
   close(): Promise<void>
 }

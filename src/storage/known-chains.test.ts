@@ -20,6 +20,7 @@ const chain = (from: number, sequence: number, tails: Record<string, string> = {
   tails: new Map(Object.entries(tails)),
   from: { sequence: from, hash: `h${from}`, lagMs: 0 },
   remembered: false,
+  seen: undefined,
 })
 
 const nothing = noSections()

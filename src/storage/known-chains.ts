@@ -13,7 +13,7 @@ export interface KnownChains {
   forget(tenant: TenantId): void
 }
 
-interface Entry extends Pick<Chain, 'sequence' | 'hash' | 'latest' | 'lagMs'>, Remembered {
+interface Entry extends Pick<Chain, 'sequence' | 'hash' | 'latest' | 'lagMs' | 'seen'>, Remembered {
   /** Others who write to the chain make what is remembered wrong each time; it is used when nobody did for a while. */
   readonly alone: boolean
 }
@@ -32,19 +32,19 @@ export function knownChains(): KnownChains {
     recall: (tenant, correlations) => {
       const entry = entries.get(tenant)
       if (entry === undefined || !entry.alone) return undefined
-      const { sequence, hash, latest, lagMs } = entry
+      const { sequence, hash, latest, lagMs, seen } = entry
       const from = { sequence, hash, lagMs }
       const tails = some(entry.tails, correlations)
       const sections = sectionsAfter(entry.sections)
-      return { sequence, hash, latest, lagMs, behind: false, tails, sections, from, remembered: true }
+      return { sequence, hash, latest, lagMs, behind: false, tails, sections, from, remembered: true, seen }
     },
-    keep: (tenant, { sequence, hash, latest, lagMs, tails, sections, from }) => {
+    keep: (tenant, { sequence, hash, latest, lagMs, seen, tails, sections, from }) => {
       const before = entries.get(tenant)
       const alone = before !== undefined && before.sequence === from.sequence
       const known: Remembered = alone ? before : { tails: recent(tailsMin), sections: noSections() }
       for (const [correlation, tail] of tails) known.tails.set(correlation, tail)
       for (const [field, value, section] of sections.rows) known.sections[field].set(value, section)
-      entries.set(tenant, { sequence, hash, latest, lagMs, tails: known.tails, sections: known.sections, alone })
+      entries.set(tenant, { sequence, hash, latest, lagMs, seen, tails: known.tails, sections: known.sections, alone })
     },
     forget: (tenant) => entries.delete(tenant),
   }

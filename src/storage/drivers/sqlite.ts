@@ -37,6 +37,7 @@ export function openSqlite(options: SqliteOptions): Database {
       if (connection.isTransaction) await undefined
       return transact(prepare, 'BEGIN IMMEDIATE', work)
     },
+    version: () => Number(prepare('PRAGMA data_version').get()?.['data_version']),
     close: async () => {
       if (connection.isOpen) connection.close()
     },
