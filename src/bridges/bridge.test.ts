@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { approvalIdOf, givenApprovals } from '../../test/support/approvals.ts'
-import { echo, givenHost, recordOf } from '../../test/support/host.ts'
+import { anyone, echo, givenHost, recordOf } from '../../test/support/host.ts'
 import { defineCapability } from '../gateway/capability.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { InvocationResult } from '../model/result.ts'
@@ -198,4 +198,22 @@ describe('calls of one bridge [F-24]', () => {
     assert(tool)
     assert.match((await bridge.call(tool, {}, {})).text, /\ngood day\n/)
   })
+})
+
+test('a call that runs is taken back with its signal, and that is on record [F-23]', async () => {
+  const abort = new AbortController()
+  const slow = defineCapability(
+    { id: 'test.slow', version: '1.0.0', description: 'Slow.', policy: {}, effects: ['x.write'] },
+    async (_, { signal }) => {
+      abort.abort(new Error('enough'))
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    },
+  )
+  const { host, events } = await givenHost({ capabilities: [slow] })
+  const bridge = openBridge(host, anyone)
+  const [tool] = bridge.tools
+  assert(tool)
+  await assert.rejects(bridge.call(tool, {}, { toolCallId: 'call_1', signal: abort.signal }), /enough/)
+  while ((await events()).length < 2) await new Promise(setImmediate)
+  assert.equal((await events()).at(-1)?.outcome, 'indeterminate')
 })

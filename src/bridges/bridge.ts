@@ -50,7 +50,7 @@ export interface Bridge {
   readonly tools: readonly Tool[]
   /**
    * Calls through the gateway, as the principal. A tool call that comes again under its id takes effect once. The signal
-   * ends the waiting; a call that runs already runs to its end, on record.
+   * ends the waiting, and takes back a call that runs already: how that ended is on record.
    */
   call(tool: Tool, input: unknown, facts: ToolCallFacts): Promise<Answer>
 }
@@ -62,12 +62,13 @@ export function openBridge(door: Door, principal: CallCaller, options: BridgeOpt
   const base = { ...envelopeOf(options), correlation: correlationOf(correlationId, options) }
   // Calls that wait for people, by what they ask for: the same call again, under whatever id, is the one that waits.
   const waiting = new Map<string, string>()
-  const asking = ({ capabilityId: capability_id, version, mode }: Tool, payload: Json, named: string) => {
+  const asking = (tool: Tool, payload: Json, named: string, signal: AbortSignal | undefined) => {
+    const { capabilityId: capability_id, version, mode } = tool
     const asked = canonical([capability_id, version, payload])
     const invocation_id = waiting.get(asked) ?? named
     const envelope = { ...base, capability_id, version, mode, invocation_id, payload }
     return async () => {
-      const recorded = await gateway.invoke(principal, envelope)
+      const recorded = await gateway.invoke(principal, envelope, { chunk: () => undefined, ...(signal && { signal }) })
       if (approvalOf(recorded.result) === undefined) waiting.delete(asked)
       else waiting.set(asked, invocation_id)
       return recorded
@@ -78,7 +79,7 @@ export function openBridge(door: Door, principal: CallCaller, options: BridgeOpt
     call: async (tool, input, { toolCallId, signal }) => {
       signal?.throwIfAborted()
       try {
-        const ask = asking(tool, (input ?? {}) as Json, invocationId(correlationId, toolCallId))
+        const ask = asking(tool, (input ?? {}) as Json, invocationId(correlationId, toolCallId), signal)
         const first = await until(signal, ask())
         const decided = await isDecided(gateway, first.result, options, signal)
         const { result, chunks } = decided ? await until(signal, ask()) : first
