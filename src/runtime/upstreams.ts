@@ -10,13 +10,14 @@ import type { TenantId } from '../model/tenant-id.ts'
 import type { Upstream } from '../model/upstream.ts'
 import type { Ambit } from './ambit.ts'
 import type { Hosting } from './hosting.ts'
+import { type Retirable, retirable } from './retire.ts'
 import { filesOf, readUpstream } from './upstream-files.ts'
 
 /** The upstreams of one host. */
 export interface Upstreams {
   /**
    * What the configuration offers with its upstreams. One that is broken is told of and left out, and the others work
-   * on. Those that stay the same stay open; those that are gone are closed by `keep`.
+   * on. Those that stay the same stay open; those that are gone are let go of by `keep`, when their calls are done.
    */
   take(hosting: Hosting): { readonly capabilities: readonly Capability[]; keep(): void }
   close(): Promise<void>
@@ -25,17 +26,17 @@ export interface Upstreams {
 export type Notice = (text: string) => void
 
 export function openUpstreams(ambit: Ambit, tenant: TenantId, notice: Notice): Upstreams {
-  let open = new Map<string, OpenUpstream>()
-  const end = (upstreams: Iterable<OpenUpstream>) => Promise.allSettled([...upstreams].map((each) => each.close()))
+  let open = new Map<string, Retirable>()
+  const retired = new Set<Retirable>()
   return {
     take: (hosting) => {
       const deps = upstreamDeps(ambit, tenant, hosting, notice)
-      const next = new Map<string, OpenUpstream>()
+      const next = new Map<string, Retirable>()
       const capabilities: Capability[] = [...hosting.spec.capabilities]
       for (const upstream of listed(hosting, notice)) {
         const key = canonical([upstream, hosting.egress] as unknown as Json)
         try {
-          const opened = open.get(key) ?? next.get(key) ?? openUpstream(upstream, deps)
+          const opened = open.get(key) ?? next.get(key) ?? retirable(openUpstream(upstream, deps))
           next.set(key, opened)
           capabilities.push(...fitting(upstream, opened.capabilities, capabilities))
         } catch (error) {
@@ -43,14 +44,17 @@ export function openUpstreams(ambit: Ambit, tenant: TenantId, notice: Notice): U
         }
       }
       const keep = () => {
-        const gone = [...open].filter(([key]) => !next.has(key)).map(([, upstream]) => upstream)
+        for (const [key, upstream] of open) {
+          if (next.has(key)) continue
+          retired.add(upstream)
+          void upstream.retire().finally(() => retired.delete(upstream))
+        }
         open = next
-        void end(gone)
       }
       return { capabilities, keep }
     },
     close: async () => {
-      await end(open.values())
+      await Promise.allSettled([...open.values(), ...retired].map((each) => each.close()))
     },
   }
 }
