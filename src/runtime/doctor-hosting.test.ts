@@ -15,7 +15,7 @@ import { createTenant } from './tenants.ts'
 async function found(folder: string): Promise<string[]> {
   const said: string[] = []
   for await (const { check, verdict, message } of examine({ folder, env: {} }))
-    if (check === 'hosting' || check === 'approvers') said.push(`${verdict} ${check}: ${message}`)
+    if (['hosting', 'approvers', 'upstreams'].includes(check)) said.push(`${verdict} ${check}: ${message}`)
   return said
 }
 
@@ -36,6 +36,31 @@ const rewrite = (path: string, from: string, to: string): void => {
 describe('doctor looks at what is hosted [F-20 H-09]', () => {
   test('all that is listed registers and compiles, before there is a store', async () => {
     assert.deepEqual(await found(givenFolder()), ['ok hosting: 2 capabilities, 1 policy'])
+  })
+
+  test('upstreams count as all else does, and one that is broken is named [H-90]', async () => {
+    const folder = tempFolder()
+    const descriptor = {
+      id: 'api.move',
+      version: '1.0.0',
+      description: 'Moves.',
+      policy: { auth_required: true, approval_required: true },
+    }
+    const api = {
+      adapter: 'http',
+      name: 'api',
+      server: { url: 'https://api.example' },
+      capabilities: [{ request: { method: 'POST', path: '/move' }, descriptor }],
+    }
+    writeFileSync(join(folder, 'api.json'), JSON.stringify(api))
+    writeFileSync(join(folder, 'broken.json'), '{"adapter":"http"}')
+    const upstreams = ['api.json', 'broken.json']
+    const ambit = await givenAmbit({ folder, config: { tenant: 'acme', upstreams } })
+    await createTenant(ambit, { id: 'acme' })
+    const said = await found(folder)
+    assert.match(said.find((line) => line.startsWith('warn upstreams')) ?? '', /left out: `broken\.json`: /)
+    assert(said.includes('ok hosting: 1 capability, 0 policies'), said.join('\n'))
+    assert.match(said.find((line) => line.startsWith('warn approvers')) ?? '', /`api\.move`/)
   })
 
   test('where nothing is listed it has nothing to say', async () => {

@@ -6,14 +6,17 @@ import { approversInOffice } from '../storage/approvers.ts'
 import type { Ambit } from './ambit.ts'
 import type { Settings } from './config.ts'
 import { attempt, type Finding, ok, warn } from './finding.ts'
-import { offerSpecOf } from './hosting.ts'
+import { type Hosting, offerSpecOf } from './hosting.ts'
 import { makeOffer, type OfferSpec } from './offer.ts'
+import { type Notice, offeredBy } from './upstreams.ts'
 
 /** Whether all that the configuration lists can be hosted: capabilities register, policies compile and fit them. */
 export async function* checkOffer({ hosting, tenant }: Settings): AsyncGenerator<Finding> {
-  if (hosting.spec.capabilities.length === 0 && hosting.policies.length === 0) return
-  const spec = await attempt('hosting', () => offerSpecOf(hosting))
+  const notices: string[] = []
+  const spec = await attempt('hosting', () => wholeSpec(hosting, (text) => notices.push(text)))
   if ('verdict' in spec) return yield { ...spec, check: 'hosting' }
+  for (const text of notices) yield warn('upstreams', text, 'change the file, or take it out of `upstreams`')
+  if (spec.capabilities.length === 0 && hosting.policies.length === 0) return
   const offer = await attempt('hosting', () => makeOffer(tenant, spec))
   if ('verdict' in offer) return yield { ...offer, check: 'hosting' }
   yield ok('hosting', `${counted(spec.capabilities.length, 'capability', 'capabilities')}, ${policiesIn(spec)}`)
@@ -24,12 +27,18 @@ export async function* checkOffer({ hosting, tenant }: Settings): AsyncGenerator
     }
 }
 
+/** All that is offered, by functions of the configuration and by its upstreams. */
+const wholeSpec = (hosting: Hosting, notice: Notice): OfferSpec => ({
+  ...offerSpecOf(hosting),
+  capabilities: offeredBy(hosting, notice),
+})
+
 const policiesIn = ({ policies = [] }: OfferSpec): string => counted(policies.length, 'policy', 'policies')
 
 /** Whether enough people are registered for every approval that a policy or a capability may ask for. */
 export async function* checkApprovers(ambit: Ambit): AsyncGenerator<Finding> {
   const { hosting, tenant } = ambit.settings
-  const spec = await attempt('hosting', () => offerSpecOf(hosting))
+  const spec = await attempt('hosting', () => wholeSpec(hosting, () => undefined))
   const asked = 'verdict' in spec ? [] : askedFor(spec)
   if (asked.length === 0) return
   const known = await ambit.store.read(() => approversInOffice(tenant))

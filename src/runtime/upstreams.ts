@@ -11,6 +11,7 @@ import type { Upstream } from '../model/upstream.ts'
 import type { Ambit } from './ambit.ts'
 import type { Hosting } from './hosting.ts'
 import { type Retirable, retirable } from './retire.ts'
+import { systemClock } from './system.ts'
 import { filesOf, readUpstream } from './upstream-files.ts'
 
 /** The upstreams of one host. */
@@ -26,30 +27,18 @@ export interface Upstreams {
 export type Notice = (text: string) => void
 
 export function openUpstreams(ambit: Ambit, tenant: TenantId, notice: Notice): Upstreams {
-  let open = new Map<string, Retirable>()
+  let open: ReadonlyMap<string, Retirable> = new Map()
   const retired = new Set<Retirable>()
   return {
     take: (hosting) => {
-      const deps = upstreamDeps(ambit, tenant, hosting, notice)
-      const next = new Map<string, Retirable>()
-      const capabilities: Capability[] = [...hosting.spec.capabilities]
-      for (const upstream of listed(hosting, notice)) {
-        const key = canonical([upstream, hosting.egress] as unknown as Json)
-        try {
-          const opened = open.get(key) ?? next.get(key) ?? retirable(openUpstream(upstream, deps))
-          next.set(key, opened)
-          capabilities.push(...fitting(upstream, opened.capabilities, capabilities))
-        } catch (error) {
-          notice(`${quote(upstream.name)} is left out: ${problem(error).detail}`)
-        }
-      }
+      const { capabilities, opened } = gathered(hosting, upstreamDeps(ambit, tenant, hosting, notice), open)
       const keep = () => {
         for (const [key, upstream] of open) {
-          if (next.has(key)) continue
+          if (opened.has(key)) continue
           retired.add(upstream)
           void upstream.retire().finally(() => retired.delete(upstream))
         }
-        open = next
+        open = opened
       }
       return { capabilities, keep }
     },
@@ -57,6 +46,38 @@ export function openUpstreams(ambit: Ambit, tenant: TenantId, notice: Notice): U
       await Promise.allSettled([...open.values(), ...retired].map((each) => each.close()))
     },
   }
+}
+
+/** Everything that a configuration offers, to be looked at and never called. */
+export const offeredBy = (hosting: Hosting, notice: Notice): readonly Capability[] =>
+  gathered(hosting, {
+    secret: () => Promise.reject(new Failure('secret.not_found', 'nothing is called here')),
+    egress: openEgress(hosting.egress),
+    clock: systemClock,
+    folder: hosting.folder,
+    notice,
+  }).capabilities
+
+interface Gathered {
+  readonly capabilities: readonly Capability[]
+  readonly opened: ReadonlyMap<string, Retirable>
+}
+
+function gathered(hosting: Hosting, deps: UpstreamDeps, open: ReadonlyMap<string, Retirable> = new Map()): Gathered {
+  const { notice } = deps
+  const opened = new Map<string, Retirable>()
+  const capabilities: Capability[] = [...hosting.spec.capabilities]
+  for (const upstream of listed(hosting, notice)) {
+    const key = canonical([upstream, hosting.egress] as unknown as Json)
+    try {
+      const one = open.get(key) ?? opened.get(key) ?? retirable(openUpstream(upstream, deps))
+      opened.set(key, one)
+      capabilities.push(...fitting(upstream, one.capabilities, capabilities))
+    } catch (error) {
+      notice(`${quote(upstream.name)} is left out: ${problem(error).detail}`)
+    }
+  }
+  return { capabilities, opened }
 }
 
 /** What adapters stand on, by a configuration. */
