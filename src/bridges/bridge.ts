@@ -60,26 +60,19 @@ export function openBridge(door: Door, principal: CallCaller, options: BridgeOpt
   const gateway = 'gateway' in door ? door.gateway : door
   const correlationId = options.correlationId ?? formatId('cor', Date.now(), randomBytes(10))
   const base = { ...envelopeOf(options), correlation: correlationOf(correlationId, options) }
-  // Calls that wait for people, by what they ask for: the same call again, under whatever id, is the one that waits.
-  const waiting = new Map<string, string>()
-  const asking = (tool: Tool, payload: Json, named: string, signal: AbortSignal | undefined) => {
+  // The same call again, under whatever id, is the one that waits for people.
+  const asking = async (tool: Tool, payload: Json, named: string, signal: AbortSignal | undefined) => {
     const { capabilityId: capability_id, version, mode } = tool
-    const asked = canonical([capability_id, version, payload])
-    const invocation_id = waiting.get(asked) ?? named
+    const invocation_id = (await gateway.waitingCall(principal, capability_id, payload)) ?? named
     const envelope = { ...base, capability_id, version, mode, invocation_id, payload }
-    return async () => {
-      const recorded = await gateway.invoke(principal, envelope, { chunk: () => undefined, ...(signal && { signal }) })
-      if (approvalOf(recorded.result) === undefined) waiting.delete(asked)
-      else waiting.set(asked, invocation_id)
-      return recorded
-    }
+    return () => gateway.invoke(principal, envelope, { chunk: () => undefined, ...(signal && { signal }) })
   }
   return {
     tools: toolsOf(gateway.discover(principal)),
     call: async (tool, input, { toolCallId, signal }) => {
       signal?.throwIfAborted()
       try {
-        const ask = asking(tool, (input ?? {}) as Json, invocationId(correlationId, toolCallId), signal)
+        const ask = await asking(tool, (input ?? {}) as Json, invocationId(correlationId, toolCallId), signal)
         const first = await until(signal, ask())
         const decided = await isDecided(gateway, first.result, options, signal)
         const { result, chunks } = decided ? await until(signal, ask()) : first

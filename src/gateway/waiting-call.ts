@@ -5,29 +5,48 @@ import { privateOf, recordKey } from './approval-request.ts'
 import type { CallCaller } from './call.ts'
 import type { GatewayDeps } from './deps.ts'
 
-// Further back nobody looks: whoever waits that long asks again.
-const lookedAtMax = 200
+const pageRows = 200
+// Further back nobody looks: where so many wait, whoever waits asks again.
+const pagesMax = 10
 
 /** The id of the caller's call with this content that has people's yes, or still waits for it. */
 export async function waitingCall(
-  { store, tenant }: GatewayDeps,
+  deps: GatewayDeps,
   caller: CallCaller,
   capabilityId: string,
   payload: Json,
 ): Promise<string | undefined> {
+  if (!mayWait(deps, capabilityId)) return undefined
   const commitment = payloadCommitment(payload)
   const isIt = (stored: StoredApproval): boolean => {
-    const { capability, payload_commitment, invocation_id } = stored.request
+    const { capability, payload_commitment, invocation_id: invocationId } = stored.request
     return (
       capability.id === capabilityId &&
       payload_commitment === commitment &&
-      privateOf(stored).record_key === recordKey({ caller, invocationId: invocation_id })
+      privateOf(stored).record_key === recordKey({ caller, invocationId })
     )
   }
-  for (const state of ['approved', 'pending'] as const) {
-    const { items } = await store.read(() => approvalRecords.list(tenant, { state }, { limit: lookedAtMax }))
+  return (await newest(deps, 'approved', isIt)) ?? (await newest(deps, 'pending', isIt))
+}
+
+/** Most capabilities never ask anybody: then there is nothing to look for. */
+const mayWait = ({ offer }: GatewayDeps, capabilityId: string): boolean => {
+  const { registry } = offer()
+  return registry.versions(capabilityId).some((version) => registry.get(capabilityId, version)?.mayNeedApproval)
+}
+
+async function newest(
+  { store, tenant }: GatewayDeps,
+  state: 'approved' | 'pending',
+  isIt: (stored: StoredApproval) => boolean,
+): Promise<string | undefined> {
+  let cursor: string | undefined
+  for (let page = 0; page < pagesMax; page++) {
+    const at = { limit: pageRows, ...(cursor !== undefined && { cursor }) }
+    const { items, next } = await store.read(() => approvalRecords.list(tenant, { state }, at))
     const found = items.find(isIt)
-    if (found !== undefined) return found.request.invocation_id
+    if (found !== undefined || next === undefined) return found?.request.invocation_id
+    cursor = next
   }
   return undefined
 }
