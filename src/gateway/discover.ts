@@ -1,21 +1,33 @@
+import type { Json } from '../base/canonical.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
+import type { Subject } from '../model/subject.ts'
 import { inScope } from '../model/text.ts'
 import { isVisible } from '../policy/actors.ts'
 import { type HostRules, isRun } from '../policy/gates/boundary.ts'
+import { isHopeless } from '../policy/hopeless.ts'
+import type { PolicySet } from '../policy/policies.ts'
 import type { CallCaller } from './call.ts'
 import type { Offer } from './deps.ts'
 import { type Registered, standingOf, stateOf } from './registry.ts'
+import { capabilityFacts } from './rules.ts'
 
-/** What a caller may call, with the state it is in. A caller without a name sees all; hiding is courtesy, gates decide. */
+/**
+ * What a caller may call, with the state it is in; nothing that the rules refuse it whatever the call is like. A caller
+ * without a name sees all; hiding is courtesy, gates decide.
+ */
 export const discover = (
-  { registry, rules }: Offer,
+  { registry, rules, policies }: Offer,
   { subject, scopes }: CallCaller,
 ): readonly CapabilityDescriptor[] =>
   registry
     .all()
     .filter(({ descriptor }) => scopes.length === 0 || scopes.some((scope) => inScope(scope, descriptor.id)))
     .filter(({ descriptor }) => isVisible(descriptor.policy?.allowed_actors ?? [], subject?.id ?? null))
+    .filter(({ descriptor }) => subject === null || !isRefused(policies, descriptor, subject))
     .map((capability) => served(capability, rules))
+
+const isRefused = (policies: PolicySet, descriptor: CapabilityDescriptor, subject: Subject): boolean =>
+  isHopeless(policies, descriptor.id, { subject: subject as Json, capability: capabilityFacts(descriptor) })
 
 /** The descriptor as it is served: with its lifecycle and the state of its policy, which are the host's to say. */
 const served = (capability: Registered, rules: HostRules): CapabilityDescriptor => {

@@ -1,4 +1,5 @@
 import type { Json } from '../base/canonical.ts'
+import type { CapabilityDescriptor } from '../model/capability.ts'
 import type { AttemptRecord, PolicyDecision } from '../model/evidence.ts'
 import { decide, type Ruling } from '../policy/decide.ts'
 import { byStrictness, decideByPatterns, denialCodeOf } from '../policy/decisions.ts'
@@ -70,26 +71,31 @@ function factsOf(
   { descriptor }: Registered,
   history: History | undefined,
 ): Facts {
-  const { class: dataClass, origin } = rememberedOf(descriptor)
   return {
     subject: (subject.verified === true ? subject : { id: subject.id, verified: false }) as Json,
     actor: (call.actor ?? undefined) as Json | undefined,
     context: context.value as Json,
     purpose: call.purpose,
     environment: call.correlation.environment,
-    capability: {
-      id: descriptor.id,
-      version: descriptor.version,
-      risk: effectiveRisk(descriptor),
-      side_effects: descriptor.side_effects ?? [],
-      tags: descriptor.tags ?? [],
-      data_classification: dataClass,
-      origin,
-      network: descriptor.metadata?.network,
-    } as Json,
+    capability: capabilityFacts(descriptor),
     history: history && historyFacts(history),
     now: new Date(clock.now()).toISOString(),
   }
+}
+
+/** What rules may read of a capability. */
+export function capabilityFacts(descriptor: CapabilityDescriptor): Json {
+  const { class: data_classification, origin } = rememberedOf(descriptor)
+  return {
+    id: descriptor.id,
+    version: descriptor.version,
+    risk: effectiveRisk(descriptor),
+    side_effects: descriptor.side_effects ?? [],
+    tags: descriptor.tags ?? [],
+    data_classification,
+    origin,
+    network: descriptor.metadata?.network,
+  } as Json
 }
 
 function declared(deps: GatewayDeps, offer: Offer, attempt: Attempt, { descriptor }: Registered) {
