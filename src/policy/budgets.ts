@@ -58,9 +58,9 @@ function checkRoom(index: number, { name, limits }: CompiledBudget, descriptor: 
 
 const remedies: Readonly<Record<Measure, string>> = {
   calls: '`calls` is at least 1',
-  time_ms: '`timeoutS` of the capability',
-  cost: '`worstCase.cost` of the capability',
-  bytes: '`worstCase.bytes` of the capability',
+  time_ms: '`timeoutS` of the capability, or `timeout_s` in the file of an upstream',
+  cost: '`worstCase.cost` of the capability, or `metadata.worst_case.cost` in the file of an upstream',
+  bytes: '`worstCase.bytes` of the capability, or `metadata.worst_case.bytes` in the file of an upstream',
 }
 
 const invalid = (index: number, message: string, help?: string): Failure => {
