@@ -2,7 +2,8 @@ import { callerOf } from '../runtime/host.ts'
 import { openConfiguredHost } from '../runtime/hosting.ts'
 import type { Register } from './command.ts'
 import { plain } from './io.ts'
-import { type CommonOptions, inTenant, withTenant } from './session.ts'
+import { keepUp } from './reload.ts'
+import { type CommonOptions, inTenant, sourceOf, whoAsks, withTenant } from './session.ts'
 
 const register: Register = (command, io) => {
   withTenant(command)
@@ -15,11 +16,16 @@ const register: Register = (command, io) => {
         const { serveMcpStdio } = await import('../mcp/stdio.ts')
         const host = await openConfiguredHost(ambit, caller.tenant, (text) => io.err(`${plain(text)}\n`))
         const stopping = new AbortController()
-        const off = io.onSignal(() => stopping.abort())
+        // Standard output is the client's.
+        const aside = { ...io, out: io.err }
+        const kept = keepUp(aside, { ambit, host, source: sourceOf(io, options) }, stopping.signal)
+        void kept.then(() => stopping.abort())
+        const asks = async () => callerOf(await whoAsks(ambit, io, options))
         try {
-          await serveMcpStdio({ ambit, host, caller: callerOf(caller) }, stopping.signal)
+          await serveMcpStdio({ ambit, host, caller: asks }, stopping.signal)
         } finally {
-          off()
+          stopping.abort()
+          await kept
           await host.close()
         }
       }),

@@ -15,8 +15,11 @@ interface Kept {
 
 const pollMs = 300
 
-/** Offers what the configuration says whenever it changes, until a signal ends it. A second signal is not held up. */
-export async function keepUp(io: Io, { ambit, host, source }: Kept): Promise<void> {
+/**
+ * Offers what the configuration says whenever it changes, until a signal of the system or of `stop` ends it. A second
+ * signal is not held up.
+ */
+export async function keepUp(io: Io, { ambit, host, source }: Kept, stop?: AbortSignal): Promise<void> {
   const stopped = Promise.withResolvers<void>()
   let files = stampsOf(filesOf(ambit.settings))
   let work: Promise<void> = Promise.resolve()
@@ -31,6 +34,7 @@ export async function keepUp(io: Io, { ambit, host, source }: Kept): Promise<voi
     if ([...files].some(([file, stamp]) => stampOf(file) !== stamp)) reload()
   }, pollMs)
   const off = io.onSignal((signal) => (signal === 'SIGHUP' ? reload() : stopped.resolve()))
+  stop?.addEventListener('abort', () => stopped.resolve(), { once: true })
   await stopped.promise
   clearInterval(timer)
   off()

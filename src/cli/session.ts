@@ -43,7 +43,7 @@ export const inTenant = <T>(
   io: Io,
   options: CommonOptions,
   work: (ambit: Ambit, caller: Caller) => Promise<T>,
-): Promise<T> => opened(io, options, async (ambit) => work(ambit, await callerOf(ambit, io, options)))
+): Promise<T> => opened(io, options, async (ambit) => work(ambit, await whoAsks(ambit, io, options)))
 
 /** Refuses a key: it opens one tenant and no other. */
 export function operatorOnly(io: Io): void {
@@ -72,7 +72,8 @@ function checkThere({ store, tenant }: Settings): void {
   throw new Failure('store.unavailable', 'there is no store here yet', {}, help)
 }
 
-async function callerOf(ambit: Ambit, io: Io, { tenant }: CommonOptions): Promise<Caller> {
+/** Whoever `AMBIT_KEY` says, as of now: a key that was taken back is refused. */
+export async function whoAsks(ambit: Ambit, io: Io, { tenant }: CommonOptions): Promise<Caller> {
   const key = io.env['AMBIT_KEY']
   if (!key) return operatorOf(ambit, tenant)
   const { authenticate } = await import('../runtime/api-keys.ts')

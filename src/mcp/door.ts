@@ -8,7 +8,7 @@ export interface WaitingState {
   readonly approvalId: string
 }
 
-/** What one MCP connection, or one request without a connection, stands on. */
+/** What one request of a client stands on. */
 export interface McpDoor {
   readonly host: AmbitHost
   readonly caller: CallCaller

@@ -30,10 +30,10 @@ export function openMcpHttp({ ambit, host, content, ...options }: McpHttpDeps): 
       const caller = authInfo?.extra?.['caller'] as CallCaller
       return openMcpServer({
         host,
-        caller,
+        caller: async () => caller,
         era,
         correlationId: ambit.ids.next('cor'),
-        content: content?.(caller) ?? ownContent({ ambit, host, caller }),
+        content: content ?? ((caller) => ownContent({ ambit, host, caller })),
         states: states(caller),
         ...options,
       })

@@ -1,3 +1,4 @@
+import type { Server } from '@modelcontextprotocol/server'
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
 import type { Ambit } from '../runtime/ambit.ts'
 import type { AmbitHost, CallCaller } from '../runtime/host.ts'
@@ -8,23 +9,32 @@ import { openMcpServer } from './server.ts'
 export interface McpStdioDeps {
   readonly ambit: Ambit
   readonly host: AmbitHost
-  readonly caller: CallCaller
+  /** See `McpServerDeps`. The name that it answers stays the same. */
+  readonly caller: () => Promise<CallCaller>
 }
 
-/** MCP over standard input and output for one caller, until the client ends it or `signal` falls. */
+/** MCP over standard input and output for one client, until the client ends it or `signal` falls. */
 export async function serveMcpStdio({ ambit, host, caller }: McpStdioDeps, signal: AbortSignal): Promise<void> {
   const ended = Promise.withResolvers<void>()
   const correlationId = ambit.ids.next('cor')
-  const states = openStates(host)(caller)
+  const states = openStates(host)(await caller())
+  const content = (caller: CallCaller) => ownContent({ ambit, host, caller })
+  const opened = new Set<Server>()
   const handle = serveStdio(
     ({ era }) => {
-      const content = ownContent({ ambit, host, caller })
-      return openMcpServer({ host, caller, era, correlationId, content, states })
+      const server = openMcpServer({ host, caller, era, correlationId, content, states })
+      opened.add(server)
+      return server
     },
     { transport: closing(() => ended.resolve()) },
   )
+  const off = host.watch(() => {
+    for (const server of opened) void server.sendToolListChanged().catch(() => undefined)
+  })
   signal.addEventListener('abort', () => ended.resolve(), { once: true })
+  if (signal.aborted) ended.resolve()
   await ended.promise
+  off()
   await handle.close()
 }
 
