@@ -15,7 +15,7 @@ const input = {
 
 const given = (calls: unknown[] = []) => {
   const handler = (args: unknown) => ({ echo: args, nth: calls.push(args) })
-  return servedServer({ offer: { capabilities: [{ ...echo({ input }), handler }] } })
+  return servedServer({ offer: { capabilities: [{ ...echo({ input, output: { type: 'object' } }), handler }] } })
 }
 
 const callOf = (args: object, modern = true) => ({

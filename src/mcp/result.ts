@@ -5,7 +5,10 @@ import type { InvocationResult } from '../model/result.ts'
 import { fenceText, resultText, type Tool } from '../runtime/tools.ts'
 import type { McpDoor } from './door.ts'
 
-/** A result as a client of MCP reads it: text for its model, fenced; structure for its program; ids for its records. */
+/**
+ * A result as a client of MCP reads it: text for its model, fenced; ids for its records; structure for its program, as
+ * the schema says that somebody accepted. A client that shows structure to its model shows it what nobody has fenced.
+ */
 export function answered(
   { host, fenced = true }: McpDoor,
   tool: Tool | undefined,
@@ -24,17 +27,33 @@ export function answered(
     return { content: [{ type: 'text', text: resultText(result, { seed }) }], isError: true, _meta }
   const data = (result.data ?? null) as Json
   const blocks = blocksIn(data)
-  const structured = blocks === undefined ? data : (data as Members)['structuredContent']
+  const structured = structuredIn(tool, data)
+  const fence = (text: string): string => fenceText(tool.capabilityId, text, seed)
   return {
-    content: blocks?.map((block) =>
-      block.type === 'text' && fenced ? { ...block, text: fenceText(tool.capabilityId, block.text, seed) } : block,
-    ) ?? [{ type: 'text', text: resultText(result, { seed }) }],
+    content: blocks?.map((block) => (fenced ? fencedBlock(block, fence) : block)) ?? [
+      { type: 'text', text: resultText(result, { seed }) },
+    ],
     ...(isObject(structured) && { structuredContent: structured }),
     _meta,
   }
 }
 
-type Members = { readonly [key: string]: Json | undefined }
+type Members = { readonly [key: string]: Json | undefined } | undefined
+
+/** What a tool promises of its structured result: behind another MCP server a part of its answer, otherwise all of it. */
+export function structuredSchema({ capabilityId, outputSchema }: Tool): Tool['outputSchema'] {
+  const inner = isBehindMcp(capabilityId)
+    ? (outputSchema?.['properties'] as Members)?.['structuredContent']
+    : outputSchema
+  return (inner as Members)?.['type'] === 'object' ? (inner as Tool['outputSchema']) : undefined
+}
+
+const structuredIn = (tool: Tool, data: Json): unknown => {
+  if (structuredSchema(tool) === undefined) return undefined
+  return isBehindMcp(tool.capabilityId) ? (data as Members)?.['structuredContent'] : data
+}
+
+const isBehindMcp = (id: string): boolean => id.startsWith('mcp.')
 
 const isObject = (value: unknown): value is { [key: string]: unknown } =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -44,4 +63,25 @@ function blocksIn(data: Json): readonly ContentBlock[] | undefined {
   const content = isObject(data) ? data['content'] : undefined
   if (!Array.isArray(content) || content.length === 0) return undefined
   return content.every((block) => isSpecType.ContentBlock(block)) ? (content as ContentBlock[]) : undefined
+}
+
+/** Of a block the members we know, every text of it in the fence: annotations and `_meta` of others stay behind. */
+function fencedBlock(block: ContentBlock, fence: (text: string) => string): ContentBlock {
+  switch (block.type) {
+    case 'text':
+      return { type: 'text', text: fence(block.text) }
+    case 'resource_link': {
+      const { name, title, description, uri } = block
+      return { type: 'text', text: fence(JSON.stringify({ type: 'resource_link', name, title, description, uri })) }
+    }
+    case 'resource': {
+      const { uri, mimeType } = block.resource
+      const body = 'text' in block.resource ? { text: fence(block.resource.text) } : { blob: block.resource.blob }
+      return { type: 'resource', resource: { uri, ...(mimeType !== undefined && { mimeType }), ...body } }
+    }
+    default: {
+      const { type, data, mimeType } = block
+      return { type, data, mimeType }
+    }
+  }
 }

@@ -15,7 +15,7 @@ import type { Offer } from '../runtime/offer.ts'
 import { isOffered, type Tool, toolsOf } from '../runtime/tools.ts'
 import { askToReturn, hasLeft, resumedCall } from './approval.ts'
 import type { McpDoor } from './door.ts'
-import { answered } from './result.ts'
+import { answered, structuredSchema } from './result.ts'
 
 /** The tools of this caller. A name is the same for everybody, whatever they may see and whatever is away just now. */
 export function listedTools({ host, caller }: McpDoor): readonly McpTool[] {
@@ -48,8 +48,9 @@ export function namedTools(host: McpDoor['host']): Named {
   return made
 }
 
-const listed = ({ name, description, inputSchema, outputSchema, annotations, capabilityId }: Tool): McpTool => {
-  const output = structuredPart(capabilityId, outputSchema)
+const listed = (tool: Tool): McpTool => {
+  const { name, description, inputSchema, annotations } = tool
+  const output = structuredSchema(tool)
   return {
     name,
     description,
@@ -58,14 +59,6 @@ const listed = ({ name, description, inputSchema, outputSchema, annotations, cap
     annotations,
   }
 }
-
-/** What a tool behind another MCP server promises of its structured result; of the others, all of it. */
-function structuredPart(id: string, schema: Tool['outputSchema']): Tool['outputSchema'] {
-  const inner = id.startsWith('mcp.') ? (schema?.['properties'] as Members)?.['structuredContent'] : schema
-  return (inner as Members)?.['type'] === 'object' ? (inner as Tool['outputSchema']) : undefined
-}
-
-type Members = { readonly [key: string]: Json | undefined } | undefined
 
 /** Takes one call to the gateway, and what comes of it back. Names that nobody offers are refused there, on record. */
 export async function callTool(

@@ -32,7 +32,8 @@ test('the MCP Inspector lists and calls tools through `ambit mcp` and over HTTP 
   const source = pathToFileURL(join(projectRoot, 'src/index.ts')).href
   const config = `import { defineCapability } from '${source}'
     const input = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] }
-    const spec = { id: 'depot.greet', version: '1.0.0', description: 'Greets.', policy: {}, effects: [], input }
+    const output = { type: 'object', properties: { said: { type: 'string' } } }
+    const spec = { id: 'depot.greet', version: '1.0.0', description: 'Greets.', policy: {}, effects: [], input, output }
     export default { capabilities: [defineCapability(spec, ({ name }) => ({ said: 'hello ' + name }))] }`
   writeFileSync(join(shell.cwd, 'ambit.config.ts'), config)
   await shell.good('tenant', 'create', 'local')
