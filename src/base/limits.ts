@@ -66,6 +66,8 @@ export const limits = {
   headerCharsMax: 16_384,
   /** One message of an MCP server, and so one answer. */
   mcpMessageBytesMax: 4 * 1024 * 1024,
+  /** Subscriptions that one caller has open at a host. */
+  mcpListenersPerCallerMax: 64,
   mcpMessagesPerSecondMax: 5_000,
   mcpUnsentBytesMax: 8 * 1024 * 1024,
   mcpProbeMs: 5_000,

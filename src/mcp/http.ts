@@ -1,14 +1,17 @@
-import { createMcpHandler, createRequestStateCodec } from '@modelcontextprotocol/server'
+import { createMcpHandler, createRequestStateCodec, type McpServerFactory } from '@modelcontextprotocol/server'
+import { limits } from '../base/limits.ts'
 import type { Ambit } from '../runtime/ambit.ts'
 import type { AmbitHost, CallCaller } from '../runtime/host.ts'
 import { type Content, ownContent } from './content.ts'
 import type { WaitingState } from './door.ts'
+import { openListeners } from './listeners.ts'
 import { refusedHeaders } from './param-headers.ts'
 import { openMcpServer } from './server.ts'
 
 export interface McpHttp {
   /** Answers one request of a caller whom the server has let in, with a body it has read. */
   fetch(request: Request, caller: CallCaller, body: unknown): Promise<Response>
+  /** Ends what clients listen to, which never ends by itself; calls under way go on. */
   close(): Promise<void>
 }
 
@@ -25,32 +28,34 @@ export interface McpHttpDeps {
 /** MCP over HTTP, both revisions, each request by itself: nothing is kept between requests but the record. */
 export function openMcpHttp({ ambit, host, content, ...options }: McpHttpDeps): McpHttp {
   const states = openStates(host)
-  const handler = createMcpHandler(
-    ({ era, authInfo }) => {
-      const caller = authInfo?.extra?.['caller'] as CallCaller
-      return openMcpServer({
-        host,
-        caller: async () => caller,
-        era,
-        correlationId: ambit.ids.next('cor'),
-        content: content ?? ((caller) => ownContent({ ambit, host, caller })),
-        states: states(caller),
-        ...options,
-      })
-    },
-    { maxRequestBodySize: 1 },
-  )
-  const off = host.watch(() => handler.notify.toolsChanged())
+  const open: McpServerFactory = ({ era, authInfo }) => {
+    const caller = authInfo?.extra?.['caller'] as CallCaller
+    return openMcpServer({
+      host,
+      caller: async () => caller,
+      era,
+      correlationId: ambit.ids.next('cor'),
+      content: content ?? ((caller) => ownContent({ ambit, host, caller })),
+      states: states(caller),
+      ...options,
+    })
+  }
+  const calls = createMcpHandler(open, { maxRequestBodySize: 1 })
+  // Apart from calls, because to close a handler breaks off what it is doing.
+  const listening = createMcpHandler(open, { maxRequestBodySize: 1 })
+  const listeners = openListeners(limits.mcpListenersPerCallerMax)
+  const off = host.watch(() => listening.notify.toolsChanged())
   return {
-    fetch: async (request, caller, parsedBody) =>
-      refusedHeaders(host, request.headers, parsedBody) ??
-      handler.fetch(request, {
-        parsedBody,
-        authInfo: { token: '', clientId: caller.name, scopes: [], extra: { caller } },
-      }),
+    fetch: async (request, caller, parsedBody) => {
+      const authInfo = { token: '', clientId: caller.name, scopes: [], extra: { caller } }
+      if ((parsedBody as { method?: unknown } | null)?.method === 'subscriptions/listen')
+        return listeners.listen(caller.name, () => listening.fetch(request, { parsedBody, authInfo }))
+      return refusedHeaders(host, request.headers, parsedBody) ?? calls.fetch(request, { parsedBody, authInfo })
+    },
     close: () => {
       off()
-      return handler.close()
+      listeners.close()
+      return listening.close()
     },
   }
 }

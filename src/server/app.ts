@@ -37,6 +37,8 @@ export interface ServerLimits {
 export interface App {
   /** Answers one request, whatever it is. */
   fetch(request: Request): Promise<Response>
+  /** Ends answers that would stay open for ever; those under way go on. */
+  close(): Promise<void>
   /** True if requests without credentials are let in: then only the machine itself may reach it. */
   readonly open: boolean
 }
@@ -57,6 +59,7 @@ export function createApp(deps: ServerDeps): App {
   const { requestsAtOnceMax = limits.requestsAtOnceMax, bodyBytesMax = limits.jsonBytesMax } = deps.limits ?? {}
   const counts = openCounts()
   const crowd = openCrowd(requestsAtOnceMax)
+  const mcp = lazyMcp({ ambit: deps.ambit, host: deps.host, ...deps.mcp })
   const router = routerOf(deps, {
     ambit: deps.ambit,
     host: deps.host,
@@ -64,10 +67,11 @@ export function createApp(deps: ServerDeps): App {
     crowd,
     gathered: gathering(),
     bodyBytesMax,
-    mcp: lazyMcp({ ambit: deps.ambit, host: deps.host, ...deps.mcp }),
+    mcp: mcp.open,
   })
   return {
     open: deps.access.open,
+    close: mcp.close,
     fetch: async (request) => {
       const traced = traceRequest(request.headers, request.method)
       const passage: Passage = { traced, crowd: crowd.entered(), route: 'other', visitor: undefined }

@@ -11,7 +11,7 @@ test('a server that is told to end answers what is under way, and a connection k
     answered.push(new URL(request.url).pathname)
     return new Response('ok')
   }
-  const server = await listen({ fetch, open: true }, { port: 0 })
+  const server = await listen({ fetch, open: true, close: async () => undefined }, { port: 0 })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const slow = ask(`${server.url}/slow`, agent)
   await new Promise((resolve) => setTimeout(resolve, 50))

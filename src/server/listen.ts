@@ -39,11 +39,13 @@ export async function listen(app: App, { port, hostname = '127.0.0.1' }: ListenO
   const bound = await listening.promise
   return {
     url: `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${bound}`,
-    close: () =>
-      new Promise((resolve, reject) => {
-        closing = true
+    close: async () => {
+      closing = true
+      await app.close()
+      await new Promise<void>((resolve, reject) => {
         server.close((error) => (error === undefined ? resolve() : reject(error)))
         if ('closeIdleConnections' in server) server.closeIdleConnections()
-      }),
+      })
+    },
   }
 }

@@ -17,11 +17,19 @@ export const mcpRoutes: readonly Route[] = [
   },
 ]
 
+export interface LazyMcp {
+  open(): Promise<McpHttp>
+  close(): Promise<void>
+}
+
 /** Loaded when the first client comes: most hosts never see one. */
-export function lazyMcp(deps: McpHttpDeps): () => Promise<McpHttp> {
+export function lazyMcp(deps: McpHttpDeps): LazyMcp {
   let opened: Promise<McpHttp> | undefined
-  return () => {
-    opened ??= import('../mcp/http.ts').then(({ openMcpHttp }) => openMcpHttp(deps))
-    return opened
+  return {
+    open: () => {
+      opened ??= import('../mcp/http.ts').then(({ openMcpHttp }) => openMcpHttp(deps))
+      return opened
+    },
+    close: async () => (await opened)?.close(),
   }
 }
