@@ -74,6 +74,19 @@ test('requests are listed for those who may decide, until they have [H-53 H-55 H
   assert.deepEqual(await listed('jo'), [])
 })
 
+test('a call that goes on stays in the task in which people were asked, whatever the repeat says [H-22 H-57]', async () => {
+  const given = await givenApprovals()
+  await given.person('ida')
+  const id = approvalIdOf(await given.ask())
+  await given.decide(id, 'ida', 'approve')
+  const trace_id = '4bf92f3577b34da6a3ce929d0e0e4736'
+  const done = await given.ask(payload, { correlation: { correlation_id: 'another', trace_id } })
+  assert.deepEqual([done.success, done.correlation], [true, { correlation_id: 'task', trace_id }])
+  const tasks = new Set((await given.events()).map(({ correlation }) => correlation.correlation_id))
+  assert.equal(tasks.has('another'), false)
+  assert.equal((await typesIn(given)).at(-1), 'execution_completed')
+})
+
 test('nothing is done, and no result given, before the people agreed; then once [H-52 H-57 H-58]', async () => {
   const given = await givenApprovals({ roles: ['pharmacist'], quorum: 2 })
   await given.person('ida')

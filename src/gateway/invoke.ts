@@ -1,7 +1,7 @@
 import { Failure } from '../base/failure.ts'
 import type { InvocationResult } from '../model/result.ts'
 import type { Refusal } from '../policy/gates/refusal.ts'
-import { approvalRecords } from '../storage/approvals.ts'
+import { approvalRecords, type StoredApproval } from '../storage/approvals.ts'
 import type { Desk } from './approval-desk.ts'
 import { isOpen, privateOf, recordKey } from './approval-request.ts'
 import { isOver, withdraw } from './approvals.ts'
@@ -82,18 +82,29 @@ async function run(host: Host, call: Call, entry: Entry & Found, watch: Watch): 
 }
 
 /** A call that waited for people, with what they were asked, and with the payload that one of them has edited. */
-async function resumed(host: Host, call: Call): Promise<Attempt> {
+async function resumed(host: Host, again: Call): Promise<Attempt> {
   const { deps, desk } = host
-  const requests = await deps.store.read(() => approvalRecords.findByCall(deps.tenant, recordKey(call)))
+  const requests = await deps.store.read(() => approvalRecords.findByCall(deps.tenant, recordKey(again)))
   const open = requests.find(({ request }) => isOpen(request))
   if (open !== undefined && isOver(deps, open.request)) {
     await expire(desk, open)
     throw new Failure('claim.taken', 'the time to approve the call is over')
   }
+  const call = inTaskOf(requests[0], again)
   const { edited, call: kept } = open === undefined ? {} : privateOf(open)
   if (!edited || kept === undefined) return { ...startAttempt(call), requests }
   return { ...startAttempt({ ...call, payload: kept.payload }), requests, edited: true }
 }
+
+/** The call in the task that people were asked in, whatever the repeat says: one call is one story. */
+const inTaskOf = (asked: StoredApproval | undefined, call: Call): Call =>
+  asked === undefined
+    ? call
+    : {
+        ...call,
+        correlation: { ...call.correlation, correlation_id: asked.request.correlation.correlation_id },
+        opens: false,
+      }
 
 async function refused(
   host: Host,

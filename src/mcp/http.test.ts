@@ -110,7 +110,9 @@ test('2025-11-25: a call that needs approval says so, and the same call goes on 
   const [id = ''] = /apr_[0-9a-z]+/.exec(textOf(pending)) ?? []
   assert.match(textOf(await call()), new RegExp(id))
   await host.gateway.decide(id, { principal: 'ida', subject: ida }, { decision: 'approve' })
-  assert.deepEqual((await call()).structuredContent, { released: 'B-1' })
+  const released = await call()
+  assert.deepEqual(released.structuredContent, { released: 'B-1' })
+  assert.equal(released._meta?.['ambit/correlation_id'], pending._meta?.['ambit/correlation_id'])
   assert.deepEqual(done, [{ batch: 'B-1' }])
   // The next one is a new call, and needs a yes of its own.
   assert.equal((await call()).isError, true)
