@@ -57,8 +57,8 @@ export async function passGates(deps: GatewayDeps, offer: Offer, attempt: Attemp
 
 /** The gate before all others, even before a recorded result. */
 export function scopeGate(attempt: Attempt): Found {
-  const { capabilityId, version, range, mode, caller } = attempt.call
-  const refusal = keyScope({ capabilityId, version, range, mode, scopes: caller.scopes })
+  const { capabilityId, caller } = attempt.call
+  const refusal = keyScope({ capabilityId, scopes: caller.scopes })
   return refusal && noted(attempt, refusal)
 }
 

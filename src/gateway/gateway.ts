@@ -3,6 +3,7 @@ import type { ApprovalRequest } from '../model/approval.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
 import type { Denial } from '../model/denial.ts'
 import type { InvocationResult } from '../model/result.ts'
+import { keyScope } from '../policy/gates/resolve.ts'
 import { approvalRecords } from '../storage/approvals.ts'
 import { dropEndedBudgets } from '../storage/budget-uses.ts'
 import { dropExpiredClaims, findClaim } from '../storage/claims.ts'
@@ -37,7 +38,7 @@ export interface Gateway {
   preview(caller: CallCaller, envelope: unknown): Promise<Preview>
   /** What this caller may call. */
   discover(caller: CallCaller): readonly CapabilityDescriptor[]
-  /** The recorded result of the caller's own call, if there is one. */
+  /** The recorded result of the caller's own call, if there is one and the key is for its capability. */
   recorded(caller: CallCaller, invocationId: string): Promise<InvocationResult | undefined>
   /**
    * The id of this caller's own call with this content that waits for people, or has their yes: for those who cannot
@@ -110,6 +111,7 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
       const claim = await deps.store.read(() => findClaim(deps.tenant, callScope, key))
       if (claim?.result == null) return undefined
       const { result } = readRecord(claim.result)
+      if (keyScope({ capabilityId: result.capability_id, scopes: caller.scopes }) !== undefined) return undefined
       await rememberAgain(deps, { caller, correlation: result.correlation }, result)
       return result
     },

@@ -126,3 +126,12 @@ test('a result is kept for a day, and longer where one is relied on [H-60]', asy
   assert.equal((await call(anyone, relied)).replayed, true)
   assert.deepEqual([optional.runs(), required.runs()], [2, 1])
 })
+
+test('a key that is not for a capability reads no result of it, though its principal made the call [H-61]', async () => {
+  const { host, call, caller } = await givenHost({ capabilities: [echo()] })
+  const agent = await caller({ id: 'planner', kind: 'agent' })
+  await call(agent, { capability_id: 'test.echo', invocation_id: 'inv-1' })
+  const read = (scopes: readonly string[]) => host.gateway.recorded({ ...agent, scopes }, 'inv-1')
+  assert.equal(await read(['other.*']), undefined)
+  assert.equal((await read(['test.*']))?.success, true)
+})

@@ -70,8 +70,8 @@ export function ownContent({ ambit, host, caller }: ContentDeps): Content {
       if (name !== 'explain_refusal') return undefined
       const recorded = await host.gateway.recorded(caller, invocation_id)
       const text =
-        recorded === undefined
-          ? 'There is no recorded call of yours with this id.'
+        recorded?.denial == null
+          ? 'There is no refused call of yours with this id.'
           : resultText(recorded, { seed: host.secretFor('fence') })
       return { messages: [{ role: 'user', content: { type: 'text', text } }] }
     },

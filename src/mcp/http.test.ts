@@ -163,6 +163,13 @@ test.each(revisions)('%s: a prompt explains a refusal [H-100]', async (revision)
   const invocation_id = String(_meta?.['ambit/invocation_id'])
   const { messages } = await client.getPrompt({ name: 'explain_refusal', arguments: { invocation_id } })
   expect(JSON.stringify(messages)).toMatch(/policy_blocked/)
+  const done = await client.callTool({ name: 'test_echo', arguments: { said: 'canary' } })
+  const other = await client.getPrompt({
+    name: 'explain_refusal',
+    arguments: { invocation_id: String(done._meta?.['ambit/invocation_id']) },
+  })
+  expect(JSON.stringify(other.messages)).toMatch(/no refused call/)
+  expect(JSON.stringify(other.messages)).not.toMatch(/canary/)
 })
 
 test('credentials, origin and size are checked as for every other door [H-75 H-80]', async () => {

@@ -15,7 +15,7 @@ export interface Asked {
 }
 
 /** A key limited to capabilities opens no other. */
-export const keyScope: Gate<Asked> = ({ scopes, capabilityId }) =>
+export const keyScope: Gate<Pick<Asked, 'scopes' | 'capabilityId'>> = ({ scopes, capabilityId }) =>
   scopes.length === 0 || scopes.some((scope) => inScope(scope, capabilityId))
     ? undefined
     : refuse('K', 'policy_blocked', {
