@@ -25,7 +25,10 @@ export interface Tool {
   readonly annotations: ToolAnnotations
 }
 
-/** Hints for people and clients; the gates decide. What declares nothing of its effects is taken to have some. */
+/**
+ * Hints for people and clients; the gates decide. What declares nothing of its effects is taken to have some, and
+ * what has some to destroy, unless it says that its risk is small and needs nobody's yes.
+ */
 export interface ToolAnnotations {
   readonly title?: string
   readonly readOnlyHint: boolean
@@ -104,16 +107,18 @@ function toolOf(descriptor: CapabilityDescriptor, name: string, options: ToolOpt
     annotations: {
       ...(!foreign && descriptor.name !== undefined && { title: descriptor.name }),
       readOnlyHint: side_effects?.length === 0,
-      destructiveHint: side_effects?.length !== 0,
+      destructiveHint: side_effects?.length !== 0 && !isHarmless(descriptor),
     },
   }
 }
 
+const isHarmless = ({ side_effects, risk, policy }: CapabilityDescriptor): boolean =>
+  side_effects !== undefined && (risk === 'low' || risk === 'medium') && policy?.approval_required !== true
+
 const preferred = ['sync', 'stream', 'async', 'fire_and_forget'] as const
 
 /** True if others wrote what it says of itself. */
-const isForeign = ({ id, metadata }: CapabilityDescriptor): boolean =>
-  id.startsWith('mcp.') || metadata?.['origin'] !== undefined
+const isForeign = ({ metadata }: CapabilityDescriptor): boolean => metadata?.origin !== undefined
 
 /** The description and the remarks of the schema in one fence, cut so that all of it fits. */
 function foreignText(

@@ -92,6 +92,15 @@ for (const way of ways)
     })
   })
 
+test('what an MCP server offers comes from there: a program is near unless its file says otherwise [H-90]', async () => {
+  const [near, far] = [script('test/mcp/stdio.ts', 'both'), { url: (await givenHttp('both')).url }]
+  for (const [server, network] of [[near, 'internal'] as const, [far, 'external'] as const]) {
+    const { host } = await givenMcp(server)
+    const [found] = host.gateway.discover({ scopes: [] } as never)
+    assert.deepEqual([found?.metadata?.origin, found?.metadata?.network], ['mcp:given', network])
+  }
+})
+
 describe('a server over HTTP [H-90]', () => {
   test('is sent what the file says, with every secret in its place, and again when a secret changes', async () => {
     const server = await givenHttp('modern')

@@ -16,6 +16,7 @@ import type { HttpUpstream } from '../../model/upstream.ts'
 import { operator } from '../../runtime/caller.ts'
 import { setSecret } from '../../runtime/secrets.ts'
 import { CallEnded } from '../ended.ts'
+import { toolsOf } from '../tools.ts'
 import { type FilledRequest, fillRequest } from './http-request.ts'
 
 const json = { 'content-type': 'application/json' }
@@ -63,7 +64,11 @@ test('what only reads has no effect and no key; what changes has one of each [H-
   const { call, capabilities } = await given(origin, [get, post])
   assert.deepEqual(
     capabilities.map(({ descriptor }) => descriptor.side_effects),
-    [undefined, ['http.POST']],
+    [[], ['http.POST']],
+  )
+  assert.deepEqual(
+    toolsOf(capabilities.map(({ descriptor }) => descriptor)).map(({ annotations }) => annotations.readOnlyHint),
+    [true, false],
   )
   assert.equal((await call()).data, null)
   assert.equal((await call({ body: 1 }, 'depot.post')).data, null)
@@ -71,6 +76,25 @@ test('what only reads has no effect and no key; what changes has one of each [H-
     seen.map(({ headers }) => 'idempotency-key' in headers),
     [false, true],
   )
+})
+
+test('whatever its file says, what a server offers comes from there: its words are fenced, its answers remembered so [H-90 F-07]', async () => {
+  const { origin } = await givenServer((response) => response.end())
+  const claimed = { metadata: { origin: 'internal', network: 'internal' } } as const
+  const { capabilities, call, events } = await given(origin, [get, operation(post.request, claimed)])
+  const descriptors = capabilities.map(({ descriptor }) => descriptor)
+  assert.deepEqual(
+    descriptors.map(({ metadata }) => metadata),
+    [
+      { origin, network: 'external' },
+      { origin, network: 'internal' },
+    ],
+  )
+  for (const { description } of toolsOf(descriptors)) assert.match(description, /^<ambit_data origin="tool"/)
+  await call()
+  const completed = (await events()).find(({ event_type }) => event_type === 'execution_completed')
+  assert(completed)
+  assert.deepEqual(completed.payload, { ...completed.payload, origin })
 })
 
 test('a secret goes into its place, is named in the descriptor, and comes back nowhere [H-90 H-71]', async () => {

@@ -1,10 +1,11 @@
 import { Failure, quote } from '../../base/failure.ts'
 import type { CapabilityDescriptor } from '../../model/capability.ts'
 import type { HttpUpstream, ServerAddress } from '../../model/upstream.ts'
-import { type CallContext, type Capability, describedCapability, protocolTypes } from '../capability.ts'
+import { type CallContext, type Capability, describedCapability } from '../capability.ts'
 import { CallEnded } from '../ended.ts'
 import type { OpenUpstream, UpstreamDeps } from './adapter.ts'
 import { openBreaker } from './breaker.ts'
+import { foreignDescriptor } from './descriptor.ts'
 import { type Egress, transportCodes } from './egress.ts'
 import { HttpFailed, readAnswer } from './http-answer.ts'
 import { checkHttp, isSafe } from './http-check.ts'
@@ -22,7 +23,7 @@ export function openHttp(upstream: HttpUpstream, { egress, clock }: UpstreamDeps
   const capability = ({ request, descriptor: offered }: Operation): Capability => {
     const { method } = request
     const descriptor = describe(upstream.server, method, offered)
-    const attempts = attemptsOf(descriptor, isSafe(method) && descriptor.side_effects === undefined)
+    const attempts = attemptsOf(descriptor, isSafe(method) && descriptor.side_effects?.length === 0)
     const handler: Parameters<typeof describedCapability>[1] = async (input, call) => {
       const filled = await prepare(async () => fillRequest(request, await withSecrets(upstream.server, call), input))
       const once = () => breaker.run(() => exchange(egress, method, filled, call), isFault)
@@ -48,17 +49,10 @@ const isFault = (error: unknown): boolean =>
   error instanceof CallEnded ? transportCodes.has(error.code) : error instanceof HttpFailed && error.status >= 500
 
 function describe(server: ServerAddress, method: string, offered: Operation['descriptor']): CapabilityDescriptor {
-  const { modes = ['sync'], emits = protocolTypes, metadata, ...declared } = offered
-  const effects = declared.side_effects ?? (isSafe(method) ? [] : [`http.${method}`])
-  const { credentials: handles, ...other } = metadata ?? {}
-  const credentials = credentialsOf(server, handles)
-  return {
-    ...declared,
-    modes,
-    emits: [...emits],
-    ...(effects.length > 0 && { side_effects: effects }),
-    metadata: { ...other, ...(Object.keys(credentials).length > 0 && { credentials }) },
-  }
+  const side_effects = offered.side_effects ?? (isSafe(method) ? [] : [`http.${method}`])
+  const credentials = credentialsOf(server, offered.metadata?.credentials)
+  const { origin } = new URL(server.url)
+  return foreignDescriptor({ ...offered, side_effects }, { origin, network: 'external', credentials })
 }
 
 type Handles = NonNullable<NonNullable<CapabilityDescriptor['metadata']>['credentials']>

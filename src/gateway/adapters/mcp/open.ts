@@ -2,16 +2,11 @@ import { quote } from '../../../base/failure.ts'
 import { limits } from '../../../base/limits.ts'
 import type { CapabilityDescriptor } from '../../../model/capability.ts'
 import type { McpUpstream } from '../../../model/upstream.ts'
-import {
-  type CallContext,
-  type Capability,
-  describedCapability,
-  type Hindrance,
-  protocolTypes,
-} from '../../capability.ts'
+import { type CallContext, type Capability, describedCapability, type Hindrance } from '../../capability.ts'
 import { CallEnded } from '../../ended.ts'
 import type { OpenUpstream, UpstreamDeps } from '../adapter.ts'
 import { openBreaker } from '../breaker.ts'
+import { foreignDescriptor } from '../descriptor.ts'
 import { traceparentOf } from '../trace.ts'
 import { definitionOf } from './definition.ts'
 import { type Link, openLink, type Ready } from './link.ts'
@@ -43,14 +38,11 @@ export function openMcp(upstream: McpUpstream, deps: UpstreamDeps): OpenUpstream
   return { capabilities: upstream.capabilities.map(capabilityOf), close: () => link.close() }
 }
 
-function descriptorOf({ server }: McpUpstream, { descriptor }: Accepted): CapabilityDescriptor {
+function descriptorOf({ name, server }: McpUpstream, { descriptor }: Accepted): CapabilityDescriptor {
   const credentials = { ...descriptor.metadata?.credentials, ...credentialsOf(server) }
-  return {
-    ...descriptor,
-    modes: descriptor.modes ?? ['sync'],
-    emits: [...new Set([...protocolTypes, ...(descriptor.emits ?? [])])],
-    ...(Object.keys(credentials).length > 0 && { metadata: { ...descriptor.metadata, credentials } }),
-  }
+  // What a program does is not seen from here: its file says so if it reaches out.
+  const network = 'url' in server ? 'external' : 'internal'
+  return foreignDescriptor(descriptor, { origin: `mcp:${name}`, network, credentials })
 }
 
 const timeoutOf = ({ timeout_s = limits.callTimeoutMs / 1000 }: CapabilityDescriptor): number =>

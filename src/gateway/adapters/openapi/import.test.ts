@@ -110,6 +110,12 @@ test('risk goes by the method, the document may only raise it, and the policy fo
   assert.deepEqual(risky('get', { risk: 'low' }, { 'x-ambit': { risk: 'medium' } }), ['medium', known])
 })
 
+test('what only reads says that it changes nothing [H-90]', () => {
+  const effects = (method: string) => one({}, { method }).descriptor?.side_effects
+  assert.deepEqual(['get', 'head', 'options'].map(effects), [[], [], []])
+  assert.deepEqual(['post', 'delete'].map(effects), [['http.POST'], ['http.DELETE']])
+})
+
 test('an operation without an id is named by its method and path; of two with one id the second is listed [H-90]', () => {
   const { upstream, skipped } = given({
     paths: {

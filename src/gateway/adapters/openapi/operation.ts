@@ -110,7 +110,7 @@ function described({ id, method, path, operation, item }: Found, { api, version 
     ...(title !== '' && { name: title }),
     ...(tags.length > 0 && { tags: tags.slice(0, 16) }),
     ...(operation['deprecated'] === true && { status: 'deprecated' }),
-    ...(!isSafe(method) && { side_effects: [`http.${method}`] }),
+    side_effects: isSafe(method) ? [] : [`http.${method}`],
     risk,
     policy: {
       ...proposedPolicy(risk),
