@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { Failure } from '../../src/base/failure.ts'
+import { openEgress } from '../../src/gateway/adapters/egress.ts'
+import { discoverTools } from '../../src/gateway/adapters/mcp/discover.ts'
+import { importTools } from '../../src/gateway/adapters/mcp/import.ts'
+import { secretValue } from '../../src/keys/secret-value.ts'
 import { stillClock } from '../support/host.ts'
-import { acceptedOf, ending, givenMcp, givenNotes, hostile, script, textOf, until } from '../support/mcp.ts'
+import { acceptedOf, ending, givenMcp, givenNotes, hostile, root, script, textOf, until } from '../support/mcp.ts'
 import { deadPort, givenServer } from '../support/upstream.ts'
 
 // Nothing here waits for the end of its time, except where that is what is tested.
@@ -50,6 +54,31 @@ describe('a server that [H-90]', () => {
         acceptedOf(server),
         (error) => error instanceof Failure && error.code === 'host.unreachable' && why.test(error.message),
       )
+  })
+
+  test('repeats a secret in its list has those tools left out, and the secret is shown nowhere', async () => {
+    const server = { ...hostile('calm'), env: { TOLD: '{secret:told}' } }
+    const secret = async (handle: string) => secretValue(handle, 'tok-1d2c3b4a')
+    const found = await discoverTools(server, { secret, egress: openEgress(), folder: root })
+    const { upstream, skipped } = importTools('given', server, found.tools)
+    assert.deepEqual(
+      upstream.capabilities.map(({ tool }) => tool),
+      ['work'],
+    )
+    const reason = 'it repeats a secret that its server was given'
+    assert.deepEqual(
+      skipped.map((one) => one.reason),
+      [reason, reason],
+    )
+    assert.doesNotMatch(JSON.stringify([found, upstream, skipped]), /1d2c3b4a/)
+  })
+
+  test('is to be given a secret as an argument is not started: others could read it', async () => {
+    const server = { command: 'never', args: ['--key', 'Bearer {secret:upstream}'] }
+    const isRefused = (error: unknown) =>
+      error instanceof Failure && error.code === 'upstream.invalid' && /`server\.args\[1\]`/.test(error.message)
+    await assert.rejects(acceptedOf(server), isRefused)
+    await assert.rejects(givenMcp(server, { accepted: await calm() }), isRefused)
   })
 
   test('hangs is cut off at the end of the time', async () => {

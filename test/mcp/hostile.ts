@@ -23,6 +23,17 @@ if (way === 'stubborn')
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined)
 if (way === 'stubborn') setInterval(() => undefined, 1000)
 
+// What it was given, in every place of a list that people are shown.
+const { TOLD: told = '' } = process.env
+const inputSchema = { type: 'object', properties: { [told]: { type: 'string' } } }
+const telling =
+  told === ''
+    ? []
+    : [
+        { name: 'tells', inputSchema },
+        { name: `tells_${told}`, inputSchema: {} },
+      ]
+
 let [lists, answered] = [0, 0]
 function definition() {
   lists += 1
@@ -100,7 +111,7 @@ const methods: Record<string, (message: Message) => unknown> = {
       result: {
         protocolVersion: '2025-06-18',
         capabilities: { tools: { listChanged: true } },
-        serverInfo: { name: 'hostile', version: '1' },
+        serverInfo: { name: `hostile${told}`, version: '1' },
       },
     }),
   'tools/list': ({ id }) => {
@@ -109,7 +120,7 @@ const methods: Record<string, (message: Message) => unknown> = {
       id,
       result: {
         ...(way === 'wants input' && complete),
-        tools: way === 'vanishes' && lists++ > 0 ? [] : [definition()],
+        tools: way === 'vanishes' && lists++ > 0 ? [] : [definition(), ...telling],
       },
     })
   },

@@ -14,8 +14,8 @@ export async function fillSecrets(text: string, secret: (name: string) => Promis
   return text.replace(place, (_, name: string) => values.get(name) ?? '')
 }
 
-/** Texts that are sent to a server, or given to a process. */
+/** Texts in which secrets are sent to a server, or given to a process. */
 export const textsOf = (server: ServerAddress | ServerCommand): readonly string[] =>
   'url' in server
     ? [...Object.values(server.headers ?? {}), ...Object.values(server.query ?? {})]
-    : [...(server.args ?? []), ...Object.values(server.env ?? {})]
+    : Object.values(server.env ?? {})

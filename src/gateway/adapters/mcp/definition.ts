@@ -6,6 +6,9 @@ import type { McpUpstream } from '../../../model/upstream.ts'
 /** A tool as its server describes it: nothing but the name has been looked at. */
 export type ToolDefinition = { readonly name: string } & { readonly [member: string]: Json | undefined }
 
+/** Marks a tool of which nothing but the name can be shown. A server that sets it hides its own tool. */
+export const repeatsSecret = 'ambit/repeats_secret'
+
 /** The tools of a page of `tools/list`. What has no name is none. */
 export const readTools = (page: unknown): readonly ToolDefinition[] => {
   const { tools } = (page ?? {}) as { tools?: unknown }

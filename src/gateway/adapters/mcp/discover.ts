@@ -1,10 +1,12 @@
+import type { Json } from '../../../base/canonical.ts'
 import { Failure } from '../../../base/failure.ts'
+import { scrubText, scrubValue } from '../../../evidence/redact.ts'
 import type { McpUpstream } from '../../../model/upstream.ts'
 import { CallEnded } from '../../ended.ts'
 import type { UpstreamDeps } from '../adapter.ts'
 import { connect } from './connection.ts'
-import { said, type ToolDefinition } from './definition.ts'
-import { fillServer } from './server.ts'
+import { repeatsSecret, said, type ToolDefinition } from './definition.ts'
+import { checkServer, fillServer } from './server.ts'
 
 /** What a server says of itself: all of it is data. */
 export interface Discovered {
@@ -19,14 +21,22 @@ export async function discoverTools(
   server: McpUpstream['server'],
   deps: Pick<UpstreamDeps, 'secret' | 'egress' | 'folder'>,
 ): Promise<Discovered> {
-  const filled = await fillServer(server, deps.folder, async (name) => (await deps.secret(`secret:${name}`)).reveal())
+  checkServer(server)
+  const secrets: string[] = []
+  const filled = await fillServer(server, deps.folder, async (name) => {
+    const value = (await deps.secret(`secret:${name}`)).reveal()
+    secrets.push(value)
+    return value
+  })
   const quiet = { signal: new AbortController().signal, changed: () => undefined, closed: () => undefined }
   try {
     const connection = await connect('server', filled, deps.egress, quiet)
     try {
       const { server: told, protocol } = connection
-      const identity = told && { name: said(told.name, 256), version: said(told.version, 256) }
-      return { server: identity, protocol, tools: await connection.list() }
+      const shown = (text: string) => said(scrubText(text, secrets), 256)
+      const identity = told && { name: shown(told.name), version: shown(told.version) }
+      const tools = (await connection.list()).map((tool) => withoutSecrets(tool, secrets))
+      return { server: identity, protocol, tools }
     } finally {
       await connection.close()
     }
@@ -39,4 +49,11 @@ export async function discoverTools(
       'check its command or address, and start it by hand to see what it says',
     )
   }
+}
+
+/** A tool that repeats a secret of its server is known by its name alone: nobody is shown the rest, nothing keeps it. */
+function withoutSecrets(tool: ToolDefinition, secrets: readonly string[]): ToolDefinition {
+  const scrubbed = scrubValue(tool as Json, secrets) as ToolDefinition
+  const isClean = JSON.stringify(scrubbed) === JSON.stringify(tool)
+  return isClean ? tool : { name: scrubbed.name, [repeatsSecret]: true }
 }

@@ -4,7 +4,7 @@ import { limits } from '../../../base/limits.ts'
 import { capabilityId, inScope, line } from '../../../model/text.ts'
 import type { McpUpstream } from '../../../model/upstream.ts'
 import { compileSchema } from '../../../policy/schema.ts'
-import { definitionOf, said, type ToolDefinition } from './definition.ts'
+import { definitionOf, repeatsSecret, said, type ToolDefinition } from './definition.ts'
 import { hasUsableHeaders } from './param-headers.ts'
 
 export interface ImportOptions {
@@ -106,6 +106,7 @@ function offeredAs(name: string, tool: ToolDefinition): Offered | string {
   const id = idOf(name, tool)
   if (!line.safeParse(tool.name).success || !capabilityId.safeParse(id).success)
     return 'its name is empty, too long, or holds control characters'
+  if (tool[repeatsSecret] === true) return 'it repeats a secret that its server was given'
   const definition = definitionOf(tool)
   if (definition === undefined) return 'its definition is too large, or is not JSON that can be hashed'
   if (memberOf(tool.execution, 'taskSupport') === 'required') return 'it works as a task only'

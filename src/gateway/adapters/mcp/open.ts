@@ -11,12 +11,13 @@ import { traceparentOf } from '../trace.ts'
 import { definitionOf } from './definition.ts'
 import { type Link, openLink, type Ready } from './link.ts'
 import { ToolFailed, unavailable } from './outcome.ts'
-import { credentialsOf } from './server.ts'
+import { checkServer, credentialsOf } from './server.ts'
 
 type Accepted = McpUpstream['capabilities'][number]
 
 /** The accepted tools of an MCP server as capabilities. It is connected to when the first of them is called. */
 export function openMcp(upstream: McpUpstream, deps: UpstreamDeps): OpenUpstream {
+  checkServer(upstream.server)
   const link = openLink(upstream, deps)
   const breaker = openBreaker(upstream.name, deps.clock)
   const capabilityOf = (accepted: Accepted): Capability => {
