@@ -17,3 +17,7 @@ export class CallEnded extends Error {
     this.effect = effect
   }
 }
+
+/** Why a handler is told to stop: its time is over, or whoever called does not want it any more. */
+export class TimedOut extends Error {}
+export class Cancelled extends Error {}

@@ -10,7 +10,7 @@ import { type Attempt, type EventSpec, secretsOf } from './attempt.ts'
 import type { CallContext, Capability } from './capability.ts'
 import { type Chunks, noChunks, openChunks } from './chunks.ts'
 import type { GatewayDeps } from './deps.ts'
-import { CallEnded, type Effect } from './ended.ts'
+import { CallEnded, Cancelled, type Effect, TimedOut } from './ended.ts'
 import { scrubbed } from './events.ts'
 import { counted, spend } from './taken.ts'
 import type { Watch } from './watch.ts'
@@ -68,9 +68,6 @@ function lazily<T>(make: () => T): () => T {
 
 const isLater = (answer: unknown): boolean =>
   typeof answer === 'object' && answer !== null && ('then' in answer || isStream(answer))
-
-class TimedOut extends Error {}
-class Cancelled extends Error {}
 
 /** Waits for the handler until its time is over, or until whoever called takes the call back. */
 async function withinTime<T>(

@@ -5,8 +5,19 @@ import { openEgress } from '../../src/gateway/adapters/egress.ts'
 import { discoverTools } from '../../src/gateway/adapters/mcp/discover.ts'
 import { importTools } from '../../src/gateway/adapters/mcp/import.ts'
 import { secretValue } from '../../src/keys/secret-value.ts'
-import { stillClock } from '../support/host.ts'
-import { acceptedOf, ending, givenMcp, givenNotes, hostile, root, script, textOf, until } from '../support/mcp.ts'
+import { anyone, stillClock } from '../support/host.ts'
+import {
+  acceptedOf,
+  ending,
+  type GivenMcp,
+  givenMcp,
+  givenNotes,
+  hostile,
+  root,
+  script,
+  textOf,
+  until,
+} from '../support/mcp.ts'
 import { deadPort, givenServer } from '../support/upstream.ts'
 
 // Nothing here waits for the end of its time, except where that is what is tested.
@@ -102,6 +113,25 @@ describe('a server that [H-90]', () => {
     const { tool } = await givenMcp(hostile(way), { accepted: await calm() })
     assert.equal(textOf(await tool('work')), text)
     assert.equal(textOf(await tool('work')), text)
+  })
+
+  test('hangs is not switched off by callers who take their calls back, and is when it lets them wait', async () => {
+    const { path, notes } = await givenNotes()
+    const patient = await givenMcp(hostile('hangs', path), { accepted: await calm() })
+    const called = async () => (await notes()).filter((note) => note === 'called').length
+    for (let at = 1; at <= 5; at++) {
+      const back = new AbortController()
+      const envelope = { capability_id: 'mcp.given.work', payload: {} }
+      const calling = patient.host.gateway.invoke(anyone, envelope, { chunk: () => undefined, signal: back.signal })
+      await until(async () => (await called()) === at)
+      back.abort()
+      assert.equal((await calling).result.error?.code, 'cancelled')
+    }
+    const lifecycle = (given: GivenMcp) => given.host.gateway.discover({ scopes: [] } as never)[0]?.metadata?.lifecycle
+    assert.equal(lifecycle(patient), 'invokable')
+    const hasty = await givenMcp(hostile('hangs', path), { accepted: await calm(2) })
+    await Promise.all(Array.from({ length: 5 }, () => hasty.tool('work')))
+    await until(() => lifecycle(hasty) === 'unavailable')
   })
 
   test('keeps dying is left alone for a while, then tried again', async () => {

@@ -1,14 +1,17 @@
 import { limits } from '../../base/limits.ts'
 import type { Clock } from '../../base/time.ts'
 import type { Hindrance } from '../capability.ts'
-import { CallEnded } from '../ended.ts'
+import { CallEnded, Cancelled } from '../ended.ts'
 
 /** Leaves a server alone that keeps failing, and after a while lets one call find out whether it is back. */
 export interface Breaker {
   /** What stands in the way of a call now. */
   hindrance(): Hindrance | undefined
-  /** Does the work, unless the server is left alone. What it throws counts if `isFault` says that the server is at fault. */
-  run<T>(work: () => Promise<T>, isFault: (error: unknown) => boolean): Promise<T>
+  /**
+   * Does the work, unless the server is left alone. What it throws counts if `isFault` says that the server is at
+   * fault. A call that was taken back says nothing about the server, however it ended.
+   */
+  run<T>(work: () => Promise<T>, isFault: (error: unknown) => boolean, signal: AbortSignal): Promise<T>
 }
 
 /** `name` is what people call the server. */
@@ -17,7 +20,7 @@ export function openBreaker(name: string, clock: Clock): Breaker {
   const hindrance = () => hindranceOf(state, name, clock.now())
   return {
     hindrance,
-    run: async (work, isFault) => {
+    run: async (work, isFault, signal) => {
       const before = hindrance()
       if (before) throw new CallEnded('upstream_unavailable', before.reason, { effect: 'none' })
       state = started(state)
@@ -26,7 +29,8 @@ export function openBreaker(name: string, clock: Clock): Breaker {
         state = answered()
         return value
       } catch (error) {
-        state = isFault(error) ? failed(state, clock.now()) : answered()
+        if (signal.reason instanceof Cancelled) state = leftOpen(state)
+        else state = isFault(error) ? failed(state, clock.now()) : answered()
         throw error
       }
     },
@@ -47,6 +51,9 @@ export const started = (state: BreakerState): BreakerState =>
   state.openedAt === undefined ? state : { ...state, probing: true }
 
 const answered = (): BreakerState => closed
+
+/** Nothing was found out. */
+const leftOpen = (state: BreakerState): BreakerState => ({ ...state, probing: false })
 
 export function failed(state: BreakerState, now: number): BreakerState {
   const failures = state.failures + 1

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { anyone } from '../../../test/support/host.ts'
 import {
   ended,
   get,
@@ -296,6 +297,25 @@ test('a server that keeps failing is left alone for a while, and all it offers i
   isUp = true
   clock.advance(limits.breakerOpenMs)
   assert.equal((await call({}, 'depot.post')).outcome, 'success')
+})
+
+test('callers who take their calls back do not switch a server off; its silence does [H-90 H-25]', async () => {
+  const { origin, seen } = await givenServer(() => undefined)
+  const slow = operation(post.request, { timeout_s: 0.05 })
+  const { host, call, capabilities } = await given(origin, [get, slow])
+  for (let count = 1; count <= limits.breakerFailuresMax; count++) {
+    const back = new AbortController()
+    const envelope = { capability_id: 'depot.get', payload: {} }
+    const calling = host.gateway.invoke(anyone, envelope, { chunk: () => undefined, signal: back.signal })
+    while (seen.length < count) await new Promise(setImmediate)
+    back.abort()
+    assert.equal((await calling).result.error?.code, 'cancelled')
+  }
+  const hindrance = () => capabilities[0]?.hindrance?.()
+  assert.equal(hindrance(), undefined)
+  for (let count = 0; count < limits.breakerFailuresMax; count++)
+    assert.equal((await call({}, 'depot.post')).error?.code, 'timeout')
+  while (hindrance() === undefined) await new Promise(setImmediate)
 })
 
 test.each<[string, Request, Partial<HttpUpstream['server']>]>([

@@ -26,7 +26,7 @@ export function openHttp(upstream: HttpUpstream, { egress, clock }: UpstreamDeps
     const attempts = attemptsOf(descriptor, isSafe(method) && descriptor.side_effects?.length === 0)
     const handler: Parameters<typeof describedCapability>[1] = async (input, call) => {
       const filled = await prepare(async () => fillRequest(request, await withSecrets(upstream.server, call), input))
-      const once = () => breaker.run(() => exchange(egress, method, filled, call), isFault)
+      const once = () => breaker.run(() => exchange(egress, method, filled, call), isFault, call.signal)
       return await tryAgain(once, attempts, { signal: call.signal, mayGoOn: () => breaker.hindrance() === undefined })
     }
     return describedCapability(descriptor, handler, breaker.hindrance)

@@ -8,11 +8,13 @@ import type { OpenUpstream, UpstreamDeps } from '../adapter.ts'
 import { openBreaker } from '../breaker.ts'
 import { foreignDescriptor } from '../descriptor.ts'
 import { traceparentOf } from '../trace.ts'
+import type { Connection } from './connection.ts'
 import { definitionOf } from './definition.ts'
 import { type Link, openLink, type Ready } from './link.ts'
 import { ToolFailed, unavailable } from './outcome.ts'
 import { checkServer, credentialsOf } from './server.ts'
 
+type Input = Parameters<Connection['call']>[0]['input']
 type Accepted = McpUpstream['capabilities'][number]
 
 /** The accepted tools of an MCP server as capabilities. It is connected to when the first of them is called. */
@@ -20,19 +22,19 @@ export function openMcp(upstream: McpUpstream, deps: UpstreamDeps): OpenUpstream
   checkServer(upstream.server)
   const link = openLink(upstream, deps)
   const breaker = openBreaker(upstream.name, deps.clock)
+  const callTool = async (accepted: Accepted, descriptor: CapabilityDescriptor, input: Input, call: CallContext) => {
+    const { connection, tools } = await soonReady(upstream, descriptor, link, call)
+    const tool = tools.find(({ name }) => name === accepted.tool)
+    if (link.isHeld(accepted.tool) || !tool || definitionOf(tool) !== accepted.definition)
+      throw new CallEnded('definition_changed', heldReason(upstream, accepted), { effect: 'none' })
+    const { signal } = call
+    return connection.call({ tool, input, traceparent: traceparentOf(call), signal, timeoutMs: timeoutOf(descriptor) })
+  }
   const capabilityOf = (accepted: Accepted): Capability => {
     const descriptor = descriptorOf(upstream, accepted)
     return describedCapability(
       descriptor,
-      (input, call) =>
-        breaker.run(async () => {
-          const { connection, tools } = await soonReady(upstream, descriptor, link, call)
-          const tool = tools.find(({ name }) => name === accepted.tool)
-          if (link.isHeld(accepted.tool) || !tool || definitionOf(tool) !== accepted.definition)
-            throw new CallEnded('definition_changed', heldReason(upstream, accepted), { effect: 'none' })
-          const timeoutMs = timeoutOf(descriptor)
-          return connection.call({ tool, input, traceparent: traceparentOf(call), signal: call.signal, timeoutMs })
-        }, isFault),
+      (input, call) => breaker.run(() => callTool(accepted, descriptor, input, call), isFault, call.signal),
       () => (link.isHeld(accepted.tool) ? heldHindrance(upstream, accepted) : breaker.hindrance()),
     )
   }
