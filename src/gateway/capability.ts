@@ -53,7 +53,10 @@ export type Reconciled = { readonly effect: 'done'; readonly data?: Json } | { r
 
 /** One call as its handler sees it. All of it is frozen. */
 export interface CallContext {
+  /** The caller's own word for the call: others may use the same. */
   readonly invocationId: string
+  /** For whoever does the work, to do it once: the same for a repeated call, never that of another caller or tenant. */
+  readonly idempotencyKey: string
   readonly correlation: Correlation
   readonly subject: Subject
   readonly actor: Actor | null

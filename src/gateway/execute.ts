@@ -6,6 +6,7 @@ import { scrubText, scrubValue } from '../evidence/redact.ts'
 import type { CallError } from '../model/denial.ts'
 import { deepFreeze } from '../policy/contract.ts'
 import { timeoutMsOf } from '../policy/worst-case.ts'
+import { recordKey } from './approval-request.ts'
 import { type Attempt, type EventSpec, secretsOf } from './attempt.ts'
 import type { CallContext, Capability } from './capability.ts'
 import { type Chunks, noChunks, openChunks } from './chunks.ts'
@@ -32,7 +33,7 @@ export interface Execution {
  * the secrets of the call. A call with effects that was cut short is indeterminate: nobody knows whether they happened.
  */
 export async function execute(
-  deps: Pick<GatewayDeps, 'secret'>,
+  deps: Pick<GatewayDeps, 'secret' | 'digest'>,
   attempt: Attempt,
   capability: Capability,
   { chunk: onChunk, signal: leaving }: Watch,
@@ -170,7 +171,7 @@ function described(error: unknown, secrets: readonly string[]): CallError {
 }
 
 function callContext(
-  deps: Pick<GatewayDeps, 'secret'>,
+  deps: Pick<GatewayDeps, 'secret' | 'digest'>,
   attempt: Attempt,
   { descriptor }: Capability,
   emitted: EventSpec[],
@@ -179,6 +180,9 @@ function callContext(
   const { call, subject, context } = attempt
   const made: CallContext = {
     invocationId: call.invocationId,
+    get idempotencyKey() {
+      return deps.digest(['ambit-idempotency-v1', recordKey(call)])
+    },
     correlation: deepFreeze(call.correlation),
     subject: deepFreeze({ ...subject }),
     actor: deepFreeze(call.actor),

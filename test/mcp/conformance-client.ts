@@ -55,6 +55,7 @@ function fitting({ inputSchema }: ToolDefinition, offered: readonly ToolDefiniti
 function contextOf(name: string): CallContext {
   return {
     invocationId: `inv_${name}`,
+    idempotencyKey: `key_${name}`,
     correlation: { correlation_id: 'conformance' },
     subject: { id: 'suite', type: 'agent', verified: true },
     actor: null,

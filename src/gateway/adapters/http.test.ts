@@ -56,7 +56,7 @@ test('an input fills path, query, headers, cookies and body of one request [H-90
     [one.method, one.headers['x-reason'], one.headers.cookie, one.headers['content-type'], one.body],
     ['PUT', 'a, b', 'a=b; lang=d%3Be', 'application/json', '{"count":3}'],
   )
-  assert.equal(one.headers['idempotency-key'], result.invocation_id)
+  assert.match(one.headers['idempotency-key'] as string, /^[\w:-]{40,100}$/)
   assert.match(one.headers['traceparent'] as string, /^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/)
 })
 
@@ -270,6 +270,21 @@ test('it is tried again where that is declared and does nothing twice, under one
     [3, 3, 1, 1, 1],
   )
   assert.equal(new Set(count('PUT').map(({ headers }) => headers['idempotency-key'])).size, 1)
+})
+
+test('two callers who name their calls alike have two keys, each its own when it is repeated [H-90]', async () => {
+  const { origin, seen } = await givenServer((response) => response.socket?.destroy())
+  const retry = { max_attempts: 2, backoff_s: 0 }
+  const { host } = await given(origin, [operation(post.request, { retry, idempotency: 'required' })])
+  for (const name of ['ada', 'ben']) {
+    const envelope = { capability_id: 'depot.post', payload: {}, invocation_id: 'order-1' }
+    await host.gateway.invoke({ ...anyone, name }, envelope)
+  }
+  const [a, again, b, ...more] = seen.map(({ headers }) => headers['idempotency-key'])
+  assert.equal(a, again)
+  assert.notEqual(a, b)
+  assert.doesNotMatch(`${a}${b}`, /order-1/)
+  assert.equal(more.length, 1)
 })
 
 test('after an attempt that may have had an effect no later one can deny it [H-90]', async () => {

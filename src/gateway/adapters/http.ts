@@ -85,7 +85,7 @@ async function exchange(
   call: CallContext,
 ) {
   const headers = new Headers({ accept: 'application/json, text/*;q=0.9, */*;q=0.8', 'user-agent': 'ambit' })
-  if (!isSafe(method)) headers.set('idempotency-key', call.invocationId)
+  if (!isSafe(method)) headers.set('idempotency-key', call.idempotencyKey)
   for (const [name, value] of filled) headers.set(name, value)
   if (body) headers.set('content-type', body.type)
   headers.set('traceparent', traceparentOf(call))
