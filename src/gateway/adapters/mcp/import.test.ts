@@ -18,6 +18,8 @@ const first = (...tools: ToolDefinition[]) => {
   return one.descriptor
 }
 
+const asked = { auth_required: true, approval_required: true }
+
 describe('importing the tools of a server [H-90]', () => {
   test('one capability per tool, with its schemas and the digest of its definition', () => {
     const read = tool('read', { title: 'Read', description: 'Reads.' })
@@ -38,9 +40,9 @@ describe('importing the tools of a server [H-90]', () => {
             description: 'Reads.',
             input_schema: object,
             output_schema: { type: 'object', required: ['content'], properties: { content: { type: 'array' } } },
-            risk: 'medium',
+            risk: 'high',
             side_effects: ['mcp.call'],
-            policy: { auth_required: true },
+            policy: asked,
           },
         },
       ],
@@ -48,20 +50,19 @@ describe('importing the tools of a server [H-90]', () => {
   })
 
   test.each([
-    [{}, 'medium', ['mcp.call'], { auth_required: true }],
-    [{ readOnlyHint: true }, 'medium', undefined, { auth_required: false }],
-    [{ destructiveHint: true }, 'high', ['mcp.call'], { auth_required: true, approval_required: true }],
-    [
-      { readOnlyHint: true, destructiveHint: true },
-      'high',
-      ['mcp.call'],
-      { auth_required: true, approval_required: true },
-    ],
-    [{ readOnlyHint: 'true', destructiveHint: false }, 'medium', ['mcp.call'], { auth_required: true }],
-    ['readOnlyHint', 'medium', ['mcp.call'], { auth_required: true }],
-  ])('annotations %j raise a risk and never lower it: %s', (annotations, risk, effects, policy) => {
+    [{}, 'high', asked],
+    [{ readOnlyHint: true }, 'medium', { auth_required: false }],
+    [{ readOnlyHint: true, destructiveHint: false }, 'medium', { auth_required: false }],
+    [{ readOnlyHint: false }, 'high', asked],
+    [{ destructiveHint: true }, 'high', asked],
+    [{ destructiveHint: false }, 'medium', { auth_required: true }],
+    [{ readOnlyHint: true, destructiveHint: true }, 'high', asked],
+    [{ readOnlyHint: 'true', destructiveHint: false }, 'medium', { auth_required: true }],
+    [{ destructiveHint: 'false' }, 'high', asked],
+    ['readOnlyHint', 'high', asked],
+  ])('annotations %j propose a policy by the risk %s, and take no effect away', (annotations, risk, policy) => {
     const descriptor = first(tool('a', { annotations }))
-    assert.deepEqual([descriptor.risk, descriptor.side_effects, descriptor.policy], [risk, effects, policy])
+    assert.deepEqual([descriptor.risk, descriptor.side_effects, descriptor.policy], [risk, ['mcp.call'], policy])
   })
 
   test('other characters in a name become _, and names that then are the same are refused, both', () => {

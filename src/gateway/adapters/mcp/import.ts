@@ -4,6 +4,7 @@ import { limits } from '../../../base/limits.ts'
 import { capabilityId, inScope, line } from '../../../model/text.ts'
 import type { McpUpstream } from '../../../model/upstream.ts'
 import { compileSchema } from '../../../policy/schema.ts'
+import { higherRisk, propose } from '../propose.ts'
 import { definitionOf, repeatsSecret, said, type ToolDefinition } from './definition.ts'
 import { hasUsableHeaders } from './param-headers.ts'
 
@@ -23,7 +24,7 @@ type Descriptor = Offered['descriptor']
 
 /**
  * What could be offered of a server, for people to read, change and keep: nothing is offered before that. The words of
- * the server are data. They may raise a risk and never lower one.
+ * the server are data.
  */
 export function importTools(
   name: string,
@@ -91,12 +92,9 @@ function renewed(old: Descriptor, now: Descriptor): Descriptor {
     ...(now.input_schema && { input_schema: now.input_schema }),
     ...(now.output_schema && { output_schema: now.output_schema }),
     ...(effects.length > 0 && { side_effects: effects }),
-    risk: risks[Math.max(rank(old.risk), rank(now.risk))] ?? 'critical',
+    risk: higherRisk(old.risk ?? 'medium', now.risk),
   }
 }
-
-const risks = ['low', 'medium', 'high', 'critical'] as const
-const rank = (risk: Descriptor['risk'] = 'medium'): number => risks.indexOf(risk)
 
 const idOf = (name: string, { name: tool }: ToolDefinition): string =>
   `mcp.${name}.${tool.replace(/[^A-Za-z0-9_.:-]/gu, '_')}`
@@ -128,15 +126,14 @@ function offeredAs(name: string, tool: ToolDefinition): Offered | string {
   return { tool: tool.name, definition, descriptor }
 }
 
-/** What a tool may do, as far as its annotations say, and whom to ask: for people to change. */
+/**
+ * What a tool may do and whom to ask, for people to change. Its annotations are a claim, so nothing is taken to have no
+ * effect; and as in MCP itself, what does not say otherwise may destroy.
+ */
 function proposed({ annotations }: ToolDefinition): Pick<Descriptor, 'risk' | 'policy' | 'side_effects'> {
-  const destructive = memberOf(annotations, 'destructiveHint') === true
-  const reads = memberOf(annotations, 'readOnlyHint') === true && !destructive
-  return {
-    risk: destructive ? 'high' : 'medium',
-    ...(!reads && { side_effects: ['mcp.call'] }),
-    policy: { auth_required: !reads, ...(destructive && { approval_required: true }) },
-  }
+  const destroys = memberOf(annotations, 'destructiveHint')
+  const isOpen = memberOf(annotations, 'readOnlyHint') === true && destroys !== true
+  return { ...propose(isOpen || destroys === false ? 'medium' : 'high', { isOpen }), side_effects: ['mcp.call'] }
 }
 
 type SchemaObject = { readonly [key: string]: Json }

@@ -4,7 +4,7 @@ import { parseAs } from '../../../model/parse.ts'
 import { type HttpUpstream, upstream as upstreamShape } from '../../../model/upstream.ts'
 import { hasSchemaForm } from '../../../policy/schema.ts'
 import { checkHttp, isSafe } from '../http-check.ts'
-import { higherRisk, proposedPolicy, type Risk } from '../propose.ts'
+import { higherRisk, propose, type Risk } from '../propose.ts'
 import { answerSchemaOf, type RequestBody, requestBodyOf } from './content.ts'
 import { isObject, type JsonObject, listOf, type OpenApi, textOf, Unmapped } from './document.ts'
 import { type Parameter, parametersOf } from './parameters.ts'
@@ -111,12 +111,10 @@ function described({ id, method, path, operation, item }: Found, { api, version 
     ...(tags.length > 0 && { tags: tags.slice(0, 16) }),
     ...(operation['deprecated'] === true && { status: 'deprecated' }),
     side_effects: isSafe(method) ? [] : [`http.${method}`],
-    risk,
-    policy: {
-      ...proposedPolicy(risk),
-      ...(isRaised('auth_required') && { auth_required: true }),
-      ...(isRaised('approval_required') && { auth_required: true, approval_required: true }),
-    },
+    ...propose(risk, {
+      isOpen: risk === 'low' && !isRaised('auth_required'),
+      needsYes: isRaised('approval_required') || undefined,
+    }),
   }
 }
 
