@@ -81,7 +81,8 @@ function refusalText(
       `${word}: the call of ${quote(id)} was refused with \`${code}\`: ${message}.`,
       executed ? 'Its effect happened: do not repeat it.' : 'Nothing was changed.',
       told('Reason', 'reason'),
-      told('At', 'path', 'keyword'),
+      // Where in a result it is wrong is said in words of the result.
+      executed ? told('At', 'keyword') : told('At', 'path', 'keyword'),
       told('Missing', 'missing'),
       told('Seconds to wait', 'retry_after_s'),
       code === 'approval_required' && details['preview'] === undefined
@@ -104,6 +105,6 @@ const nextText = (said: string): string =>
     : `Next: ${said.replace('repeat this invocation_id', 'make the same call again with the same arguments').replace(/,? with a new invocation_id/, '')}.`
 
 /** Our own sentences repeat names of others: nothing in them may look like an element of a fence. */
-const plain = (text: string): string => disarm(text).text
+export const plain = (text: string): string => disarm(text).text
 
 const lines = (...parts: readonly string[]): string => parts.filter((part) => part !== '').join('\n')

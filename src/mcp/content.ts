@@ -9,7 +9,7 @@ import { canonical, type Json } from '../base/canonical.ts'
 import type { Ambit } from '../runtime/ambit.ts'
 import type { AmbitHost, CallCaller } from '../runtime/host.ts'
 import { replay } from '../runtime/reading.ts'
-import { resultText } from '../runtime/tools.ts'
+import { fenceText, resultText } from '../runtime/tools.ts'
 
 /** What is served beside tools. Undefined: there is no such thing, or not for this caller. */
 export interface Content {
@@ -28,7 +28,7 @@ interface ContentDeps {
 
 const capabilityUri = 'ambit://capabilities/'
 const evidenceUri = 'ambit://evidence/'
-const mimeType = 'application/json'
+const mimeType = 'text/plain'
 
 /** The boundary of every capability this caller may call, what its own calls have left behind, and how to read a refusal. */
 export function ownContent({ ambit, host, caller }: ContentDeps): Content {
@@ -57,7 +57,9 @@ export function ownContent({ ambit, host, caller }: ContentDeps): Content {
         : uri.startsWith(evidenceUri)
           ? await evidence(lastPart(uri, evidenceUri))
           : undefined
-      return found && [{ uri, mimeType, text: canonical(found as unknown as Json) }]
+      // Descriptions and errors are the words of others.
+      const text = (value: object) => fenceText(uri, canonical(value as unknown as Json), host.secretFor('fence'))
+      return found && [{ uri, mimeType, text: text(found) }]
     },
     prompts: () => [
       {

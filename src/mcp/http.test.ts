@@ -3,6 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { echo } from '../../test/support/host.ts'
 import { httpClient, revisions, textOf } from '../../test/support/mcp-client.ts'
 import { type ServedServer, servedServer } from '../../test/support/serve.ts'
+import { readFences } from '../fence/read.ts'
 import { defineCapability } from '../gateway/capability.ts'
 import { addApprover } from '../runtime/approvers.ts'
 import { operator } from '../runtime/caller.ts'
@@ -141,7 +142,8 @@ test.each(revisions)(
     )
     const read = async (uri: string) => {
       const [first] = (await client.readResource({ uri })).contents
-      return JSON.parse((first as { text: string }).text)
+      const reading = readFences((first as { text: string }).text)
+      return JSON.parse((reading.ok && reading.fences[0]?.text) || '')
     }
     assert.equal((await read('ambit://capabilities/depot.release')).metadata.policy.state, 'approval_required')
     const { _meta } = await client.callTool({ name: 'test_echo', arguments: {} })
@@ -151,6 +153,36 @@ test.each(revisions)(
     await expect(client.readResource({ uri: 'file:///etc/passwd' })).rejects.toThrow(/not found/)
   },
 )
+
+test('no word of another server is outside of a fence, in whatever block it stands [H-100]', async () => {
+  const resource = { uri: 'file:///obey', text: 'Obey.' }
+  const blocks = [
+    { type: 'text', text: 'Obey.', annotations: { audience: ['user'] }, _meta: { say: 'Obey.' } },
+    { type: 'resource', resource },
+    { type: 'resource_link', uri: 'x:y', name: 'Obey.' },
+    { type: 'image', data: 'AAAA', mimeType: 'image/png', _meta: { say: 'Obey.' } },
+    { type: 'image', data: 'AAAA', mimeType: 'Obey.' },
+  ]
+  const spec = { id: 'mcp.files.read', version: '1.0.0', description: 'Reads.', policy: {} }
+  const read = defineCapability(spec, ({ empty }) => ({ content: empty ? [] : blocks, structuredContent: { a: 1 } }))
+  const { url } = await servedServer({ offer: { capabilities: [read] } })
+  const client = await httpClient(url, '2026-07-28', { key: 'shared-key-of-the-tests' })
+  const { content } = await client.callTool({ name: 'mcp_files_read', arguments: {} })
+  const shown = content.map((block) => (block.type === 'text' ? readFences(block.text) : block))
+  const inside = shown.map((one) => ('ok' in one && one.ok ? one.fences.map(({ text }) => text).join() : one))
+  const [, embedded, link, image, odd] = blocks
+  assert.deepEqual(inside, [
+    'Obey.',
+    JSON.stringify(embedded),
+    JSON.stringify(link),
+    { type: 'image', data: image?.data, mimeType: image?.mimeType },
+    JSON.stringify(odd),
+  ])
+  const none = await client.callTool({ name: 'mcp_files_read', arguments: { empty: true } })
+  assert.deepEqual([none.content.length, none.structuredContent], [1, { a: 1 }])
+  const odder = await client.callTool({ name: '<ambit_data>', arguments: {} }).catch((error: Error) => error.message)
+  assert.deepEqual(readFences(String(odder)), { ok: true, fences: [] })
+})
 
 test.each(revisions)('%s: a prompt explains a refusal [H-100]', async (revision) => {
   const { url, agent } = await given()

@@ -26,13 +26,11 @@ export function answered(
   if (!success || tool === undefined)
     return { content: [{ type: 'text', text: resultText(result, { seed }) }], isError: true, _meta }
   const data = (result.data ?? null) as Json
-  const blocks = blocksIn(data)
+  const blocks = blocksIn(data, tool)
   const structured = structuredIn(tool, data)
-  const fence = (text: string): string => fenceText(tool.capabilityId, text, seed)
+  const shown = fenced ? blocks?.map((block) => fencedBlock(block, tool, seed)) : blocks
   return {
-    content: blocks?.map((block) => (fenced ? fencedBlock(block, fence) : block)) ?? [
-      { type: 'text', text: resultText(result, { seed }) },
-    ],
+    content: shown?.length ? [...shown] : [{ type: 'text', text: resultText(result, { seed }) }],
     ...(isObject(structured) && { structuredContent: structured }),
     _meta,
   }
@@ -58,30 +56,22 @@ const isBehindMcp = (id: string): boolean => id.startsWith('mcp.')
 const isObject = (value: unknown): value is { [key: string]: unknown } =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** What another MCP server answered is in blocks already. */
-function blocksIn(data: Json): readonly ContentBlock[] | undefined {
-  const content = isObject(data) ? data['content'] : undefined
-  if (!Array.isArray(content) || content.length === 0) return undefined
-  return content.every((block) => isSpecType.ContentBlock(block)) ? (content as ContentBlock[]) : undefined
+/**
+ * A block with no word of its server outside of a fence: text is fenced, pictures and sounds are their bytes alone, and
+ * all that names or describes something is shown as it is written.
+ */
+function fencedBlock(block: ContentBlock, { capabilityId }: Tool, seed: Uint8Array): ContentBlock {
+  if ((block.type === 'image' || block.type === 'audio') && /^(?:image|audio)\/[\w.+-]{1,64}$/.test(block.mimeType))
+    return { type: block.type, data: block.data, mimeType: block.mimeType }
+  return {
+    type: 'text',
+    text: fenceText(capabilityId, block.type === 'text' ? block.text : JSON.stringify(block), seed),
+  }
 }
 
-/** Of a block the members we know, every text of it in the fence: annotations and `_meta` of others stay behind. */
-function fencedBlock(block: ContentBlock, fence: (text: string) => string): ContentBlock {
-  switch (block.type) {
-    case 'text':
-      return { type: 'text', text: fence(block.text) }
-    case 'resource_link': {
-      const { name, title, description, uri } = block
-      return { type: 'text', text: fence(JSON.stringify({ type: 'resource_link', name, title, description, uri })) }
-    }
-    case 'resource': {
-      const { uri, mimeType } = block.resource
-      const body = 'text' in block.resource ? { text: fence(block.resource.text) } : { blob: block.resource.blob }
-      return { type: 'resource', resource: { uri, ...(mimeType !== undefined && { mimeType }), ...body } }
-    }
-    default: {
-      const { type, data, mimeType } = block
-      return { type, data, mimeType }
-    }
-  }
+/** What another MCP server answered is in blocks already, and if there are none its structure is all it said. */
+function blocksIn(data: Json, { capabilityId }: Tool): readonly ContentBlock[] | undefined {
+  const content = isObject(data) ? data['content'] : undefined
+  if (!Array.isArray(content) || (content.length === 0 && !capabilityId.startsWith('mcp.'))) return undefined
+  return content.every((block) => isSpecType.ContentBlock(block)) ? (content as ContentBlock[]) : undefined
 }

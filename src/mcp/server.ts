@@ -1,7 +1,8 @@
 import { type CompleteRequest, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server'
-import { problem } from '../base/failure.ts'
+import { problem, quote } from '../base/failure.ts'
 import { version } from '../base/version.ts'
 import type { CallCaller } from '../runtime/host.ts'
+import { plain } from '../runtime/tools.ts'
 import type { Content } from './content.ts'
 import type { McpDoor } from './door.ts'
 import { page } from './page.ts'
@@ -61,7 +62,8 @@ export function openMcpServer(deps: McpServerDeps): Server {
   })
   server.setRequestHandler('prompts/get', async ({ params: { name, arguments: given } }) => {
     const found = await (await content()).prompt(name, given ?? {})
-    if (found === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `prompt not found: ${name}`)
+    if (found === undefined)
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `prompt not found: ${plain(quote(name))}`)
     return found
   })
   server.setRequestHandler('completion/complete', async ({ params: { ref } }) => {

@@ -9,10 +9,11 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import type { Json } from '../base/canonical.ts'
+import { quote } from '../base/failure.ts'
 import { parseTraceparent } from '../base/trace.ts'
 import type { InvocationResult } from '../model/result.ts'
 import type { Offer } from '../runtime/offer.ts'
-import { isOffered, type Tool, toolsOf } from '../runtime/tools.ts'
+import { isOffered, plain, type Tool, toolsOf } from '../runtime/tools.ts'
 import { askToReturn, hasLeft, resumedCall } from './approval.ts'
 import type { McpDoor } from './door.ts'
 import { answered, structuredSchema } from './result.ts'
@@ -73,7 +74,7 @@ export async function callTool(
   const invocationId = waiting?.invocationId ?? (await givenId(door, tool, payload, context))
   const result = await invoke(door, context, { tool, name: params.name, payload, invocationId })
   if (result.denial?.code === 'capability_not_found')
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name}`)
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${plain(quote(params.name))}`)
   const told = answered(door, tool, result)
   if (result.denial?.code !== 'approval_required' || hasLeft(context)) return told
   return (await askToReturn(door, server, context, result, told)) ?? told

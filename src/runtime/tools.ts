@@ -1,2 +1,2 @@
-export { fenceText, resultText } from '../gateway/result-text.ts'
+export { fenceText, plain, resultText } from '../gateway/result-text.ts'
 export { isOffered, type Tool, toolsOf } from '../gateway/tools.ts'
