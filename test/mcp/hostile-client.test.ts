@@ -64,8 +64,10 @@ async function suffered(host: HostProcess, world: World, all: Faces): Promise<re
       return openAgent({ url: host.url, revision, key: world.keys[revision], task, memory: memories[revision] })
     }
     const agents = await Promise.all(revisions.map(open))
+    const run = (agent: Agent) => row.run(agent, world, people.decides)
     const work = async () => {
-      for (const agent of agents) await row.run(agent, world, people.decides)
+      if (row.allowed === undefined) await Promise.all(agents.map(run))
+      else for (const agent of agents) await run(agent)
     }
     measured.push(await measure(host, world, row, agents, work))
   }

@@ -57,7 +57,7 @@ const endless: readonly Answer[] = [
 ]
 const huge: readonly Answer[] = [
   fine,
-  ...[900_000, 3_900_000, 20_000_000].map((size) => texts(`${canary} ${'x'.repeat(size)}`)),
+  ...[900_000, 3_900_000, 6_000_000].map((size) => texts(`${canary} ${'x'.repeat(size)}`)),
   texts(...Array.from({ length: 20_000 }, () => canary)),
   (response, { id }) =>
     response
@@ -170,7 +170,7 @@ export function faces(depot: () => string): Faces {
         pour('text/plain', canary, 'x'),
         pour('text/event-stream', '', 'data: x\n\n'),
       ],
-      huge: [quiet, ...[900_000, 3_900_000, 20_000_000].map((size) => body(`${canary} ${'x'.repeat(size)}`))],
+      huge: [quiet, ...[900_000, 3_900_000, 6_000_000].map((size) => body(`${canary} ${'x'.repeat(size)}`))],
       redirects: [
         quiet,
         ...away.map(
