@@ -104,6 +104,17 @@ test('redaction finds every text of a secret wherever it turns up: values, keys,
   })
 })
 
+test('a secret inside of bytes in base64 is hidden, wherever it begins and however long it is [H-69 H-71 H-90]', () => {
+  for (const secret of ['tok-8d1f6c', 'tøk?>~~~~~????', 'k'.repeat(48), `long-${'0123456789'.repeat(30)}`])
+    for (const before of ['', 'a', 'ab', 'Bearer '])
+      for (const encoding of ['base64', 'base64url'] as const) {
+        const text = scrubText(Buffer.from(`${before}${secret} and so on`).toString(encoding), [secret])
+        // Of the secret at most the characters remain that it shares with its neighbours.
+        assert.match(text, /^.{0,11}\[redacted\].{0,16}$/)
+      }
+  assert.equal(scrubText(btoa('a short1'), ['short1']), btoa('a short1'))
+})
+
 test('a number that is secret is hidden as number and in text [H-69 H-71 H-50]', () => {
   assert.deepEqual(redact({ n: 204417, m: 20441, t: 'B-204417' }, none, ['204417']), {
     value: { n: '[redacted]', m: 20441, t: 'B-[redacted]' },

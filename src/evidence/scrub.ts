@@ -34,9 +34,7 @@ function formsOf(secrets: readonly string[]): Map<string, boolean> | undefined {
   const forms = new Map<string, boolean>()
   let chars = 0
   for (const secret of secrets)
-    for (const whole of writtenOf(secret)) {
-      const form = whole.slice(0, formCharsMax)
-      const isCut = whole.length > formCharsMax
+    for (const { form, isCut } of [...writtenOf(secret), ...base64Of(secret)]) {
       if (form === '' || forms.get(form) === true) continue
       if (!forms.has(form)) chars += form.length
       if (chars > limits.secretFormsCharsMax) return undefined
@@ -46,12 +44,39 @@ function formsOf(secrets: readonly string[]): Map<string, boolean> | undefined {
 }
 
 /** A secret as it stands in plain text, in JSON and in a URL. */
-function writtenOf(secret: string): string[] {
+function writtenOf(secret: string): readonly Form[] {
   // One more than is looked for: the cut may halve a character, and then only behind what is looked for.
   const start = secret.slice(0, formCharsMax + 1)
   const inUrl = encodeURIComponent(start.toWellFormed())
-  return [start, JSON.stringify(start).slice(1, -1), inUrl, inUrl.replaceAll('%20', '+')]
+  return [start, JSON.stringify(start).slice(1, -1), inUrl, inUrl.replaceAll('%20', '+')].map((whole) => ({
+    form: whole.slice(0, formCharsMax),
+    isCut: whole.length > formCharsMax,
+  }))
 }
+
+interface Form {
+  readonly form: string
+  readonly isCut: boolean
+}
+
+/**
+ * A secret inside of bytes in base64, wherever in them it begins: what of it depends on nothing around it. What is
+ * shorter could be anything, and of what is longer the beginning tells enough.
+ */
+function base64Of(secret: string): readonly Form[] {
+  const bytes = Buffer.from(secret.slice(0, base64BytesMax + 1))
+  if (bytes.length < base64BytesMin) return []
+  const start = bytes.subarray(0, base64BytesMax)
+  return [0, 1, 2].flatMap((before) => {
+    const text = Buffer.concat([Buffer.alloc(before), start]).toString('base64')
+    const form = text.slice(Math.ceil((before * 8) / 6), Math.floor(((before + start.length) * 8) / 6))
+    const isCut = bytes.length > base64BytesMax
+    return [form, form.replaceAll('+', '-').replaceAll('/', '_')].map((one) => ({ form: one, isCut }))
+  })
+}
+
+const base64BytesMin = 10
+const base64BytesMax = 48
 
 const isWord = (text: string, start: number, end: number): boolean =>
   !/[\p{L}\p{N}]$/u.test(text.slice(Math.max(0, start - 2), start)) && !/^[\p{L}\p{N}]/u.test(text.slice(end, end + 2))

@@ -48,7 +48,7 @@ test('hostile servers and an agent that obeys them get nothing past the policy, 
   const seen = agents.flatMap(({ received }) => received).join('\n')
   assert(seen.includes(patients.local) && !seen.includes(patients.other))
   for (const text of [seen, JSON.stringify(events), host.printed()])
-    for (const secret of Object.values(credentials)) assert(!text.includes(secret), secret)
+    for (const secret of Object.values(credentials).flatMap(formsOf)) assert(!text.includes(secret), secret)
   for (const task of new Set(agents.flatMap(({ correlations }) => [...correlations])))
     await assertVerifies(world.shell, task)
 })
@@ -85,6 +85,16 @@ function shown(events: readonly EvidenceEvent[], one: Measured, baseMiB: number)
     inEvidence: sum(one.agents.map(({ who, correlations }) => callsIn(events, who, correlations))),
   }
 }
+
+/** A credential as it is, and as it stands in base64 wherever it begins, without what depends on its neighbours. */
+const formsOf = (secret: string): readonly string[] => [
+  secret,
+  ...[0, 1, 2].map((at) =>
+    Buffer.from(`${' '.repeat(at)}${secret}`)
+      .toString('base64')
+      .slice(4, -4),
+  ),
+]
 
 /** The agents were told every attack, and tried all that they may not do. */
 function assertTried(events: readonly EvidenceEvent[], { mcp, http }: Faces): void {

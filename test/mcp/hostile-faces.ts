@@ -109,7 +109,8 @@ const forged: readonly Answer[] = [
 const echoes: readonly Answer[] = [
   fine,
   (response, { id, headers: { authorization: own = '' } }) => {
-    const blocks = [text(own), { type: 'resource', resource: { uri: `x:${own}`, text: own } }]
+    const image = { type: 'image', mimeType: 'image/png', data: Buffer.from(own).toString('base64') }
+    const blocks = [text(own), image, { type: 'resource', resource: { uri: `x:${own}`, text: own } }]
     json(response, { jsonrpc: '2.0', id, result: { ...told(own), content: blocks, structuredContent: { [own]: own } } })
   },
   (response, { id, headers: { authorization: own = '' } }) =>
@@ -185,6 +186,7 @@ export function faces(depot: () => string): Faces {
           json(response, { [headers.authorization ?? '']: headers, list: [headers.authorization] }),
         (response, { headers }) =>
           response.setHeader('content-type', 'text/plain').end(`you sent ${headers.authorization}`),
+        (response, { headers }) => response.setHeader('content-type', 'image/png').end(headers.authorization),
         (response, { headers }) => response.writeHead(403, headers.authorization).end(headers.authorization),
         (response, { headers }) =>
           response.writeHead(302, { location: `/echoes?n=1&own=${headers.authorization}` }).end(),

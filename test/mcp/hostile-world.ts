@@ -59,7 +59,7 @@ const depotUpstream = (origin: string) => ({
 })
 
 /** Plain endpoints of the hostile server, one for each of these faces. */
-export const wildUpstream = (origin: string, faces: readonly string[]) => ({
+const wildUpstream = (origin: string, faces: readonly string[]) => ({
   adapter: 'http',
   name: 'wild',
   server: { url: origin, headers: { authorization: 'Bearer {secret:hostile}' } },
