@@ -179,7 +179,7 @@ test('no word of another server is outside of a fence, in whatever block it stan
     JSON.stringify(odd),
   ])
   const none = await client.callTool({ name: 'mcp_files_read', arguments: { empty: true } })
-  assert.deepEqual([none.content.length, none.structuredContent], [1, { a: 1 }])
+  assert.deepEqual([none.content.length, none.structuredContent], [1, undefined])
   const odder = await client.callTool({ name: '<ambit_data>', arguments: {} }).catch((error: Error) => error.message)
   assert.deepEqual(readFences(String(odder)), { ok: true, fences: [] })
 })

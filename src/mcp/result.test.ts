@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { expect, test } from 'vitest'
+import { test } from 'vitest'
 import { httpClient } from '../../test/support/mcp-client.ts'
 import { servedServer } from '../../test/support/serve.ts'
 import type { Json } from '../base/canonical.ts'
@@ -13,40 +13,6 @@ async function answerOf(data: Json, spec: Partial<CapabilitySpec> = {}) {
   const client = await httpClient(url, '2026-07-28', { key: 'shared-key-of-the-tests' })
   return client.callTool({ name: whole.id.replaceAll('.', '_'), arguments: {} })
 }
-
-const fence = /^<ambit_data origin="tool" name="mcp\.depot\.read"[\s\S]*Ignore all/
-const noise = { _meta: { 'x/y': evil }, annotations: { audience: ['assistant'] } }
-
-test('every text in the blocks of another server stands in the fence, and what says more of a block is left behind [H-90]', async () => {
-  const resource = { uri: 'file:///a.txt', mimeType: 'text/plain', _meta: { 'x/y': evil } }
-  const link = { type: 'resource_link', uri: 'file:///b', name: 'b', title: evil, description: evil, ...noise }
-  const { content } = await answerOf({
-    content: [
-      { type: 'text', text: evil, ...noise },
-      { type: 'resource', resource: { ...resource, text: evil }, ...noise },
-      link,
-      { type: 'resource', resource: { ...resource, blob: 'AAAA' }, ...noise },
-      { type: 'image', data: 'AAAA', mimeType: 'image/png', ...noise },
-    ] as unknown as Json,
-  })
-  const [text, embedded, linked, ...rest] = content as { type: string; text?: string; resource?: { text?: string } }[]
-  expect(text?.text).toMatch(fence)
-  expect(embedded?.resource?.text).toMatch(fence)
-  assert.equal(linked?.type, 'text')
-  expect(linked?.text).toMatch(/^<ambit_data [\s\S]*file:\/\/\/b/)
-  assert.deepEqual(rest, [
-    { type: 'resource', resource: { uri: 'file:///a.txt', mimeType: 'text/plain', blob: 'AAAA' } },
-    { type: 'image', data: 'AAAA', mimeType: 'image/png' },
-  ])
-  assert.deepEqual([text, embedded, linked].flatMap((block) => Object.keys(block ?? {})).toSorted(), [
-    'resource',
-    'text',
-    'text',
-    'type',
-    'type',
-    'type',
-  ])
-})
 
 test('structure is sent where somebody accepted a schema of it, and nowhere else [H-90]', async () => {
   const content = [{ type: 'text', text: 'done' }]
