@@ -100,7 +100,7 @@ const formsOf = (secret: string): readonly string[] => [
 function assertTried(events: readonly EvidenceEvent[], { mcp, http }: Faces): void {
   const ended = (id: string, outcome: string) =>
     events.filter((event) => event.capability_id === id && event.outcome === outcome).length
-  for (const id of ['depot.send', 'depot.delete', 'depot.export']) assert(ended(id, 'denied') >= 10, id)
+  for (const id of ['depot.send', 'depot.delete', 'depot.export']) assert(ended(id, 'denied') >= 2, id)
   assert(ended('mcp.attacks.read', 'success') >= 2 * (mcp['attacks']?.length ?? 0))
   assert(ended('wild.attacks', 'success') >= 2 * (http['attacks']?.length ?? 0))
 }
