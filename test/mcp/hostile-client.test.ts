@@ -11,7 +11,15 @@ import { rowsOf } from './hostile-rows.ts'
 import { type Faces, givenHostile, pouring } from './hostile-server.ts'
 import { approver, type Measured, measure, printed, type Shown, sum } from './hostile-table.ts'
 import { canary } from './hostile-words.ts'
-import { credentials, givenWorld, type HostProcess, patients, startHost, type World } from './hostile-world.ts'
+import {
+  credentials,
+  givenWorld,
+  type HostProcess,
+  patients,
+  startHost,
+  upstreamName,
+  type World,
+} from './hostile-world.ts'
 
 /** How much memory a host may take for all of it: an answer has 4 MiB at most, and is copied a few times on its way. */
 const growthMaxMiB = 600
@@ -96,11 +104,24 @@ const formsOf = (secret: string): readonly string[] => [
   ),
 ]
 
-/** The agents were told every attack, and tried all that they may not do. */
+/** The agents were told every attack, reached every hostile server, and tried all that they may not do. */
 function assertTried(events: readonly EvidenceEvent[], { mcp, http }: Faces): void {
   const ended = (id: string, outcome: string) =>
     events.filter((event) => event.capability_id === id && event.outcome === outcome).length
   for (const id of ['depot.send', 'depot.delete', 'depot.export']) assert(ended(id, 'denied') >= 2, id)
+  const started = new Set(
+    events.filter((event) => event.event_type === 'execution_started').map((event) => event.capability_id),
+  )
+  const reached = [
+    ...Object.keys(mcp).map((face) => `mcp.${face}.read`),
+    ...Object.keys(http).map((face) => `wild.${face}`),
+  ]
+  for (const way of programs.slice(1)) reached.push(`mcp.${upstreamName(way)}.work`)
+  assert.deepEqual(
+    reached.filter((id) => !started.has(id)),
+    [],
+  )
+  assert(ended('mcp.turns.work', 'skipped') > 0)
   assert(ended('mcp.attacks.read', 'success') >= 2 * (mcp['attacks']?.length ?? 0))
   assert(ended('wild.attacks', 'success') >= 2 * (http['attacks']?.length ?? 0))
 }

@@ -118,7 +118,7 @@ export async function givenWorld(
 
 /**
  * Imports the first of these servers, and takes the others to be like it in all but their names. People have said of
- * every tool that it stays inside, and that it is quick.
+ * every tool that it stays inside, that it is quick, and that agents may call it.
  */
 async function accepted(shell: Shell, names: readonly string[], words: (name: string) => string[]): Promise<void> {
   const [first = ''] = names
@@ -132,6 +132,7 @@ async function accepted(shell: Shell, names: readonly string[], words: (name: st
         ...descriptor,
         id: `mcp.${upstreamName(name)}.${rest.tool}`,
         timeout_s: 2,
+        policy: { auth_required: true },
         metadata: { ...descriptor.metadata, network: 'internal' },
       },
     }))
