@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import { counted } from '../base/counted.ts'
+import { Failure, quote } from '../base/failure.ts'
 import type { DriftReport } from '../runtime/drift.ts'
 import { found } from './command.ts'
-import { type Io, line, plain, printJson } from './io.ts'
+import { type Io, line, paint, plain, printJson } from './io.ts'
 import { type CommonOptions, inTenant, withTenant } from './session.ts'
 import { printTable } from './table.ts'
 
@@ -19,17 +20,25 @@ export function registerDrift(capabilities: Command, io: Io): void {
         if (reports.some(hasDrifted)) found(io)
       }),
     )
-  withTenant(capabilities.command('accept <upstream> [tools...]'))
-    .description('accept the present definition of these tools, or of all that changed: their policy stays')
+  withTenant(capabilities.command('accept <upstream> <tool@digest...>'))
+    .description('accept tools as `capabilities drift` shows them: their policy stays')
     .action((name: string, tools: readonly string[], options: CommonOptions) =>
       inTenant(io, options, async (ambit, caller) => {
         const { acceptTools } = await import('../runtime/drift.ts')
-        const accepted = await acceptTools(ambit, caller, name, tools)
+        const accepted = await acceptTools(ambit, caller, name, tools.map(lookedOf))
         if (options.json) return printJson(io, { upstream: name, accepted })
         if (accepted.length === 0) return line(io, 'nothing has changed')
         line(io, `accepted: ${accepted.map(plain).join(', ')}`)
       }),
     )
+}
+
+/** A tool and the digest of what was looked at, as `tool@digest`. */
+function lookedOf(text: string): { readonly tool: string; readonly definition: string } {
+  const [, tool = '', definition = ''] = /^(.+)@(sha256:[0-9a-f]{64})$/su.exec(text) ?? []
+  if (tool !== '') return { tool, definition }
+  const help = 'look at it with `ambit capabilities drift`, which says what to write'
+  throw new Failure('field.invalid', `${quote(text)} does not name the digest of what is accepted`, {}, help)
 }
 
 const hasDrifted = ({ changed = [], gone = [], problem }: DriftReport): boolean =>
@@ -41,11 +50,30 @@ function printDrift(io: Io, reports: readonly DriftReport[]): void {
     ['UPSTREAM', 'CHANGED', 'GONE', 'NOT OFFERED', 'PROBLEM'],
     reports.map(({ upstream, changed = [], gone = [], added = [], problem }) => [
       upstream,
-      changed.join(' ') || '–',
+      changed.map(({ tool }) => tool).join(' ') || '–',
       gone.join(' ') || '–',
       added.length === 0 ? '–' : counted(added.length, 'tool', 'tools'),
       problem ?? '–',
     ]),
     'no MCP server is listed in `upstreams` of the configuration',
   )
+  for (const { upstream, changed = [] } of reports) for (const change of changed) printChange(io, upstream, change)
 }
+
+type Change = NonNullable<DriftReport['changed']>[number]
+
+/** Every value is JSON on one line, so that nothing in it can pass for something that we say. */
+function printChange(io: Io, upstream: string, { tool, definition, differences, problem }: Change): void {
+  line(io)
+  line(io, `${quote(tool)} of ${quote(upstream)}: ${plain(problem ?? 'before (-) and now (+)')}`)
+  for (const { at, before, now } of differences) {
+    line(io, `  ${plain(at)}`)
+    if (before !== undefined) line(io, paint(io, 'red', `    - ${plain(JSON.stringify(before))}`))
+    if (now !== undefined) line(io, paint(io, 'green', `    + ${plain(JSON.stringify(now))}`))
+  }
+  if (definition === undefined) return
+  line(io, `  to accept it: ambit capabilities accept ${upstream} ${plain(shellWord(`${tool}@${definition}`))}`)
+}
+
+/** One word to a shell, whatever a server calls its tools. */
+const shellWord = (text: string): string => (/^[\w.:@/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)

@@ -1,7 +1,8 @@
 import { Failure, problem, quote } from '../base/failure.ts'
+import { acceptDrift, type Looked } from '../gateway/adapters/mcp/accept.ts'
+import { type Change, changeOf } from '../gateway/adapters/mcp/changes.ts'
 import { type Drift, driftOf } from '../gateway/adapters/mcp/definition.ts'
 import { discoverTools } from '../gateway/adapters/mcp/discover.ts'
-import { acceptDrift } from '../gateway/adapters/mcp/import.ts'
 import type { McpUpstream } from '../model/upstream.ts'
 import type { Ambit } from './ambit.ts'
 import { type Caller, demand } from './caller.ts'
@@ -10,9 +11,10 @@ import { filesOf, readUpstream, type UpstreamPath } from './upstream-files.ts'
 import { upstreamDeps } from './upstreams.ts'
 
 /** What became of the tools of one MCP server since they were accepted, or why nobody knows. */
-export interface DriftReport extends Partial<Drift> {
+export interface DriftReport extends Partial<Omit<Drift, 'changed'>> {
   readonly upstream: string
   readonly file: string | null
+  readonly changed?: readonly Change[]
   readonly problem?: string
 }
 
@@ -25,7 +27,9 @@ export async function findDrift(ambit: Ambit, caller: Caller, name?: string): Pr
     listed.map(async ({ upstream, file }) => {
       const of = { upstream: upstream.name, file: file?.name ?? null }
       try {
-        return { ...of, ...driftOf(upstream, (await toolsOf(ambit, caller, upstream)).tools) }
+        const { tools } = await toolsOf(ambit, caller, upstream)
+        const drift = driftOf(upstream, tools)
+        return { ...of, ...drift, changed: drift.changed.map((tool) => changeOf(upstream, tools, tool)) }
       } catch (error) {
         return { ...of, problem: problem(error).detail }
       }
@@ -33,19 +37,21 @@ export async function findDrift(ambit: Ambit, caller: Caller, name?: string): Pr
   )
 }
 
-/** Takes the present definition of these tools, or of all that have changed, into the file of the upstream. */
+/** Takes the definition of these tools that somebody has looked at into the file of the upstream. */
 export async function acceptTools(
   ambit: Ambit,
   caller: Caller,
   name: string,
-  tools: readonly string[],
+  looked: readonly Looked[],
 ): Promise<readonly string[]> {
   demand(caller, 'administer')
   const found = mcpUpstreams(ambit).find(({ upstream }) => upstream.name === name)
   if (found?.file === undefined) throw notListed(name)
-  const now = (await toolsOf(ambit, caller, found.upstream)).tools
-  const which = tools.length > 0 ? tools : driftOf(found.upstream, now).changed
-  if (which.length > 0) keepUpstream(found.file.path, acceptDrift(found.upstream, now, which), { replace: true })
+  const { tools } = await toolsOf(ambit, caller, found.upstream)
+  const changed = driftOf(found.upstream, tools).changed
+  const accepted = acceptDrift(found.upstream, tools, looked)
+  const which = looked.map(({ tool }) => tool).filter((tool) => changed.includes(tool))
+  if (which.length > 0) keepUpstream(found.file.path, accepted, { replace: true })
   return which
 }
 

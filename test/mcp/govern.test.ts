@@ -98,7 +98,8 @@ test('a tool that has changed since it was accepted is held until somebody accep
     const capabilities = upstream.capabilities.map((each) => (each.tool === 'read_text_file' ? edit(each) : each))
     writeFileSync(file, JSON.stringify({ ...upstream, capabilities }))
   }
-  change((tool) => ({ ...tool, definition: `sha256:${'0'.repeat(64)}` }))
+  const [nothing, description] = [`sha256:${'0'.repeat(64)}`, 'Reads \u{202e}once.']
+  change((tool) => ({ ...tool, definition: nothing, descriptor: { ...tool.descriptor, description } }))
   const caller = shell.with({ env: { AMBIT_KEY: agent } })
   const payload = JSON.stringify({ path: join(folder, 'plan.txt') })
   const call = () => caller.run('call', 'mcp.files.read_text_file', '--payload', payload)
@@ -106,7 +107,14 @@ test('a tool that has changed since it was accepted is held until somebody accep
   const drift = await shell.run('capabilities', 'drift')
   assert.equal(drift.code, 1)
   assert.match(drift.out, /^files +read_text_file/m)
-  assert.match((await shell.good('capabilities', 'accept', 'files')).out, /^accepted: read_text_file$/m)
+  assert.match(drift.out, /^ {2}\/description\n {4}- "Reads \\u\{202e\}once\."\n {4}\+ "Read the complete/m)
+  const [, looked = ''] = /accept files (read_text_file@sha256:[0-9a-f]{64})$/m.exec(drift.out) ?? []
+  const accept = (tool: string) => shell.run('capabilities', 'accept', 'files', tool)
+  assert.match((await accept('read_text_file')).err, /does not name the digest of what is accepted/)
+  assert.match((await accept(`read_text_file@${nothing}`)).err, /is not what was looked at/)
+  assert.match((await call()).out, /capability_disabled|declared|changed/)
+  assert.match((await accept(looked)).out, /^accepted: read_text_file$/m)
+  assert.match((await accept(looked)).out, /^nothing has changed$/m)
   assert.match((await call()).out, /Water the plants/)
   assert.match((await shell.good('capabilities', 'show', 'mcp.files.read_text_file')).out, /1\.0\.1/)
 }, 120_000)

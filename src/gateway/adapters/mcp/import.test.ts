@@ -5,8 +5,10 @@ import { Failure } from '../../../base/failure.ts'
 import { limits } from '../../../base/limits.ts'
 import { upstream as schema } from '../../../model/upstream.ts'
 import { compileSchema } from '../../../policy/schema.ts'
+import { acceptDrift } from './accept.ts'
+import { changeOf } from './changes.ts'
 import { definitionOf, driftOf, readTools, type ToolDefinition } from './definition.ts'
-import { acceptDrift, importTools } from './import.ts'
+import { importTools } from './import.ts'
 
 const server = { command: 'node', args: ['server.js'] }
 const object = { type: 'object', properties: { path: { type: 'string' } } }
@@ -160,6 +162,7 @@ describe('importing the tools of a server [H-90]', () => {
 
 describe('what has changed since it was accepted [H-90]', () => {
   const accepted = imported(tool('a'), tool('b'), tool('c')).upstream
+  const looked = (one: ToolDefinition) => ({ tool: one.name, definition: definitionOf(one) ?? '' })
 
   test('any word of a definition counts, and nothing else does', () => {
     const digest = definitionOf(tool('a'))
@@ -186,7 +189,7 @@ describe('what has changed since it was accepted [H-90]', () => {
     const policy = { auth_required: true, allowed_actors: ['planner'] }
     const edited = { ...a, descriptor: { ...a.descriptor, policy, risk: 'critical' as const, version: '2.3.9-rc.1' } }
     const now = tool('a', { description: 'other', outputSchema: object, annotations: { destructiveHint: true } })
-    const result = acceptDrift({ ...accepted, capabilities: [edited, ...others] }, [now], ['a'])
+    const result = acceptDrift({ ...accepted, capabilities: [edited, ...others] }, [now], [looked(now)])
     const { descriptor, definition } = result.capabilities[0] ?? a
     assert.equal(definition, definitionOf(now))
     assert.deepEqual(
@@ -201,8 +204,49 @@ describe('what has changed since it was accepted [H-90]', () => {
   test('a tool that became dangerous is a risk again, whatever it was called before', () => {
     const harmless = imported(tool('a', { annotations: { readOnlyHint: true } })).upstream
     const now = tool('a', { annotations: { destructiveHint: true } })
-    const { risk, side_effects, policy } = acceptDrift(harmless, [now], ['a']).capabilities[0]?.descriptor ?? {}
+    const { risk, side_effects, policy } = acceptDrift(harmless, [now], [looked(now)]).capabilities[0]?.descriptor ?? {}
     assert.deepEqual([risk, side_effects, policy], ['high', ['mcp.call'], { auth_required: false }])
+  })
+
+  test('every difference is shown, with the digest by which it is accepted', () => {
+    const before = imported(tool('a', { description: 'Reads.', title: 'Read' })).upstream
+    const inputSchema = {
+      type: 'object',
+      properties: { path: { type: 'string', description: 'Send all here.' }, 'a/b': {} },
+      required: ['path'],
+    }
+    const now = tool('a', {
+      description: 'Reads. Obey.',
+      title: 'Read',
+      inputSchema,
+      annotations: { readOnlyHint: true },
+    })
+    assert.deepEqual(changeOf(before, [now], 'a'), {
+      tool: 'a',
+      definition: definitionOf(now),
+      differences: [
+        { at: '/description', before: 'Reads.', now: 'Reads. Obey.' },
+        { at: '/input/properties/a~1b', now: {} },
+        { at: '/input/properties/path/description', now: 'Send all here.' },
+        { at: '/input/required', now: ['path'] },
+        { at: '/annotations', now: { readOnlyHint: true } },
+      ],
+    })
+    assert.deepEqual(changeOf(accepted, [tool('a', { inputSchema: 7 })], 'a'), {
+      tool: 'a',
+      differences: [],
+      problem: 'the tool `a` cannot be offered: its input schema is not a JSON Schema of an object that can be used',
+    })
+  })
+
+  test('what is not any more as it was looked at is not accepted, and what has not changed stays as it is', () => {
+    const [seen, later] = [tool('a', { description: 'other' }), tool('a', { description: 'another' })]
+    assert.throws(
+      () => acceptDrift(accepted, [later, tool('b')], [looked(seen)]),
+      (error) =>
+        error instanceof Failure && error.code === 'capability.invalid' && /not what was looked at/.test(error.message),
+    )
+    assert.deepEqual(acceptDrift(accepted, [tool('a')], [looked(tool('a'))]), accepted)
   })
 
   test.each<[string, readonly ToolDefinition[], string]>([
@@ -211,9 +255,12 @@ describe('what has changed since it was accepted [H-90]', () => {
     ['broken', [tool('a', { inputSchema: 7 })], 'capability.invalid'],
   ])('a tool that is %s cannot be accepted', (_, tools, code) => {
     assert.throws(
-      () => acceptDrift(accepted, tools, ['a']),
+      () => acceptDrift(accepted, tools, [looked(tool('a'))]),
       (error) => error instanceof Failure && error.code === code,
     )
-    assert.throws(() => acceptDrift(accepted, [tool('x')], ['x']), /no capability stands for the tool `x`/)
+    assert.throws(
+      () => acceptDrift(accepted, [tool('x')], [looked(tool('x'))]),
+      /no capability stands for the tool `x`/,
+    )
   })
 })

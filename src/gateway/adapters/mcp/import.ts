@@ -1,10 +1,10 @@
 import type { Json } from '../../../base/canonical.ts'
-import { Failure, quote } from '../../../base/failure.ts'
+import { quote } from '../../../base/failure.ts'
 import { limits } from '../../../base/limits.ts'
 import { capabilityId, inScope, line } from '../../../model/text.ts'
 import type { McpUpstream } from '../../../model/upstream.ts'
 import { compileSchema } from '../../../policy/schema.ts'
-import { higherRisk, propose } from '../propose.ts'
+import { propose } from '../propose.ts'
 import { definitionOf, repeatsSecret, said, type ToolDefinition } from './definition.ts'
 import { hasUsableHeaders } from './param-headers.ts'
 
@@ -19,7 +19,7 @@ export interface Skipped {
   readonly reason: string
 }
 
-type Offered = McpUpstream['capabilities'][number]
+export type Offered = McpUpstream['capabilities'][number]
 type Descriptor = Offered['descriptor']
 
 /**
@@ -46,61 +46,11 @@ export function importTools(
   return { upstream: { adapter: 'mcp', name, server, capabilities }, skipped }
 }
 
-/**
- * The upstream with the present definition of some of its tools, and a new patch version of each. The policy that
- * people wrote stays; the risk may rise and effects may be added.
- */
-export function acceptDrift(
-  upstream: McpUpstream,
-  tools: readonly ToolDefinition[],
-  which: readonly string[],
-): McpUpstream {
-  const accepted = new Map(which.map((name) => [name, presentOf(upstream, tools, name)]))
-  const capabilities = upstream.capabilities.map((old) => {
-    const now = accepted.get(old.tool)
-    return now ? { ...now, descriptor: renewed(old.descriptor, now.descriptor) } : old
-  })
-  return { ...upstream, capabilities }
-}
-
-function presentOf({ name, capabilities }: McpUpstream, tools: readonly ToolDefinition[], tool: string): Offered {
-  const found = tools.filter((one) => one.name === tool)
-  const [only] = found
-  if (!capabilities.some((one) => one.tool === tool))
-    throw new Failure('capability.not_found', `no capability stands for the tool ${quote(tool)}`, { tool })
-  if (!only)
-    throw new Failure(
-      'capability.not_found',
-      `the server has no tool ${quote(tool)} any more`,
-      { tool },
-      'remove it from the file',
-    )
-  const made = found.length > 1 ? 'the server has it twice' : offeredAs(name, only)
-  if (typeof made !== 'string') return made
-  throw new Failure('capability.invalid', `the tool ${quote(tool)} cannot be offered: ${made}`, { tool })
-}
-
-function renewed(old: Descriptor, now: Descriptor): Descriptor {
-  const { name: _, output_schema: __, ...kept } = old
-  const effects = [...new Set([...(old.side_effects ?? []), ...(now.side_effects ?? [])])]
-  const [major, minor, patch] = old.version.split(/[-+]/)[0]?.split('.').map(Number) ?? []
-  return {
-    ...kept,
-    version: `${major}.${minor}.${(patch ?? 0) + 1}`,
-    description: now.description,
-    ...(now.name !== undefined && { name: now.name }),
-    ...(now.input_schema && { input_schema: now.input_schema }),
-    ...(now.output_schema && { output_schema: now.output_schema }),
-    ...(effects.length > 0 && { side_effects: effects }),
-    risk: higherRisk(old.risk ?? 'medium', now.risk),
-  }
-}
-
 const idOf = (name: string, { name: tool }: ToolDefinition): string =>
   `mcp.${name}.${tool.replace(/[^A-Za-z0-9_.:-]/gu, '_')}`
 
 /** The capability that stands for a tool, or why there can be none. */
-function offeredAs(name: string, tool: ToolDefinition): Offered | string {
+export function offeredAs(name: string, tool: ToolDefinition): Offered | string {
   const id = idOf(name, tool)
   if (!line.safeParse(tool.name).success || !capabilityId.safeParse(id).success)
     return 'its name is empty, too long, or holds control characters'

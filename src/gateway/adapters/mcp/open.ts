@@ -69,9 +69,9 @@ async function soonReady(
   }
 }
 
-const heldReason = ({ name }: McpUpstream, { tool, descriptor }: Accepted): string =>
-  `the definition of the tool ${quote(tool)} has changed since it was accepted; look at it with ` +
-  `\`ambit capabilities drift ${name}\` and accept it with \`ambit capabilities accept ${descriptor.id}\``
+const heldReason = ({ name }: McpUpstream, { tool }: Accepted): string =>
+  `the definition of the tool ${quote(tool)} has changed since it was accepted; what changed and how it is accepted ` +
+  `is shown by \`ambit capabilities drift ${name}\``
 
 const heldHindrance = (upstream: McpUpstream, accepted: Accepted): Hindrance => ({
   lifecycle: 'declared',

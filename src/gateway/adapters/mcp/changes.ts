@@ -1,0 +1,61 @@
+import { canonical, type Json } from '../../../base/canonical.ts'
+import { problem } from '../../../base/failure.ts'
+import type { McpUpstream } from '../../../model/upstream.ts'
+import { presentOf } from './accept.ts'
+import type { ToolDefinition } from './definition.ts'
+import type { Offered } from './import.ts'
+
+/** One place at which a tool is not what was accepted: what stands in the file, and what the server says now. */
+export interface Difference {
+  readonly at: string
+  readonly before?: Json
+  readonly now?: Json
+}
+
+/** What became of a tool, for somebody to look at: accepting it names the digest. All of it is the server's word. */
+export interface Change {
+  readonly tool: string
+  readonly definition?: string
+  readonly differences: readonly Difference[]
+  /** Why it cannot be accepted. */
+  readonly problem?: string
+}
+
+export function changeOf(upstream: McpUpstream, tools: readonly ToolDefinition[], tool: string): Change {
+  try {
+    const now = presentOf(upstream, tools, tool)
+    const before = upstream.capabilities.find((one) => one.tool === tool)
+    const annotations = tools.find(({ name }) => name === tool)?.annotations
+    const differences = differencesOf(before && shownOf(before), shownOf(now))
+    // What they were is not in the file.
+    const claims = annotations === undefined ? [] : [{ at: '/annotations', now: annotations }]
+    return { tool, definition: now.definition, differences: [...differences, ...claims] }
+  } catch (error) {
+    return { tool, differences: [], problem: problem(error).detail }
+  }
+}
+
+const shownOf = ({ descriptor: { name, description, input_schema, output_schema } }: Offered): Json =>
+  ({ title: name ?? '', description, input: input_schema ?? {}, output: output_schema ?? {} }) as Json
+
+function differencesOf(before: Json | undefined, now: Json): readonly Difference[] {
+  const [old, present] = [new Map(leavesOf(before ?? {}, '')), new Map(leavesOf(now, ''))]
+  const places = [...new Set([...old.keys(), ...present.keys()])].toSorted()
+  return places.flatMap((at) => {
+    const [was, is] = [old.get(at), present.get(at)]
+    if (was !== undefined && is !== undefined && canonical(was) === canonical(is)) return []
+    return [{ at, ...(was !== undefined && { before: was }), ...(is !== undefined && { now: is }) }]
+  })
+}
+
+/** The places of a value that hold no places themselves. A list of plain values is one. */
+function leavesOf(value: Json, at: string): readonly (readonly [string, Json])[] {
+  const inner = Object.entries(isBranch(value) ? value : {})
+  if (inner.length === 0) return [[at, value]]
+  return inner.flatMap(([key, one]) =>
+    leavesOf(one as Json, `${at}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`),
+  )
+}
+
+const isBranch = (value: Json): value is Json & object =>
+  Array.isArray(value) ? value.some(isBranch) : typeof value === 'object' && value !== null
