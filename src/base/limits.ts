@@ -21,6 +21,8 @@ export const limits = {
   toolNameCharsMax: 64,
   /** What the strictest of the model providers takes. */
   toolDescriptionCharsMax: 1_024,
+  /** Of a value in the schema of a tool that others wrote, as JSON. */
+  toolValueCharsMax: 256,
   tracestateMembersMax: 32,
   tokenRunCharsMax: 256,
   pageRowsMax: 1_000,

@@ -172,6 +172,42 @@ describe('words of others reach a model in the fence alone [F-07 F-23]', () => {
     })
   })
 
+  test('and where a call is made of them they are short, and what leads to longer ones is gone', () => {
+    const [speech, name] = [order.repeat(8), order.replace(/\W+/g, '_').repeat(2)]
+    const [tool] = toolsOf([
+      capability('mcp.a', {
+        ...elsewhere,
+        input_schema: {
+          type: 'object',
+          properties: {
+            [name]: { type: 'string' },
+            kind: { type: 'string', enum: ['a', speech], default: order },
+            only: { const: speech },
+            all: { enum: [{ text: speech }] },
+            said: { type: 'string', pattern: speech, format: speech },
+            other: { $ref: `#/$defs/${name}` },
+          },
+          required: ['kind', name],
+          dependentRequired: { kind: ['said', name], [name]: ['kind'] },
+          $defs: { [name]: { type: 'string' } },
+        },
+      }),
+    ])
+    assert.deepEqual(tool?.inputSchema, {
+      type: 'object',
+      properties: {
+        kind: { type: 'string', enum: ['a'] },
+        only: {},
+        all: {},
+        said: { type: 'string' },
+        other: {},
+      },
+      required: ['kind'],
+      dependentRequired: { kind: ['said'] },
+      $defs: {},
+    })
+  })
+
   test('however long they are, and whatever disarming adds', () => {
     const text = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('<ambit_data>', '&lt;/knowledge_pack>', '😀'))
     void fc.assert(
