@@ -1,5 +1,6 @@
 import type { Denial } from '../model/denial.ts'
 import type { InvocationResult } from '../model/result.ts'
+import { approvalIdOf } from '../runtime/tools.ts'
 import { printFields } from './fields.ts'
 import { type Io, line, paint, plain } from './io.ts'
 
@@ -62,10 +63,11 @@ const textOf = (value: unknown): string => {
 }
 
 /** What the caller can do: what the denial says, and the commands for it. */
-function nextSteps({ denial, invocation_id, outcome, correlation }: InvocationResult): string[] {
+function nextSteps(result: InvocationResult): string[] {
+  const { denial, invocation_id, outcome, correlation } = result
   const said = denial?.details?.['required_next_action']
-  const approval = denial?.code === 'approval_required' ? denial.details?.['approval_id'] : undefined
-  if (typeof approval === 'string')
+  const approval = approvalIdOf(result)
+  if (approval !== undefined)
     return [
       textOf(said ?? ''),
       `ambit approvals show ${approval}`,

@@ -108,6 +108,11 @@ describe('a refusal says why and what to do next [F-23]', () => {
       expires_at: '2026-06-16T15:15:00.000Z',
       required_next_action: 'wait for 1 approval by team_lead, then repeat this invocation_id',
     })
+    assert.match(
+      text,
+      /^Waiting for approval: the call of `desk.refund` is not done yet \(`approval_required`\): it is so\.$/m,
+    )
+    assert.doesNotMatch(text, /Denied|refused/)
     assert.match(text, /approval `apr_1`, open until 2026-06-16T15:15:00\.000Z\..*`ambit approvals approve apr_1`/)
     assert.match(
       text,
@@ -117,7 +122,9 @@ describe('a refusal says why and what to do next [F-23]', () => {
 
   test('no person is named for a call that could not run', () => {
     const preview = { input_valid: false, problems: [] }
-    assert.doesNotMatch(denied('approval_required', { approval_id: 'apr_1', preview }), /apr_1/)
+    const text = denied('approval_required', { approval_id: 'apr_1', preview })
+    assert.match(text, /^Denied: /)
+    assert.doesNotMatch(text, /apr_1/)
   })
 
   test('a call that ran and whose result is held back is not called undone', () => {

@@ -19,7 +19,7 @@ export interface ResultTextOptions {
  */
 export function resultText(result: InvocationResult, { chunks = [], seed }: ResultTextOptions = {}): string {
   const { outcome, capability_id: id, denial, error } = result
-  if (denial != null) return refusalText(id, outcome, denial)
+  if (denial != null) return refusalText(id, outcome, denial, approvalIdOf(result))
   const failed = error == null ? '' : fenceText(id, `${error.type}: ${error.message}`, seed)
   const code = error?.code == null ? '' : ` (${error.code})`
   switch (outcome) {
@@ -36,6 +36,14 @@ export function resultText(result: InvocationResult, { chunks = [], seed }: Resu
 }
 
 const unknownNext = 'Next: find out what it changed before you try anything like it again; do not simply repeat it.'
+
+/** The request that people decide about before the call goes on. None for a call that could not run: nobody is asked. */
+export function approvalIdOf({ denial }: Pick<InvocationResult, 'denial'>): string | undefined {
+  const { approval_id, preview } = denial?.details ?? {}
+  return denial?.code === 'approval_required' && typeof approval_id === 'string' && preview === undefined
+    ? approval_id
+    : undefined
+}
 
 /** What a model is told of a call that could not even be read, or is still running. Anything else is thrown on. */
 export function failureText(id: string, error: unknown): string {
@@ -68,6 +76,7 @@ function refusalText(
   id: string,
   outcome: InvocationResult['outcome'],
   { code, message, details = {} }: Denial,
+  approvalId: string | undefined,
 ): string {
   const text = (name: string): string => (details[name] == null ? '' : [details[name]].flat().map(String).join(', '))
   const told = (word: string, ...names: readonly string[]): string => {
@@ -78,25 +87,23 @@ function refusalText(
   const word = executed ? 'Executed, and its result is withheld' : outcome === 'skipped' ? 'Skipped' : 'Denied'
   return plain(
     lines(
-      `${word}: the call of ${quote(id)} was refused with \`${code}\`: ${message}.`,
+      approvalId === undefined
+        ? `${word}: the call of ${quote(id)} was refused with \`${code}\`: ${message}.`
+        : `Waiting for approval: the call of ${quote(id)} is not done yet (\`${code}\`): ${message}.`,
       executed ? 'Its effect happened: do not repeat it.' : 'Nothing was changed.',
       told('Reason', 'reason'),
       // Where in a result it is wrong is said in words of the result.
       executed ? told('At', 'keyword') : told('At', 'path', 'keyword'),
       told('Missing', 'missing'),
       told('Seconds to wait', 'retry_after_s'),
-      code === 'approval_required' && details['preview'] === undefined
-        ? approvalText(text('approval_id'), text('expires_at'))
-        : '',
+      approvalId === undefined ? '' : approvalText(approvalId, text('expires_at')),
       nextText(text('required_next_action')),
     ),
   )
 }
 
 const approvalText = (approval: string, until: string): string =>
-  approval === ''
-    ? ''
-    : `A person has to agree: approval \`${approval}\`, open until ${until}. They look at it with \`ambit approvals show ${approval}\` and decide with \`ambit approvals approve ${approval}\` or \`ambit approvals deny ${approval}\`.`
+  `A person has to agree: approval \`${approval}\`, open until ${until}. They look at it with \`ambit approvals show ${approval}\` and decide with \`ambit approvals approve ${approval}\` or \`ambit approvals deny ${approval}\`.`
 
 /** A model has no say in ids: to repeat a call is to call with the same arguments. */
 const nextText = (said: string): string =>

@@ -8,6 +8,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import type { InvocationResult } from '../model/result.ts'
+import { approvalIdOf } from '../runtime/tools.ts'
 import type { McpDoor, WaitingState } from './door.ts'
 
 /** Clients give up on a request after a minute. */
@@ -37,15 +38,14 @@ export async function askToReturn(
   door: McpDoor,
   server: Server,
   context: ServerContext,
-  { invocation_id: invocationId, denial }: InvocationResult,
+  result: InvocationResult,
   told: CallToolResult,
 ): Promise<InputRequiredResult | undefined> {
-  const approvalId = denial?.details?.['approval_id']
-  // People are not asked about a call that could not run.
-  if (typeof approvalId !== 'string' || denial?.details?.['preview'] !== undefined) return undefined
+  const approvalId = approvalIdOf(result)
+  if (approvalId === undefined) return undefined
   const prompts = canAsk(door, server, context)
   if (door.era === 'legacy' && !prompts) return undefined
-  const requestState = await door.states.mint({ invocationId, approvalId }, context)
+  const requestState = await door.states.mint({ invocationId: result.invocation_id, approvalId }, context)
   if (!prompts) return inputRequired({ requestState })
   const [first] = told.content
   const message = first?.type === 'text' ? first.text : 'The call waits for approval.'

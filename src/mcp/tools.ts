@@ -76,7 +76,7 @@ export async function callTool(
   if (result.denial?.code === 'capability_not_found')
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${plain(quote(params.name))}`)
   const told = answered(door, tool, result)
-  if (result.denial?.code !== 'approval_required' || hasLeft(context)) return told
+  if (hasLeft(context)) return told
   return (await askToReturn(door, server, context, result, told)) ?? told
 }
 

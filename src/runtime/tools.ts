@@ -1,2 +1,2 @@
-export { fenceText, plain, resultText } from '../gateway/result-text.ts'
+export { approvalIdOf, fenceText, plain, resultText } from '../gateway/result-text.ts'
 export { isOffered, type Tool, toolsOf } from '../gateway/tools.ts'
