@@ -50,7 +50,9 @@ export function openMcpHttp({ ambit, host, content, ...options }: McpHttpDeps): 
       const authInfo = { token: '', clientId: caller.name, scopes: [], extra: { caller } }
       if ((parsedBody as { method?: unknown } | null)?.method === 'subscriptions/listen')
         return listeners.listen(caller.name, () => listening.fetch(request, { parsedBody, authInfo }))
-      return refusedHeaders(host, request.headers, parsedBody) ?? calls.fetch(request, { parsedBody, authInfo })
+      return (
+        refusedHeaders({ host, caller }, request.headers, parsedBody) ?? calls.fetch(request, { parsedBody, authInfo })
+      )
     },
     close: () => {
       off()

@@ -81,3 +81,13 @@ test('a header that cannot be is not looked for [H-74]', async () => {
   const { ask } = await servedServer({ offer: { capabilities: [echo({ input: { type: 'object', properties } })] } })
   assert.equal((await ask('POST', '/mcp', { body: callOf({ region: 'eu' }), headers })).status, 200)
 })
+
+test('a tool that a caller cannot see answers nothing about its headers [H-74 H-100]', async () => {
+  const policy = { auth_required: true, allowed_actors: ['somebody-else'] }
+  const { ask, keyOf } = await servedServer({ offer: { capabilities: [echo({ input, policy })] } })
+  const key = await keyOf({ id: 'planner', kind: 'agent' })
+  const { status, text } = await ask('POST', '/mcp', { key, body: callOf({ region: 'eu' }), headers })
+  assert.equal(status, 200)
+  assert.match(text, /policy_blocked/)
+  assert.doesNotMatch(text, /Region/)
+})

@@ -1,21 +1,26 @@
 import { PROTOCOL_VERSION_META_KEY } from '@modelcontextprotocol/server'
 import type { Json } from '../base/canonical.ts'
-import type { AmbitHost } from '../runtime/host.ts'
 import type { Offer } from '../runtime/offer.ts'
-import { namedTools } from './tools.ts'
+import type { McpDoor } from './door.ts'
+import { listedTools } from './tools.ts'
 
 const headerMismatch = -32020
 
 /**
  * The refusal of a call whose headers do not repeat the arguments that its tool wants repeated there (`x-mcp-header`):
- * whoever routes by such a header must not be told something else than we are. Undefined if all is well.
+ * whoever routes by such a header must not be told something else than we are. Undefined if all is well, and for tools
+ * that this caller cannot see: those answer nothing about themselves.
  */
-export function refusedHeaders(host: AmbitHost, headers: Headers, body: unknown): Response | undefined {
+export function refusedHeaders(
+  { host, caller }: Pick<McpDoor, 'host' | 'caller'>,
+  headers: Headers,
+  body: unknown,
+): Response | undefined {
   const { id = null, method, params } = (body ?? {}) as ToolCall
   if (method !== 'tools/call' || params?._meta?.[PROTOCOL_VERSION_META_KEY] === undefined) return undefined
   if (!wantsHeaders(host.current())) return undefined
-  const tool = namedTools(host).byName.get(String(params.name))
-  const wrong = declarationsIn(tool?.inputSchema).find(({ header, path }) => {
+  const tool = listedTools({ host, caller }).find(({ name }) => name === params.name)
+  const wrong = declarationsIn(tool?.inputSchema as Members).find(({ header, path }) => {
     const value = path.reduce<unknown>((at, name) => (at as Members)?.[name], params.arguments)
     return isPlain(value) && !repeats(headers.get(`mcp-param-${header}`), value)
   })

@@ -19,7 +19,7 @@ import type { McpDoor } from './door.ts'
 import { answered, structuredSchema } from './result.ts'
 
 /** The tools of this caller. A name is the same for everybody, whatever they may see and whatever is away just now. */
-export function listedTools({ host, caller }: McpDoor): readonly McpTool[] {
+export function listedTools({ host, caller }: Pick<McpDoor, 'host' | 'caller'>): readonly McpTool[] {
   const { tools } = namedTools(host)
   const visible = new Set(
     host.gateway
@@ -38,7 +38,7 @@ interface Named {
 const named = new WeakMap<Offer, Named>()
 
 /** All tools of what is offered, made once for each offer. */
-export function namedTools(host: McpDoor['host']): Named {
+function namedTools(host: McpDoor['host']): Named {
   const offer = host.current()
   const known = named.get(offer)
   if (known !== undefined) return known
