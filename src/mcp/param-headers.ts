@@ -1,5 +1,6 @@
 import { PROTOCOL_VERSION_META_KEY } from '@modelcontextprotocol/server'
 import type { Json } from '../base/canonical.ts'
+import { headerMembers, isHeaderName } from '../model/param-headers.ts'
 import type { Offer } from '../runtime/offer.ts'
 import type { McpDoor } from './door.ts'
 import { listedTools } from './tools.ts'
@@ -20,7 +21,7 @@ export function refusedHeaders(
   if (method !== 'tools/call' || params?._meta?.[PROTOCOL_VERSION_META_KEY] === undefined) return undefined
   if (!wantsHeaders(host.current())) return undefined
   const tool = listedTools({ host, caller }).find(({ name }) => name === params.name)
-  const wrong = declarationsIn(tool?.inputSchema as Members).find(({ header, path }) => {
+  const wrong = headersIn(tool?.inputSchema as Members).find(({ header, path }) => {
     const value = path.reduce<unknown>((at, name) => (at as Members)?.[name], params.arguments)
     return isPlain(value) && !repeats(headers.get(`mcp-param-${header}`), value)
   })
@@ -39,22 +40,6 @@ interface ToolCall {
   }
 }
 type Members = { readonly [name: string]: Json | undefined } | undefined
-
-interface Declaration {
-  readonly header: string
-  readonly path: readonly string[]
-}
-
-/** What can be the name of a header; clients do not call tools that want another. */
-const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-
-function declarationsIn(schema: Members, path: readonly string[] = []): readonly Declaration[] {
-  return Object.entries((schema?.['properties'] ?? {}) as Record<string, Members>).flatMap(([name, inner]) => {
-    const header = inner?.['x-mcp-header']
-    const here = [...path, name]
-    return typeof header === 'string' && token.test(header) ? [{ header, path: here }] : declarationsIn(inner, here)
-  })
-}
 
 const isPlain = (value: unknown): value is string | number | boolean =>
   ['string', 'number', 'boolean'].includes(typeof value)
@@ -86,4 +71,7 @@ function wantsHeaders(offer: Offer): boolean {
   return found
 }
 
-const hasHeaders = (schema: object): boolean => declarationsIn(schema as Members).length > 0
+const hasHeaders = (schema: object): boolean => headersIn(schema as Members).length > 0
+
+/** Clients do not call tools that want something else than a header. */
+const headersIn = (schema: Members) => headerMembers(schema as Json).filter(({ header }) => isHeaderName(header))
