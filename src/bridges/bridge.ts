@@ -5,6 +5,7 @@ import { formatId } from '../base/ids.ts'
 import { parseTraceparent } from '../base/trace.ts'
 import type { CallCaller } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import { approvalIdOf } from '../gateway/result-text.ts'
 import { failureText, resultText, type Tool, toolsOf } from '../gateway/tools.ts'
 import type { ReceivedEnvelope } from '../model/invocation.ts'
 import type { InvocationResult } from '../model/result.ts'
@@ -92,7 +93,7 @@ async function isDecided(
   { onApproval, approvalTimeoutMs: timeoutMs }: BridgeOptions,
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
-  const approval = approvalOf(result)
+  const approval = approvalIdOf(result)
   if (approval === undefined || onApproval !== 'wait') return false
   await gateway.waitForDecision(approval, { ...(signal && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) })
   return true
@@ -115,14 +116,6 @@ function invocationId(correlationId: string, toolCallId: string | undefined): st
   if (toolCallId === undefined) return formatId('inv', Date.now(), randomBytes(10))
   const isPlain = [correlationId, toolCallId].every((part) => /^[A-Za-z0-9_-]{1,100}$/.test(part))
   return isPlain ? `${correlationId}.${toolCallId}` : `tool.${sha256(canonical([correlationId, toolCallId]))}`
-}
-
-/** The request that people have been sent about a call. None is sent about one that could not run. */
-function approvalOf({ denial }: InvocationResult): string | undefined {
-  const { approval_id, preview } = denial?.details ?? {}
-  return denial?.code === 'approval_required' && typeof approval_id === 'string' && preview === undefined
-    ? approval_id
-    : undefined
 }
 
 async function until<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
