@@ -34,9 +34,10 @@ async function bundle(): Promise<void> {
     format: 'esm',
     platform: 'node',
     target: 'node24',
-    // Names stay as they are, for whoever reads a stack; blanks only take time to parse.
+    // Blanks and long names only take time to read; whoever wants to read a stack has the source.
     minifyWhitespace: true,
     minifySyntax: true,
+    minifyIdentifiers: true,
     external: Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => !['zod', 'ajv'].includes(name)),
     logLevel: 'error',
     plugins: [oneLanguage()],
