@@ -35,9 +35,7 @@ async function bundle(): Promise<void> {
     platform: 'node',
     target: 'node24',
     // Blanks and long names only take time to read; whoever wants to read a stack has the source.
-    minifyWhitespace: true,
-    minifySyntax: true,
-    minifyIdentifiers: true,
+    minify: true,
     external: Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => !['zod', 'ajv'].includes(name)),
     logLevel: 'error',
     plugins: [oneLanguage()],
