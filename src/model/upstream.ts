@@ -48,7 +48,10 @@ const request = z.strictObject({
 const tool = z.strictObject({ tool: line, definition: objectDigest, descriptor: offered })
 const operation = z.strictObject({ request, descriptor: offered })
 
-const name = form(/^[a-z][a-z0-9_-]{0,31}$/u, 'a name: a small letter, then at most 31 small letters, digits, _ and -')
+export const upstreamName = form(
+  /^[a-z][a-z0-9_-]{0,31}$/u,
+  'a name: a small letter, then at most 31 small letters, digits, _ and -',
+)
 
 /**
  * Something that exists already and is put behind the gateway: where it is reached, and which of its tools or
@@ -57,13 +60,13 @@ const name = form(/^[a-z][a-z0-9_-]{0,31}$/u, 'a name: a small letter, then at m
 export const upstream = z.discriminatedUnion('adapter', [
   z.strictObject({
     adapter: z.literal('mcp'),
-    name,
+    name: upstreamName,
     server: z.union([command, address]),
     capabilities: z.array(tool).max(1_000),
   }),
   z.strictObject({
     adapter: z.literal('http'),
-    name,
+    name: upstreamName,
     server: address,
     capabilities: z.array(operation).max(2_000),
   }),

@@ -5,11 +5,13 @@ import { Failure, quote } from '../base/failure.ts'
 import { readJson } from '../base/json.ts'
 import { limits } from '../base/limits.ts'
 import type { UpstreamDeps } from '../gateway/adapters/adapter.ts'
+import type { Egress } from '../gateway/adapters/egress.ts'
 import { discoverTools } from '../gateway/adapters/mcp/discover.ts'
 import { importTools } from '../gateway/adapters/mcp/import.ts'
 import { importOpenApi } from '../gateway/adapters/openapi/import.ts'
+import { CallEnded } from '../gateway/ended.ts'
 import { parseAs } from '../model/parse.ts'
-import { type McpUpstream, type Upstream, upstream as upstreamShape } from '../model/upstream.ts'
+import { type McpUpstream, type Upstream, upstreamName, upstream as upstreamShape } from '../model/upstream.ts'
 import type { Ambit } from './ambit.ts'
 import { type Caller, demand } from './caller.ts'
 import { upstreamDeps } from './upstreams.ts'
@@ -35,6 +37,7 @@ export async function importMcp(
   caller: Caller,
   { name, server, ...wish }: ImportWish & { readonly server: McpUpstream['server'] },
 ): Promise<Imported> {
+  checkName(name)
   const found = await discoverTools(server, importDeps(ambit, caller))
   const { upstream, skipped } = importTools(name, server, found.tools, wish)
   const who = found.server === undefined ? 'the server' : `${found.server.name} ${found.server.version}`
@@ -51,6 +54,7 @@ export async function importDocument(
   caller: Caller,
   { document, ...wish }: ImportWish & { readonly document: string; readonly server?: string },
 ): Promise<Imported> {
+  checkName(wish.name)
   const json = await documentAt(document, importDeps(ambit, caller))
   const { upstream, skipped, notes } = importOpenApi(json, wish)
   return {
@@ -84,12 +88,31 @@ const importDeps = (ambit: Ambit, caller: Caller): UpstreamDeps => {
   return upstreamDeps(ambit, caller.tenant, ambit.settings.hosting, () => undefined)
 }
 
+/** Said before anything is started or fetched under it. */
+const checkName = (name: string): void => void parseAs(upstreamName, name, 'the name of the upstream')
+
 async function documentAt(place: string, { egress, folder }: UpstreamDeps): Promise<Json> {
-  const options = { bytesMax: limits.upstreamFileBytesMax }
-  if (!/^https?:\/\//.test(place)) return readJson(fileBytes(resolve(folder, place), place), options)
-  const answer = await egress.fetch(place, { headers: { accept: 'application/json' } })
-  if (!answer.ok) throw new Failure('upstream.invalid', `${quote(place)} answered with status ${answer.status}`, {})
-  return readJson(await bounded(answer, limits.upstreamFileBytesMax), options)
+  const bytes = /^https?:\/\//.test(place) ? await fetched(place, egress) : fileBytes(resolve(folder, place), place)
+  try {
+    return readJson(bytes, { bytesMax: limits.upstreamFileBytesMax })
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    const help = 'give the document as JSON: YAML is not read'
+    throw new Failure('upstream.invalid', `${quote(place)}: ${error.message}`, error.data, help)
+  }
+}
+
+async function fetched(place: string, egress: Egress): Promise<Uint8Array> {
+  try {
+    const answer = await egress.fetch(place, { headers: { accept: 'application/json' } })
+    if (answer.ok) return await bounded(answer, limits.upstreamFileBytesMax)
+    await answer.body?.cancel()
+    throw new Failure('upstream.invalid', `${quote(place)} answered with status ${answer.status}`)
+  } catch (error) {
+    if (!(error instanceof CallEnded)) throw error
+    const help = 'check the address, and `egress` in the configuration if it is not a public one'
+    throw new Failure('host.unreachable', `${quote(place)}: ${error.message}`, { code: error.code }, help)
+  }
 }
 
 function fileBytes(path: string, name: string): Uint8Array {

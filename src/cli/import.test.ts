@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'vitest'
+import { filesIn } from '../../test/cli/given.ts'
+import { givenShell } from '../../test/cli/harness.ts'
+
+test.each<[string, readonly string[], RegExp]>([
+  [
+    'an address that may not be reached',
+    ['openapi', 'http://127.0.0.1:9/x', '--name', 'a'],
+    /`http:\/\/127\.0\.0\.1:9\/x`: .*not allowed \(host_unreachable\)\n {2}.*`egress`/,
+  ],
+  ['a name that leads nowhere', ['openapi', 'https://nowhere.invalid/x', '--name', 'a'], /\(host_unreachable\)/],
+  [
+    'a file that is not there',
+    ['openapi', 'gone.json', '--name', 'a'],
+    /`gone\.json`: the file cannot be read \(ENOENT\) \(upstream_invalid\)/,
+  ],
+  [
+    'a document that is no JSON',
+    ['openapi', 'api.yaml', '--name', 'a'],
+    /`api\.yaml`: .* \(upstream_invalid\)\n {2}give the document as JSON: YAML is not read/,
+  ],
+  ['JSON that is no document', ['openapi', 'ambit.config.json', '--name', 'a'], /upstream_invalid/],
+  [
+    'a name that no capability can begin with',
+    ['mcp', 'My Server', '--', 'no-such-program'],
+    /the name of the upstream must be a name: /,
+  ],
+  [
+    'a program that is not there',
+    ['mcp', 'files', '--', 'no-such-program'],
+    /could not be started \(ENOENT\) \(host_unreachable\)/,
+  ],
+  ['neither a program nor an address', ['mcp', 'files'], /an MCP server is a command or an address/],
+  [
+    'a header without a value',
+    ['mcp', 'files', '--url', 'https://a.example/mcp', '--header', 'SECRET'],
+    /write a name, `:` and a value/,
+  ],
+])('%s is told in one sentence, and nothing is written [H-90]', async (_, words, expected) => {
+  const shell = givenShell()
+  writeFileSync(join(shell.cwd, 'ambit.config.json'), '{"tenant":"local","upstreams":["upstreams"]}')
+  writeFileSync(join(shell.cwd, 'api.yaml'), 'openapi: 3.1.0\n')
+  await shell.good('tenant', 'create', 'local')
+  const { code, err } = await shell.run('capabilities', 'import', ...words)
+  assert.match(err, expected)
+  assert.doesNotMatch(err, /internal|SECRET/)
+  assert.notEqual(code, 0)
+  assert.deepEqual(
+    [...filesIn(shell.cwd).keys()].filter((path) => path.startsWith('upstreams')),
+    [],
+  )
+})
