@@ -1,4 +1,5 @@
 import type { Json } from '../base/canonical.ts'
+import { isJsonObject } from '../base/object.ts'
 import { escaped, type Marks } from './redact.ts'
 
 /**
@@ -30,14 +31,14 @@ interface Found {
 }
 
 function collect({ schema, pointer, refs }: Place, found: Found): void {
-  if (!isObject(schema)) return
+  if (!isJsonObject(schema)) return
   if (schema['x-sensitive'] === true) found.pointers.add(pointer)
   const visit = (inner: Json | undefined, at: string): void => collect({ schema: inner, pointer: at, refs }, found)
   for (const name of sameValue) for (const inner of listOf(schema[name])) visit(inner, pointer)
   for (const name of anyMember) for (const inner of listOf(schema[name])) visit(inner, `${pointer}/*`)
   for (const inner of valuesOf(schema['patternProperties'])) visit(inner, `${pointer}/*`)
   for (const inner of valuesOf(schema['dependentSchemas'])) visit(inner, pointer)
-  for (const [name, inner] of Object.entries(isObject(schema['properties']) ? schema['properties'] : {})) {
+  for (const [name, inner] of Object.entries(isJsonObject(schema['properties']) ? schema['properties'] : {})) {
     visit(inner, `${pointer}/${escaped(name)}`)
   }
   for (const name of ['$ref', '$dynamicRef']) follow(schema[name], { schema, pointer, refs }, found)
@@ -68,13 +69,8 @@ function resolve(root: Json, ref: string): Json | undefined {
   return node
 }
 
-type JsonObject = { readonly [key: string]: Json | undefined }
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 const listOf = (value: Json | undefined): readonly Json[] =>
   Array.isArray(value) ? value : value === undefined ? [] : [value]
 
 const valuesOf = (value: Json | undefined): readonly (Json | undefined)[] =>
-  isObject(value) ? Object.values(value) : []
+  isJsonObject(value) ? Object.values(value) : []

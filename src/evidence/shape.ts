@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { z } from 'zod'
+import { isObject } from '../base/object.ts'
 
 type Test = (value: unknown) => boolean
 
@@ -113,6 +114,3 @@ const membersTest =
 const isNull: Test = (value) => value === null
 const yes: Test = () => true
 const no: Test = () => false
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

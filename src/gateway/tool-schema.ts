@@ -1,7 +1,6 @@
 import type { Json } from '../base/canonical.ts'
 import { limits } from '../base/limits.ts'
-
-type Members = { readonly [key: string]: Json | undefined }
+import { isJsonObject, type JsonObject } from '../base/object.ts'
 
 /** One remark of a schema, and where it stood. */
 export interface Remark {
@@ -14,13 +13,13 @@ export interface Remark {
  * apart, so that it can be fenced. Names and values stay as they are, because a call is made of them; but those that
  * are long enough to be a speech are left out, and the gates still know them.
  */
-export function withoutWords(schema: Members): { readonly schema: Members; readonly remarks: readonly Remark[] } {
+export function withoutWords(schema: JsonObject): { readonly schema: JsonObject; readonly remarks: readonly Remark[] } {
   const remarks: Remark[] = []
-  return { schema: strip(schema, '', remarks) as Members, remarks }
+  return { schema: strip(schema, '', remarks) as JsonObject, remarks }
 }
 
 function strip(schema: Json | undefined, at: string, remarks: Remark[]): Json | undefined {
-  if (!isObject(schema)) return schema
+  if (!isJsonObject(schema)) return schema
   for (const word of ['title', 'description'])
     if (typeof schema[word] === 'string') remarks.push({ at, text: schema[word] })
   const entries = Object.entries(schema).flatMap(([name, value]): [string, Json | undefined][] => {
@@ -37,9 +36,11 @@ const each = (value: Json | undefined, of: (one: Json, index: string) => Json | 
   Array.isArray(value) ? value.map((one, index) => of(one, `/${index}`) ?? null) : value && of(value, '')
 
 const mapped = (value: Json | undefined, of: (one: Json, key: string) => Json | undefined): Json | undefined =>
-  isObject(value) ? (Object.fromEntries(named(value).map(([key, one]) => [key, of(one as Json, key)])) as Json) : value
+  isJsonObject(value)
+    ? (Object.fromEntries(named(value).map(([key, one]) => [key, of(one as Json, key)])) as Json)
+    : value
 
-const named = (value: Members) => Object.entries(value).filter(([key]) => isName(key))
+const named = (value: JsonObject) => Object.entries(value).filter(([key]) => isName(key))
 const isName = (text: Json): boolean => typeof text !== 'string' || text.length <= limits.toolNameCharsMax
 
 /** The keyword with as much of its value as is short enough; without it if nothing is. */
@@ -56,9 +57,6 @@ function brief(name: string, value: Json | undefined): [string, Json | undefined
 }
 
 const isShort = (value: Json | undefined): boolean => (JSON.stringify(value) ?? '').length <= limits.toolValueCharsMax
-
-const isObject = (value: Json | undefined): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const set = (names: string): ReadonlySet<string> => new Set(names.split(' '))
 

@@ -1,6 +1,7 @@
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server'
 import { isSpecType } from '@modelcontextprotocol/server'
 import type { Json } from '../base/canonical.ts'
+import { isObject } from '../base/object.ts'
 import type { InvocationResult } from '../model/result.ts'
 import { fenceText, resultText, type Tool } from '../runtime/tools.ts'
 import type { McpDoor } from './door.ts'
@@ -52,9 +53,6 @@ const structuredIn = (tool: Tool, data: Json): unknown => {
 }
 
 const isBehindMcp = (id: string): boolean => id.startsWith('mcp.')
-
-const isObject = (value: unknown): value is { [key: string]: unknown } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
  * A block with no word of its server outside of a fence: text is fenced, pictures and sounds are their bytes alone, and

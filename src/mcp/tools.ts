@@ -124,8 +124,7 @@ async function givenId(
 ): Promise<string | undefined> {
   const given = textOf(mcpReq._meta?.['ambit/invocation_id'])
   if (given !== undefined || era === 'modern' || tool === undefined) return given
-  const known = host.current().registry.get(tool.capabilityId, tool.version)
-  return known?.mayNeedApproval ? host.gateway.waitingCall(caller, tool.capabilityId, payload) : undefined
+  return host.gateway.waitingCall(caller, tool.capabilityId, payload)
 }
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)

@@ -1,4 +1,5 @@
 import { Failure, quote } from '../base/failure.ts'
+import { isObject } from '../base/object.ts'
 import type { Capability } from '../gateway/capability.ts'
 import type { Resolver, SafetyEvaluator } from '../gateway/deps.ts'
 import type { Config } from '../model/config.ts'
@@ -37,11 +38,6 @@ export function partConfig(value: unknown): { readonly json: unknown; readonly c
     },
   }
 }
-
-type Members = Readonly<Record<string, unknown>>
-
-const isObject = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function checkedCapabilities(value: unknown): readonly Capability[] {
   if (!Array.isArray(value)) throw invalid('/capabilities', 'must be a list')

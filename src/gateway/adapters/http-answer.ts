@@ -2,9 +2,9 @@ import { STATUS_CODES } from 'node:http'
 import type { Json } from '../../base/canonical.ts'
 import { readJson } from '../../base/json.ts'
 import { limits } from '../../base/limits.ts'
+import { isJsonObject } from '../../base/object.ts'
 import { CallEnded, type Effect } from '../ended.ts'
 import { mediaOf } from './http-media.ts'
-import { isObject } from './http-styles.ts'
 
 /** A server that answered, and not with success. Whether it did something before it failed nobody knows. */
 export class HttpFailed extends Error {
@@ -120,9 +120,9 @@ async function refusalOf(response: Response): Promise<Json> {
 }
 
 function codeIn(body: Json): string | undefined {
-  if (!isObject(body)) return undefined
+  if (!isJsonObject(body)) return undefined
   const { error = null } = body
-  const found = [body['code'], isObject(error) ? (error['code'] ?? error['type']) : error, body['type']]
+  const found = [body['code'], isJsonObject(error) ? (error['code'] ?? error['type']) : error, body['type']]
   return found.find(
     (code) => typeof code === 'string' && /^[A-Za-z0-9]+(?:[_.-][A-Za-z0-9]+){0,3}$/.test(code) && code.length <= 40,
   ) as string | undefined

@@ -1,6 +1,7 @@
 import type { Json } from '../../base/canonical.ts'
+import { isJsonObject } from '../../base/object.ts'
 import { mediaOf } from './http-media.ts'
-import { isList, isObject, plain, refuse } from './http-styles.ts'
+import { isList, plain, refuse } from './http-styles.ts'
 
 export interface Body {
   readonly bytes: Uint8Array
@@ -29,7 +30,7 @@ async function multipartOf(value: Json, name: string): Promise<Body> {
   const form = new FormData()
   for (const [key, item] of fieldsOf(value, name)) {
     if (isFile(item)) form.append(key, new Blob([bytesOf(item.base64, key)], { type: typeOf(item) }), fileNameOf(item))
-    else if (isObject(item)) form.append(key, new Blob([JSON.stringify(item)], { type: 'application/json' }))
+    else if (isJsonObject(item)) form.append(key, new Blob([JSON.stringify(item)], { type: 'application/json' }))
     else form.append(key, textOf(item))
   }
   // The platform chooses the boundary and escapes the names.
@@ -39,7 +40,7 @@ async function multipartOf(value: Json, name: string): Promise<Body> {
 
 /** A list is one field per item. */
 const fieldsOf = (value: Json, name: string): [string, Json][] =>
-  isObject(value)
+  isJsonObject(value)
     ? Object.entries(value).flatMap(([key, member = null]) =>
         (isList(member) ? member : [member]).map((item): [string, Json] => [key, item]),
       )
@@ -51,7 +52,7 @@ const textOf = (item: Json): string =>
 type FilePart = { readonly base64: Json; readonly filename?: Json; readonly content_type?: Json }
 
 const isFile = (item: Json): item is Extract<Json, object> & FilePart =>
-  isObject(item) &&
+  isJsonObject(item) &&
   typeof item['base64'] === 'string' &&
   Object.keys(item).every((key) => ['base64', 'filename', 'content_type'].includes(key))
 

@@ -1,18 +1,9 @@
 import type { Json } from '../../base/canonical.ts'
+import { isJsonObject } from '../../base/object.ts'
 import type { HttpRequestTemplate, ServerAddress } from '../../model/upstream.ts'
 import { CallEnded } from '../ended.ts'
 import { type Body, bodyOf } from './http-body.ts'
-import {
-  asPairs,
-  encoded,
-  inPath,
-  isList,
-  isObject,
-  type Pair,
-  type PairStyle,
-  type PathStyle,
-  refuse,
-} from './http-styles.ts'
+import { asPairs, encoded, inPath, isList, type Pair, type PairStyle, type PathStyle, refuse } from './http-styles.ts'
 
 type Input = Readonly<Record<string, Json>>
 type Parameter = NonNullable<HttpRequestTemplate['parameters']>[number]
@@ -119,7 +110,7 @@ function pairsOf({ parameter, value }: Given): Pair[] {
 /** Headers are not encoded, so nothing goes in that could end one, or one of its items. */
 function headerOf({ parameter, value }: Given): string {
   const { name, style = 'simple', explode = false, from } = parameter
-  const isMany = style !== 'json' && (isList(value) || isObject(value))
+  const isMany = style !== 'json' && (isList(value) || isJsonObject(value))
   const fits = (text: string): boolean => isHeaderText(text) && !(isMany && /[,=]/.test(text))
   const write = (text: string): string => (fits(text) ? text : refuse(from, 'text that can stand in a header'))
   return inPath(style as PathStyle, { name, value, explode, write })

@@ -1,4 +1,5 @@
 import type { Json } from '../../base/canonical.ts'
+import { isJsonObject } from '../../base/object.ts'
 import { CallEnded } from '../ended.ts'
 
 /** Name and value, both as they stand in an address. */
@@ -32,7 +33,7 @@ export function inPath(style: PathStyle, { name, value, explode, write }: Value)
     const items = value.map((item) => write(plain(item, name)))
     return prefix + (explode ? items.map(named).join(separator) : named(items.join(',')))
   }
-  if (!isObject(value)) return prefix + named(write(plain(value, name)))
+  if (!isJsonObject(value)) return prefix + named(write(plain(value, name)))
   const members = membersOf(value, name, write)
   return prefix + (explode ? members.map((pair) => pair.join('=')).join(separator) : named(members.flat().join(',')))
 }
@@ -41,14 +42,15 @@ export function inPath(style: PathStyle, { name, value, explode, write }: Value)
 export function asPairs(style: PairStyle, { name, value, explode, write }: Value): Pair[] {
   const key = write(name)
   if (style === 'json') return [[key, write(JSON.stringify(value))]]
-  if (style === 'deepObject') return isObject(value) ? deepPairs(name, value, name, write) : refuse(name, 'an object')
+  if (style === 'deepObject')
+    return isJsonObject(value) ? deepPairs(name, value, name, write) : refuse(name, 'an object')
   const separator = { form: ',', spaceDelimited: write(' '), pipeDelimited: write('|') }[style]
   if (isList(value)) {
     const items = value.map((item) => write(plain(item, name)))
     if (!explode) return [[key, items.join(separator)]]
     return items.map((item) => [key, item])
   }
-  if (!isObject(value)) return [[key, write(plain(value, name))]]
+  if (!isJsonObject(value)) return [[key, write(plain(value, name))]]
   const members = membersOf(value, name, write)
   return explode ? members : [[key, members.flat().join(separator)]]
 }
@@ -56,7 +58,7 @@ export function asPairs(style: PairStyle, { name, value, explode, write }: Value
 /** `filter[owner][id]=5`; of a list each item under the same name. */
 function deepPairs(path: string, value: Json, name: string, write: Value['write']): Pair[] {
   if (isList(value)) return value.map((item) => [write(path), write(plain(item, name))])
-  if (!isObject(value)) return [[write(path), write(plain(value, name))]]
+  if (!isJsonObject(value)) return [[write(path), write(plain(value, name))]]
   return Object.entries(value).flatMap(([key, member = null]) => deepPairs(`${path}[${key}]`, member, name, write))
 }
 
@@ -70,8 +72,6 @@ export function plain(value: Json, name: string): string {
 }
 
 export const isList = (value: Json): value is readonly Json[] => Array.isArray(value)
-export const isObject = (value: Json): value is { readonly [key: string]: Json | undefined } =>
-  typeof value === 'object' && value !== null && !isList(value)
 
 /** Says by its name that a member of the input cannot be sent. */
 export function refuse(name: string, expected: string): never {

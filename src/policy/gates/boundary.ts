@@ -3,9 +3,8 @@ import { quote } from '../../base/failure.ts'
 import type { CapabilityDescriptor } from '../../model/capability.ts'
 import { inScope } from '../../model/text.ts'
 import { type BlockPattern, decideByPatterns, denialCodeOf } from '../decisions.ts'
+import { higherRisk, type Risk, rankOf } from '../risk.ts'
 import { firstRefusal, type Gate, refuse } from './refusal.ts'
-
-export type Risk = 'low' | 'medium' | 'high' | 'critical'
 
 /** What a host allows at all, whatever a capability or its policies say. */
 export interface HostRules {
@@ -55,14 +54,11 @@ const isBlocked = ({ blocked }: HostRules, capabilityId: string): boolean =>
 export const isRun = (rules: HostRules, capabilityId: string): boolean =>
   isListed(rules, capabilityId) && !isBlocked(rules, capabilityId)
 
-const order: readonly Risk[] = ['low', 'medium', 'high', 'critical']
-
 /** The higher of what the capability and its policy say; medium when neither says anything. */
 export function effectiveRisk({ risk, policy }: CapabilityDescriptor): Risk {
-  return order[Math.max(rankOf(risk), rankOf(policy?.risk_tier))] ?? 'medium'
+  if (risk === undefined) return policy?.risk_tier ?? 'medium'
+  return higherRisk(risk, policy?.risk_tier)
 }
-
-const rankOf = (risk: Risk | undefined): number => (risk === undefined ? -1 : order.indexOf(risk))
 
 const withinRisk: Gate<BoundaryFacts> = ({ rules, descriptor }) => {
   const risk = effectiveRisk(descriptor)

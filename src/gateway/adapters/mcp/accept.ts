@@ -1,6 +1,6 @@
 import { Failure, quote } from '../../../base/failure.ts'
 import type { McpUpstream } from '../../../model/upstream.ts'
-import { higherRisk } from '../propose.ts'
+import { higherRisk } from '../../../policy/risk.ts'
 import type { ToolDefinition } from './definition.ts'
 import { type Offered, offeredAs } from './import.ts'
 

@@ -1,7 +1,8 @@
 import type { Json } from '../../../base/canonical.ts'
 import { quote } from '../../../base/failure.ts'
+import { isJsonObject, type JsonObject } from '../../../base/object.ts'
 import { mediaOf } from '../http-media.ts'
-import { followed, isObject, type JsonObject, type OpenApi, Unmapped } from './document.ts'
+import { followed, type OpenApi, Unmapped } from './document.ts'
 
 export interface RequestBody {
   readonly type: string
@@ -16,10 +17,10 @@ const forms = ['application/x-www-form-urlencoded', 'multipart/form-data']
 export function requestBodyOf(api: OpenApi, body: Json | undefined): RequestBody | undefined {
   if (body === undefined) return undefined
   const { content, required } = followed(api, body, 'its request body')
-  const [best] = Object.entries(isObject(content) ? content : {}).sort(([a], [b]) => rankOf(a) - rankOf(b))
+  const [best] = Object.entries(isJsonObject(content) ? content : {}).sort(([a], [b]) => rankOf(a) - rankOf(b))
   if (best === undefined) return undefined
   const [said, media] = best
-  const schema = (isObject(media) ? media['schema'] : undefined) ?? {}
+  const schema = (isJsonObject(media) ? media['schema'] : undefined) ?? {}
   const isJson = rankOf(said) === 0
   const type =
     isJson && said.includes('*') ? 'application/json' : said.includes('*') ? 'application/octet-stream' : said
@@ -40,7 +41,7 @@ function rankOf(type: string): number {
 
 /** The schema of what a call answers, if every answer with success is JSON or nothing. */
 export function answerSchemaOf(api: OpenApi, responses: Json | undefined): Json | undefined {
-  if (!isObject(responses)) return undefined
+  if (!isJsonObject(responses)) return undefined
   const good = Object.entries(responses).filter(([status]) => /^2(?:\d\d|XX)$/i.test(status))
   const schemas = good.map(([, response]) => schemaIn(followed(api, response, 'an answer')))
   if (schemas.length === 0 || schemas.every((schema) => schema === 'nothing')) return undefined
@@ -50,9 +51,9 @@ export function answerSchemaOf(api: OpenApi, responses: Json | undefined): Json 
 }
 
 function schemaIn({ content }: JsonObject): Json | 'nothing' | 'unknown' {
-  if (!isObject(content) || Object.keys(content).length === 0) return 'nothing'
+  if (!isJsonObject(content) || Object.keys(content).length === 0) return 'nothing'
   const [first, ...more] = Object.entries(content)
   const isJson = more.length === 0 && first !== undefined && mediaOf(first[0]).kind === 'json'
   const media = first?.[1]
-  return (isJson && isObject(media) ? media['schema'] : undefined) ?? 'unknown'
+  return (isJson && isJsonObject(media) ? media['schema'] : undefined) ?? 'unknown'
 }

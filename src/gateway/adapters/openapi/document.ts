@@ -1,8 +1,7 @@
 import type { Json } from '../../../base/canonical.ts'
 import { Failure, quote } from '../../../base/failure.ts'
+import { isJsonObject, type JsonObject } from '../../../base/object.ts'
 import { escaped } from '../../../evidence/redact.ts'
-
-export type JsonObject = { readonly [key: string]: Json | undefined }
 
 export interface OpenApi {
   readonly root: JsonObject
@@ -11,7 +10,7 @@ export interface OpenApi {
 
 /** The document, if it is one that is read: OpenAPI 3.0 or 3.1 as JSON. */
 export function openDocument(document: Json): OpenApi {
-  if (!isObject(document)) {
+  if (!isJsonObject(document)) {
     const help = 'give a document as JSON; YAML is converted to JSON first'
     throw new Failure('upstream.invalid', 'the document is no object', { pointer: '' }, help)
   }
@@ -20,7 +19,7 @@ export function openDocument(document: Json): OpenApi {
   if (version !== '3.0' && version !== '3.1')
     throw broken('/openapi', 'must be 3.0 or 3.1: other versions are not read')
   for (const key of ['info', 'paths', 'components'])
-    if (document[key] !== undefined && !isObject(document[key])) throw broken(`/${key}`, 'must be an object')
+    if (document[key] !== undefined && !isJsonObject(document[key])) throw broken(`/${key}`, 'must be an object')
   return { root: document, version }
 }
 
@@ -30,9 +29,6 @@ export const broken = (pointer: string, what: string): Failure =>
 
 /** What cannot be mapped, with the reason. The rest of the document is not touched by it. */
 export class Unmapped extends Error {}
-
-export const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 export const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : [])
 
@@ -44,13 +40,13 @@ export const pointerOf = (...keys: readonly (string | number)[]): string =>
 /** The object that a reference leads to, over others if need be; what is no reference is itself. */
 export function followed({ root }: OpenApi, value: Json | undefined, what: string): JsonObject {
   let found = value
-  for (let hops = 0; isObject(found) && typeof found['$ref'] === 'string'; hops++) {
+  for (let hops = 0; isJsonObject(found) && typeof found['$ref'] === 'string'; hops++) {
     const ref = found['$ref']
     if (hops > 16) throw new Unmapped(`${what}: the reference ${quote(ref)} leads in a circle`)
     if (!ref.startsWith('#')) throw new Unmapped(`${what}: the reference ${quote(ref)} leads out of the document`)
     found = at(root, ref)
   }
-  if (!isObject(found)) throw new Unmapped(`${what} is missing or no object`)
+  if (!isJsonObject(found)) throw new Unmapped(`${what} is missing or no object`)
   return found
 }
 

@@ -1,11 +1,12 @@
 import type { Json } from '../../../base/canonical.ts'
 import { quote } from '../../../base/failure.ts'
 import { limits } from '../../../base/limits.ts'
+import { isJsonObject } from '../../../base/object.ts'
 import type { CapabilityDescriptor } from '../../../model/capability.ts'
 import { parseAs } from '../../../model/parse.ts'
 import { inScope, semver } from '../../../model/text.ts'
 import { type HttpUpstream, upstream as upstreamShape } from '../../../model/upstream.ts'
-import { broken, followed, isObject, type OpenApi, openDocument, pointerOf, textOf, Unmapped } from './document.ts'
+import { broken, followed, type OpenApi, openDocument, pointerOf, textOf, Unmapped } from './document.ts'
 import { type Found, type Mapping, mapOperation } from './operation.ts'
 import { openSchemas } from './schemas.ts'
 import { type Credentials, openCredentials } from './security.ts'
@@ -101,9 +102,9 @@ function isWanted(name: string, { include, exclude = [] }: ImportOptions): boole
 
 function everyOperation(api: OpenApi, attempt: Attempt): Omit<Found, 'id'>[] {
   const { paths = {} } = api.root
-  return Object.entries(isObject(paths) ? paths : {}).flatMap(([path, value]) => {
+  return Object.entries(isJsonObject(paths) ? paths : {}).flatMap(([path, value]) => {
     if (path.startsWith('x-')) return []
-    if (!isObject(value)) throw broken(pointerOf('paths', path), 'must be an object')
+    if (!isJsonObject(value)) throw broken(pointerOf('paths', path), 'must be an object')
     const [item] = attempt({ method: '*' as never, path }, () => ({ ...followed(api, value, 'the path'), ...value }))
     return item === undefined ? [] : methods.flatMap((key) => operationAt(key, path, item, attempt))
   })
@@ -112,7 +113,7 @@ function everyOperation(api: OpenApi, attempt: Attempt): Omit<Found, 'id'>[] {
 function operationAt(key: (typeof methods)[number], path: string, item: Found['item'], attempt: Attempt) {
   const operation = item[key]
   if (operation === undefined) return []
-  if (!isObject(operation)) throw broken(pointerOf('paths', path, key), 'must be an object')
+  if (!isJsonObject(operation)) throw broken(pointerOf('paths', path, key), 'must be an object')
   const method = key.toUpperCase() as Found['method']
   return attempt({ method, path }, () => {
     if (key === 'trace') throw new Unmapped('TRACE shows what others were sent, and is not offered')
@@ -138,7 +139,7 @@ function emptyUpstream(url: string, name: string, credentials: Credentials): Htt
 
 /** The version of the document as far as it has one of ours. */
 function versionOf({ root }: OpenApi): string {
-  const said = textOf(isObject(root['info']) ? root['info']['version'] : undefined)
+  const said = textOf(isJsonObject(root['info']) ? root['info']['version'] : undefined)
   if (semver.safeParse(said).success) return said
   const [, major, minor = '0'] = /^v?(\d{1,9})(?:\.(\d{1,9}))?$/.exec(said) ?? []
   return major === undefined ? '1.0.0' : `${Number(major)}.${Number(minor)}.0`

@@ -1,5 +1,6 @@
 import type { Json } from '../../../base/canonical.ts'
-import { at, isObject, type JsonObject, listOf, type OpenApi } from './document.ts'
+import { isJsonObject, type JsonObject } from '../../../base/object.ts'
+import { at, listOf, type OpenApi } from './document.ts'
 
 /** What a schema is for: what is only read is no part of an input or a form, what is only written none of an output. */
 export type Side = 'input' | 'form' | 'output'
@@ -13,7 +14,7 @@ export interface Conversion {
 
 /** A schema of a document as JSON Schema 2020-12: every keyword that is known and well formed, and no other. */
 export function keywordsOf(schema: Json | undefined, conversion: Conversion): JsonObject {
-  if (!isObject(schema)) return schema === false ? { not: {} } : {}
+  if (!isJsonObject(schema)) return schema === false ? { not: {} } : {}
   if (conversion.side === 'form' && isBinary(schema)) return file
   const { $ref } = schema
   if (typeof $ref !== 'string') return adjusted(known(schema, conversion), schema, conversion)
@@ -60,7 +61,7 @@ const one: Reader = (value, conversion) => {
 const several: Reader = (value, conversion) =>
   listOf(value).length === 0 ? undefined : listOf(value).map((item) => keywordsOf(item, conversion))
 const named: Reader = (value, conversion) =>
-  isObject(value)
+  isJsonObject(value)
     ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, keywordsOf(item, conversion)]))
     : undefined
 /** Names that follow a pattern cannot be told from others here, as no pattern of a document is run. */
@@ -74,15 +75,15 @@ const type: Reader = (value) => {
 }
 
 const required: Reader = (value, { api, side }, { properties }) => {
-  const members = isObject(properties) ? properties : {}
+  const members = isJsonObject(properties) ? properties : {}
   const found = texts(value).filter((key) => !isForOther(api, members[key], side))
   return found.length === 0 ? undefined : found
 }
 
 /** True if a member is for the other side alone. */
 function isForOther({ root }: OpenApi, schema: Json | undefined, side: Side): boolean {
-  const target = isObject(schema) && typeof schema['$ref'] === 'string' ? at(root, schema['$ref']) : schema
-  return isObject(target) && target[side === 'output' ? 'writeOnly' : 'readOnly'] === true
+  const target = isJsonObject(schema) && typeof schema['$ref'] === 'string' ? at(root, schema['$ref']) : schema
+  return isJsonObject(target) && target[side === 'output' ? 'writeOnly' : 'readOnly'] === true
 }
 
 const readers = new Map<string, Reader>([

@@ -1,12 +1,14 @@
 import { Failure, quote } from '../../../base/failure.ts'
+import { isJsonObject, type JsonObject } from '../../../base/object.ts'
 import type { CapabilityDescriptor } from '../../../model/capability.ts'
 import { parseAs } from '../../../model/parse.ts'
 import { type HttpUpstream, upstream as upstreamShape } from '../../../model/upstream.ts'
+import { higherRisk, type Risk } from '../../../policy/risk.ts'
 import { hasSchemaForm } from '../../../policy/schema.ts'
 import { checkHttp, isSafe } from '../http-check.ts'
-import { higherRisk, propose, type Risk } from '../propose.ts'
+import { propose } from '../propose.ts'
 import { answerSchemaOf, type RequestBody, requestBodyOf } from './content.ts'
-import { isObject, type JsonObject, listOf, type OpenApi, textOf, Unmapped } from './document.ts'
+import { listOf, type OpenApi, textOf, Unmapped } from './document.ts'
 import { type Parameter, parametersOf } from './parameters.ts'
 import type { Schemas } from './schemas.ts'
 import type { Credential } from './security.ts'
@@ -95,7 +97,7 @@ function outputSchema({ method, path, operation }: Found, { api, schemas, note }
 const risks: Readonly<Partial<Record<Method, Risk>>> = { GET: 'low', HEAD: 'low', OPTIONS: 'low', DELETE: 'high' }
 
 function described({ id, method, path, operation, item }: Found, { api, version }: Mapping): Capability['descriptor'] {
-  const raised = [api.root, item, operation].map((place) => place['x-ambit']).filter(isObject)
+  const raised = [api.root, item, operation].map((place) => place['x-ambit']).filter(isJsonObject)
   const risk = raised.reduce((before, { risk: said }) => higherRisk(before, said), risks[method] ?? 'medium')
   const isRaised = (key: string): boolean => raised.some((place) => place[key] === true)
   const title = oneLine(textOf(operation['summary']), 256)
@@ -129,7 +131,7 @@ const oneLine = (text: string, chars: number): string =>
 
 function checkServer({ operation, item }: Found, url: string): void {
   const [own] = listOf(operation['servers'] ?? item['servers'])
-  if (!isObject(own)) return
+  if (!isJsonObject(own)) return
   const there = URL.parse(addressOf(own), `${url}/`)?.href.replace(/\/$/, '')
   if (there !== url) throw new Unmapped(`it is offered by another server, ${quote(there ?? textOf(own['url']))}`)
 }

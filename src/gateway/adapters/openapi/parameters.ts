@@ -1,9 +1,10 @@
 import type { Json } from '../../../base/canonical.ts'
 import { quote } from '../../../base/failure.ts'
+import { isJsonObject, type JsonObject } from '../../../base/object.ts'
 import type { HttpRequestTemplate } from '../../../model/upstream.ts'
 import { reservedHeaders, stylesOf } from '../http-check.ts'
 import { mediaOf } from '../http-media.ts'
-import { followed, isObject, type JsonObject, listOf, type OpenApi, textOf, Unmapped } from './document.ts'
+import { followed, listOf, type OpenApi, textOf, Unmapped } from './document.ts'
 import type { Credential } from './security.ts'
 
 type Template = NonNullable<HttpRequestTemplate['parameters']>[number]
@@ -70,7 +71,7 @@ type Written = { readonly style: NonNullable<Template['style']>; readonly explod
 
 function writtenAs(api: OpenApi, parameter: JsonObject, place: Template['in']): Written | undefined {
   const { content, schema = {} } = parameter
-  if (isObject(content)) {
+  if (isJsonObject(content)) {
     const [type = '', media] = Object.entries(content)[0] ?? []
     if (mediaOf(type).kind !== 'json') return undefined
     return { style: 'json', explode: false, schema: followed(api, media, 'the content of a parameter')['schema'] ?? {} }
@@ -83,6 +84,9 @@ function writtenAs(api: OpenApi, parameter: JsonObject, place: Template['in']): 
 
 /** What a parameter is for stands beside its schema. A reference alone keeps its meaning in both versions. */
 const withDescription = (schema: Json, { description }: JsonObject): Json =>
-  isObject(schema) && schema['$ref'] === undefined && schema['description'] === undefined && description !== undefined
+  isJsonObject(schema) &&
+  schema['$ref'] === undefined &&
+  schema['description'] === undefined &&
+  description !== undefined
     ? { ...schema, description }
     : schema

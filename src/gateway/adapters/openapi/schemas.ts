@@ -1,6 +1,7 @@
 import type { Json } from '../../../base/canonical.ts'
 import { limits } from '../../../base/limits.ts'
-import { at, isObject, type JsonObject, type OpenApi } from './document.ts'
+import { isJsonObject, type JsonObject } from '../../../base/object.ts'
+import { at, type OpenApi } from './document.ts'
 import { keywordsOf, type Side } from './keywords.ts'
 
 export interface Schemas {
@@ -79,7 +80,7 @@ const inPlace = ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else']
 
 /** What a schema refers to for the same value, not for a part of it. */
 function appliedBy(schema: Json | undefined): string[] {
-  if (!isObject(schema)) return []
+  if (!isJsonObject(schema)) return []
   const { $ref } = schema
   const inner = inPlace.flatMap((key) => [schema[key] ?? []].flat() as Json[])
   return [...(typeof $ref === 'string' ? [$ref.slice('#/$defs/'.length)] : []), ...inner.flatMap(appliedBy)]

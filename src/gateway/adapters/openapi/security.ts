@@ -1,6 +1,7 @@
 import type { Json } from '../../../base/canonical.ts'
 import { quote } from '../../../base/failure.ts'
-import { followed, isObject, type JsonObject, listOf, type OpenApi, textOf, Unmapped } from './document.ts'
+import { isJsonObject, type JsonObject } from '../../../base/object.ts'
+import { followed, listOf, type OpenApi, textOf, Unmapped } from './document.ts'
 
 /** Where a credential goes. `key` is the same for two that would go to the same place. */
 interface Place {
@@ -27,8 +28,8 @@ export interface Credentials {
 export function openCredentials(api: OpenApi, upstream: string): Credentials {
   const taken = new Map<string, { scheme: string; credential: Credential }>()
   const place = (scheme: string): Place => {
-    const components = isObject(api.root['components']) ? api.root['components'] : {}
-    const schemes = isObject(components['securitySchemes']) ? components['securitySchemes'] : {}
+    const components = isJsonObject(api.root['components']) ? api.root['components'] : {}
+    const schemes = isJsonObject(components['securitySchemes']) ? components['securitySchemes'] : {}
     const found = Object.hasOwn(schemes, scheme) ? schemes[scheme] : undefined
     return placeOf(followed(api, found, `the security scheme ${quote(scheme)}`), scheme)
   }
@@ -51,7 +52,7 @@ export function openCredentials(api: OpenApi, upstream: string): Credentials {
   }
   return {
     of: (security) => {
-      const ways = listOf(security ?? api.root['security']).filter(isObject)
+      const ways = listOf(security ?? api.root['security']).filter(isJsonObject)
       const isFree = ways.length === 0 || ways.some((way) => Object.keys(way).length === 0)
       return isFree ? [] : firstThat(ways, take)
     },

@@ -1,0 +1,10 @@
+import type { Json } from './canonical.ts'
+
+export type JsonObject = { readonly [key: string]: Json | undefined }
+
+/** True for an object with members: no list, and not null. */
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The same, of JSON. */
+export const isJsonObject = (value: Json | undefined): value is JsonObject => isObject(value)
