@@ -1,12 +1,18 @@
 // Builds the package into dist/ and checks it as those who install it will meet it.
 
 import { readFileSync, rmSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { build, type Plugin } from 'esbuild'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
+import { type Plugin, rolldown } from 'rolldown'
 import { failed, passed, root, run } from './support/run.ts'
+
+const inside = ['zod', 'ajv']
+const doors = [
+  ...['index', 'client/index', 'testing/index', 'cli/main'],
+  ...['bridges/ai-sdk', 'bridges/openai-agents', 'bridges/langchain'],
+]
 
 rmSync(join(root, 'dist'), { recursive: true, force: true })
 run({ name: 'types', command: 'tsc', args: ['-p', 'tsconfig.build.json'] })
@@ -15,31 +21,35 @@ await checkShape()
 await checkImports()
 
 /**
- * A file per entry and per command instead of one per source file, with Zod and Ajv inside: reading hundreds of small
- * files is most of what an import costs. Zod stays a dependency because the types name it.
+ * All that `import 'ambit'` needs in one file, and the rest by command, with Zod and Ajv inside: reading many small files
+ * is most of what an import costs. Zod stays a dependency because the types name it.
  */
 async function bundle(): Promise<void> {
   const start = Date.now()
   const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  await build({
-    absWorkingDir: root,
-    entryPoints: [
-      ...['src/index.ts', 'src/client/index.ts', 'src/testing/index.ts', 'src/cli/main.ts'],
-      ...['src/bridges/ai-sdk.ts', 'src/bridges/openai-agents.ts', 'src/bridges/langchain.ts'],
-    ],
-    outbase: 'src',
-    outdir: 'dist',
-    bundle: true,
-    splitting: true,
-    format: 'esm',
+  const outside = Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => !inside.includes(name))
+  const bundled = await rolldown({
+    cwd: root,
+    input: Object.fromEntries(doors.map((door) => [door, `src/${door}.ts`])),
     platform: 'node',
-    target: 'node24',
-    // Blanks and long names only take time to read; whoever wants to read a stack has the source.
-    minify: true,
-    external: Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => !['zod', 'ajv'].includes(name)),
-    logLevel: 'error',
+    external: (id) => id.startsWith('node:') || outside.some((name) => id === name || id.startsWith(`${name}/`)),
     plugins: [oneLanguage()],
   })
+  await bundled.write({
+    dir: join(root, 'dist'),
+    format: 'esm',
+    entryFileNames: '[name].js',
+    // Blanks and long names only take time to read; whoever wants to read a stack has the source.
+    minify: true,
+    codeSplitting: {
+      groups: [
+        // The client runs in browsers and needs nothing of the rest.
+        { name: 'client', test: /src[/\\]client[/\\]index\.ts$/, priority: 2 },
+        { name: 'core', test: /src[/\\]index\.ts$/, priority: 1 },
+      ],
+    },
+  })
+  await bundled.close()
   passed('dist', start)
 }
 
@@ -48,11 +58,7 @@ function oneLanguage(): Plugin {
   const contents = "export { default as en } from './en.js'"
   return {
     name: 'one-language',
-    setup: ({ onLoad }) =>
-      onLoad({ filter: /zod[/\\]v4[/\\]locales[/\\]index\.js$/ }, ({ path }) => ({
-        contents,
-        resolveDir: dirname(path),
-      })),
+    load: (id) => (/zod[/\\]v4[/\\]locales[/\\]index\.js$/.test(id) ? contents : undefined),
   }
 }
 

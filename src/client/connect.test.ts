@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { build } from 'esbuild'
+import { build } from 'rolldown'
 import { test } from 'vitest'
 import { type GivenServer, givenServer, sharedKey } from '../../test/support/server.ts'
 import { projectRoot } from '../../test/support/source.ts'
@@ -95,15 +95,14 @@ function cutAfter(response: Response, bytes: number): Response {
 }
 
 test('the client is bundled for a browser without anything of Node [H-64]', async () => {
-  const { outputFiles, warnings } = await build({
-    entryPoints: [join(projectRoot, 'src/client/index.ts')],
-    bundle: true,
+  const warnings: string[] = []
+  const { output } = await build({
+    input: join(projectRoot, 'src/client/index.ts'),
     write: false,
     platform: 'browser',
-    format: 'esm',
-    logLevel: 'silent',
+    onLog: (_, { message }) => warnings.push(message),
   })
-  const text = outputFiles[0]?.text ?? ''
+  const text = output[0].code
   assert.deepEqual(warnings, [])
   assert.doesNotMatch(text, /node:|\bBuffer\b|\bprocess\b|\brequire\b/)
   assert(text.length < 30_000, `${text.length} characters`)
