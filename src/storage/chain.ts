@@ -2,11 +2,11 @@ import { formatTime } from '../base/time.ts'
 import type { EventDraft, Leaf, SealedEvent } from '../model/evidence.ts'
 import type { TenantId } from '../model/tenant-id.ts'
 import type { KnownChains } from './known-chains.ts'
-import { addSections, noSections, type Sections, sectionsAfter } from './sections.ts'
+import { addSections, noSections, type Sections } from './sections.ts'
 import { noTenant } from './tenants.ts'
 import { number, type Row, type Statement, sql, text, type Value, type Work } from './work.ts'
 
-/** Where a tenant's chain stands while a batch is sealed into it. */
+/** Where a tenant's chain stands. A batch is sealed into it in place: if the batch fails, the chain has to be forgotten. */
 export interface Chain {
   sequence: number
   /** The content hash of the last event; empty where that was not read. */
@@ -19,8 +19,8 @@ export interface Chain {
   readonly tails: Map<string, string>
   readonly sections: Sections
   /** How it was when the batch began, and whether that was remembered rather than read. */
-  readonly from: { readonly sequence: number; readonly hash: string; readonly lagMs: number }
-  readonly remembered: boolean
+  from: { readonly sequence: number; readonly hash: string; readonly lagMs: number }
+  remembered: boolean
   /** The version of the store at which it was last known to be right. */
   seen: number | undefined
 }
@@ -31,31 +31,34 @@ export interface Wanted {
   readonly opens: string | undefined
 }
 
-/**
- * The chains of every tenant that is about to write events. What is remembered is not read again: if another process
- * has written since, the next sequence number is taken, and the commit fails as a duplicate.
- */
-export function* loadChains(wanted: readonly Wanted[], known: KnownChains): Work<ReadonlyMap<TenantId, Chain>> {
-  const chains = new Map<TenantId, Chain>()
-  for (const [tenant, correlations] of correlationsByTenant(wanted)) {
-    const chain = known.recall(tenant, correlations)
-    const unknown = [...correlations].filter((correlation) => !chain?.tails.has(correlation))
-    chains.set(tenant, chain !== undefined && unknown.length === 0 ? chain : yield* readChain(tenant, chain, unknown))
-  }
-  return chains
+/** The chains of the tenants that are about to write events, and what has to be read of them first. */
+interface Chains {
+  readonly chains: Map<TenantId, Chain>
+  readonly unread: Map<TenantId, Set<string>>
 }
 
-/** The correlations that may be on record, of every tenant that is about to write events. */
-function correlationsByTenant(wanted: readonly Wanted[]): ReadonlyMap<TenantId, ReadonlySet<string>> {
-  const found = new Map<TenantId, Set<string>>()
+/**
+ * What is remembered is not read again: if another process has written since, the next sequence number is taken, and the
+ * commit fails as a duplicate.
+ */
+export function recallChains(wanted: readonly Wanted[], known: KnownChains): Chains {
+  const [chains, unread] = [new Map<TenantId, Chain>(), new Map<TenantId, Set<string>>()]
   for (const { tenant, drafts, opens } of wanted) {
     if (drafts.length === 0) continue
-    const known = found.get(tenant) ?? new Set()
-    for (const { correlation } of drafts)
-      if (correlation.correlation_id !== opens) known.add(correlation.correlation_id)
-    found.set(tenant, known)
+    const chain = chains.get(tenant) ?? known.recall(tenant)
+    if (chain === undefined) unread.set(tenant, unread.get(tenant) ?? new Set())
+    else chains.set(tenant, chain)
+    for (const { correlation } of drafts) {
+      const id = correlation.correlation_id
+      if (id !== opens && !chain?.tails.has(id)) unread.set(tenant, (unread.get(tenant) ?? new Set()).add(id))
+    }
   }
-  return found
+  return { chains, unread }
+}
+
+export function* readChains({ chains, unread }: Chains): Work<void> {
+  for (const [tenant, correlations] of unread)
+    chains.set(tenant, yield* readChain(tenant, chains.get(tenant), [...correlations]))
 }
 
 /** The chain with the tails of more correlations; read whole when nothing is remembered of it. */
@@ -105,7 +108,7 @@ function chainFrom(tenant: TenantId, head: Row | undefined): Chain {
     latest: last > latest ? last : latest,
     behind: false,
     tails: new Map(),
-    sections: sectionsAfter(noSections()),
+    sections: noSections(),
     from,
     remembered: false,
     seen: undefined,

@@ -2,7 +2,7 @@ import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import type { EventDraft, Seal, SealedEvent } from '../model/evidence.ts'
 import type { TenantId } from '../model/tenant-id.ts'
-import { besidesOf, type Chain, eventRow, lastEvents, loadChains, noteTime } from './chain.ts'
+import { besidesOf, type Chain, eventRow, lastEvents, noteTime, readChains, recallChains } from './chain.ts'
 import { type Database, Duplicate } from './database.ts'
 import { type KnownChains, knownChains } from './known-chains.ts'
 import { makePace } from './pace.ts'
@@ -89,7 +89,7 @@ interface Place {
 
 async function settle(place: Place, batch: readonly Pending[], again = true): Promise<void> {
   if (batch.length === 0) return
-  const progress: Progress = { remembered: false }
+  const progress: Progress = { remembered: false, sealing: false }
   for (const { tenant, commit } of batch) if (commit.change?.forgets) place.known.forget(tenant)
   try {
     const done = await place.database.write(() => commitAll(batch, progress, place), queueOf(place, batch))
@@ -97,7 +97,7 @@ async function settle(place: Place, batch: readonly Pending[], again = true): Pr
     for (const [index, committed] of done.committed.entries()) batch[index]?.resolve(committed)
   } catch (error) {
     const away = isStoreFailure(error)
-    if (away || error instanceof Duplicate) for (const { tenant } of batch) place.known.forget(tenant)
+    if (away || error instanceof Duplicate || progress.sealing) forgetAll(place, batch)
     if (away) for (const pending of batch) pending.reject(error)
     // Perhaps another process has written to a chain since: now it is read.
     else if (error instanceof Duplicate && progress.remembered) await settle(place, batch, again)
@@ -130,11 +130,17 @@ async function settleApart(
   return settle(place, batch.slice(1))
 }
 
+const forgetAll = ({ known }: Place, batch: readonly Pending[]): void => {
+  for (const { tenant } of batch) known.forget(tenant)
+}
+
 interface Progress {
   /** Whose own change or seal is under way, by place in the batch. */
   at?: number | undefined
   /** Whether a chain was taken from memory. */
   remembered: boolean
+  /** Whether chains may have been changed that are not committed yet. */
+  sealing: boolean
 }
 
 interface Done {
@@ -142,9 +148,15 @@ interface Done {
   readonly chains: ReadonlyMap<TenantId, Chain>
 }
 
-function* commitAll(batch: readonly Pending[], progress: Progress, { known, database }: Place): Work<Done> {
-  const values = yield* makeChanges(batch, progress)
-  const chains = yield* loadChains(batch, known)
+function* commitAll(batch: readonly Pending[], progress: Progress, place: Place): Work<Done> {
+  const { known, database } = place
+  // The database asks for it once more: what was sealed the first time is not there.
+  if (progress.sealing) forgetAll(place, batch)
+  const values = batch.some(hasChange) ? yield* makeChanges(batch, progress) : []
+  progress.sealing = true
+  const recalled = recallChains(batch, known)
+  if (recalled.unread.size > 0) yield* readChains(recalled)
+  const { chains } = recalled
   for (const chain of chains.values()) progress.remembered ||= chain.remembered
   const committed: Committed<unknown>[] = []
   const rows: (readonly Value[])[] = []
@@ -166,6 +178,8 @@ function* commitAll(batch: readonly Pending[], progress: Progress, { known, data
   }
   return { committed, chains }
 }
+
+const hasChange = ({ commit }: Pending): boolean => commit.change !== undefined
 
 /** The changes one after the other; those next to each other that are one statement each travel together. */
 function* makeChanges(batch: readonly Pending[], progress: Progress): Work<readonly unknown[]> {

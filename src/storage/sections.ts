@@ -11,29 +11,22 @@ const sectionOf = (sequence: number): number => sequence - 1 - ((sequence - 1) %
 
 type Field = 'capability_id' | 'subject_id' | 'event_type' | 'outcome' | 'timestamp'
 
-/** The newest section that is known to be stored as having a value, by field and value. */
-export type StoredSections = Readonly<Record<Field, Recent<string, number>>>
+/** What occurs in the sections of a chain: the newest section known to have a value, and what is to be stored next. */
+export interface Sections {
+  readonly newest: Readonly<Record<Field, Recent<string, number>>>
+  rows: (readonly [field: Field, value: string, section: number])[]
+}
 
 const valuesMin = 256
 
-export const noSections = (): StoredSections => ({
-  capability_id: recent(valuesMin),
-  subject_id: recent(valuesMin),
-  event_type: recent(valuesMin),
-  outcome: recent(valuesMin),
-  timestamp: recent(1),
-})
-
-/** What occurs in the sections of a chain, as far as it is known to be stored, and what is to be stored next. */
-export interface Sections {
-  readonly stored: StoredSections
-  readonly added: Set<string>
-  readonly rows: (readonly [field: Field, value: string, section: number])[]
-}
-
-export const sectionsAfter = (stored: StoredSections): Sections => ({
-  stored,
-  added: new Set(),
+export const noSections = (): Sections => ({
+  newest: {
+    capability_id: recent(valuesMin),
+    subject_id: recent(valuesMin),
+    event_type: recent(valuesMin),
+    outcome: recent(valuesMin),
+    timestamp: recent(1),
+  },
   rows: [],
 })
 
@@ -50,12 +43,9 @@ export function noteEvent(sections: Sections, event: SealedEvent): void {
   if (event.sequence === section + 1) note(sections, section, 'timestamp', event.timestamp)
 }
 
-function note({ stored, added, rows }: Sections, section: number, field: Field, value: string | null): void {
-  if (value === null) return
-  if (stored[field].get(value) === section) return
-  const key = `${field} ${section} ${value}`
-  if (added.has(key)) return
-  added.add(key)
+function note({ newest, rows }: Sections, section: number, field: Field, value: string | null): void {
+  if (value === null || newest[field].get(value) === section) return
+  newest[field].set(value, section)
   rows.push([field, value, section])
 }
 
@@ -69,7 +59,7 @@ export const addSections = (tenant: TenantId, { rows }: Sections): readonly Stat
 /** What is to be done once the events of a correlation are gone: values that no event of their section has go as well. */
 export function* withoutEvents(tenant: TenantId, correlation: string): Work<readonly Statement[]> {
   const select = `SELECT sequence, ${fields.join(', ')} FROM events WHERE tenant_id = ? AND correlation_id = ?`
-  const gone = sectionsAfter(noSections())
+  const gone = noSections()
   for (const found of yield* rows(select, tenant, correlation))
     for (const field of fields) note(gone, sectionOf(number(found, 'sequence')), field, optionalText(found, field))
   return gone.rows.map(([field, value, section]) => {
