@@ -2,6 +2,7 @@
 //   npm run bench                 all of them
 //   npm run bench -- verify       those whose name contains the word
 //   npm run bench -- --json       JSON instead of the table
+//   npm run bench -- routing --data <folder>   where the labelled questions lie, instead of below AMBIT_DATA
 // Every run also writes bench/results/<time>.json.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -23,12 +24,15 @@ const benches: Readonly<Record<string, () => Promise<{ default: Bench }>>> = {
   mcp: () => import('./mcp.ts'),
   gateway: () => import('./gateway.ts'),
   calls: () => import('./calls.ts'),
+  resolve: () => import('./knowledge-resolve.ts'),
   package: () => import('./package.ts'),
+  scan: () => import('./knowledge-scan.ts'),
+  routing: () => import('./knowledge-routing.ts'),
 }
 
 const words = process.argv.slice(2)
 const json = words.includes('--json')
-const wanted = words.filter((word) => !word.startsWith('--'))
+const wanted = words.filter((word, at) => !word.startsWith('--') && words[at - 1] !== '--data')
 const chosen = Object.entries(benches).filter(
   ([name]) => wanted.length === 0 || wanted.some((word) => name.includes(word)),
 )

@@ -10,7 +10,7 @@ import { failed, passed, root, run } from './support/run.ts'
 
 const inside = ['zod', 'ajv']
 const doors = [
-  ...['index', 'client/index', 'testing/index', 'cli/main'],
+  ...['index', 'client/index', 'runtime/knowledge/index', 'testing/index', 'cli/main'],
   ...['bridges/ai-sdk', 'bridges/openai-agents', 'bridges/langchain'],
 ]
 

@@ -68,6 +68,7 @@ describe('what a document shows is what happens [F-18]', () => {
     ['ai-sdk', refunds],
     ['openai-agents', refunds],
     ['langchain', refunds],
+    ['knowledge', /^answered with \d+ tokens in 1 block\nthe answer is there\nnothing: ""\n$/],
     ['govern-a-tool', /success, .*delivered.*\n.*input_schema_validation_failed\n.*valid: true, covered: yes/],
   ])('the example %s runs to its end', (name, expected) => {
     const { stdout, status } = spawnSync(process.execPath, [`examples/${name}.ts`], { cwd: projectRoot })
@@ -164,7 +165,8 @@ function environment(bin: string): NodeJS.ProcessEnv {
   const main = join(projectRoot, 'src/cli/main.ts')
   writeFileSync(join(bin, 'ambit'), `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`, { mode: 0o755 })
   const others = Object.entries(process.env).filter(([name]) => !name.startsWith('AMBIT_'))
-  return { ...Object.fromEntries(others), PATH: `${bin}${delimiter}${process.env['PATH']}` }
+  // As at a terminal, where people are.
+  return { ...Object.fromEntries(others), AMBIT_OUTPUT: 'text', PATH: `${bin}${delimiter}${process.env['PATH']}` }
 }
 
 const placeholder = /<([a-z]+(?:-[a-z]+)*)>/g

@@ -59,6 +59,7 @@ export const statusOf = {
   'host.unreachable': 503,
   'upstream.invalid': 422,
   'bundle.invalid': 422,
+  'pack.not_found': 404,
   'blob.not_found': 404,
   'blob.too_large': 413,
   'blob.corrupt': 500,

@@ -18,6 +18,7 @@ export const limits = {
   recordedFactCharsMax: 4_096,
   quotedCharsMax: 80,
   fenceAttributeCharsMax: 256,
+  knowledgeDescriptionCharsMax: 1_024,
   toolNameCharsMax: 64,
   /** What the strictest of the model providers takes. */
   toolDescriptionCharsMax: 1_024,
@@ -91,4 +92,60 @@ export const limits = {
   stdinBytesMax: 1024 * 1024,
   secretBytesMax: 64 * 1024,
   secretsFileBytesMax: 16 * 1024 * 1024,
+  knowledgeFrontmatterBytesMax: 64 * 1024,
+  /** What is read of an entry file at first; hardly any frontmatter is longer. */
+  knowledgeHeadBytes: 4 * 1024,
+  knowledgeYamlDepthMax: 8,
+  knowledgeYamlNodesMax: 500,
+  /** Nobody writes so many within the limit of bytes, and the parser slows down with their square. */
+  knowledgeYamlLinesMax: 5_000,
+  knowledgeNameCharsMax: 64,
+  knowledgeCompatibilityCharsMax: 499,
+  knowledgeDepthMax: 6,
+  knowledgeFoldersMax: 50_000,
+  knowledgeFilesMax: 20_000,
+  knowledgeFileBytesMax: 16 * 1024 * 1024,
+  /** Folders walked before others get a turn. */
+  knowledgeFoldersPerTurn: 200,
+  /** Findings of one kind that are told one by one. */
+  knowledgeFindingsMax: 1_000,
+  /** A file changed so shortly before it was read may change again within the same timestamp. */
+  knowledgeSettledMs: 2_000,
+  knowledgeWatchPauseMs: 100,
+  /** Files of which sections, records and the like are remembered. */
+  knowledgeFilesKeptMax: 10_000,
+  /** Packs whose suites are looked for without finding the pack again. */
+  knowledgeSuitesKeptMin: 10_000,
+  /** Packs that stay open while nothing in them changes. */
+  knowledgePacksKeptMin: 64,
+  /** Of a longer file tokens are estimated when it is divided, and counted only of what is chosen. */
+  knowledgeExactCharsMax: 1024 * 1024,
+  knowledgeBudgetTokens: 2_000,
+  /** Candidates that a trace tells of. */
+  knowledgeTracedMax: 50,
+  knowledgeTracesReadMax: 10_000,
+  knowledgeTermCharsMax: 64,
+  knowledgeQueryCharsMax: 8_192,
+  knowledgePromptsPerPackMax: 200,
+  knowledgePromptCharsMax: 1_024,
+  knowledgeFindingsPerFileMax: 100,
+  knowledgeDocumentsMax: 5_000,
+  knowledgeCheckedBytesMax: 64 * 1024 * 1024,
+  knowledgeSectionTokensMax: 400,
+  /** Of one file; a file of 16 MiB has about as many where they are short. */
+  knowledgeSectionsMax: 50_000,
+  knowledgeHeadingCharsMax: 120,
+  /** Of sources that one section names. */
+  knowledgeMarksMax: 32,
+  knowledgeQueryTermsMax: 64,
+  /** Of sections that compete in one pack for one query; the rest is too far behind to matter. */
+  knowledgeCandidatesMax: 256,
+  /** Of one pack, to a model. */
+  knowledgeWarningsShownMax: 12,
+  knowledgeResourcesShownMax: 200,
+  /** Of ontology and answers in one file. */
+  knowledgeRecordsMax: 20_000,
+  /** Of constraints or relations that one of them brings along. */
+  knowledgeRecordLinesMax: 16,
+  knowledgeAlsoNamedMax: 2,
 } as const

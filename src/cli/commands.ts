@@ -24,6 +24,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   approvals: { summary: 'calls that wait for people', load: () => import('./approvals.ts') },
   approver: { summary: 'the people who may decide about calls', load: () => import('./approver.ts') },
   policy: { summary: 'check, test, explain and try out the rules of calls', load: () => import('./policy.ts') },
+  knowledge: {
+    summary: 'knowledge packs: find them, check them, see what a model would be given',
+    load: () => import('./knowledge.ts'),
+  },
   evidence: { summary: 'search, show and export sealed records', load: () => import('./evidence.ts') },
   verify: { summary: 'prove an exported bundle, offline', load: () => import('./verify.ts') },
   store: { summary: 'back up, restore and check the store', load: () => import('./store.ts') },

@@ -20,13 +20,16 @@ describe('demo [F-22 F-18 H-92]', () => {
     vi.stubEnv('TMPDIR', tempFolder())
     onTestFinished(() => void vi.unstubAllEnvs())
     const { out } = await shell.good('demo')
-    for (const number of [1, 2, 3, 4, 5, 6, 7]) assert.match(out, new RegExp(`\n${number}\\. [A-Z]`))
+    for (const number of [1, 2, 3, 4, 5, 6, 7, 8]) assert.match(out, new RegExp(`\n${number}\\. [A-Z]`))
     assert.match(out, /\nGOOD {2}9 records of `run-5521`, host `northlight`\n/)
     assert.deepEqual(
       out.match(/ (?:DONE|DENIED|APPROVED)(?= )/g)?.map((word) => word.trim()),
       [...['DONE', 'DENIED', 'DENIED'], ...['APPROVED', 'DONE', 'DONE']],
     )
     assert.equal(out.match(/ caught: \S/g)?.length, 6)
+    assert.match(out, /cold-chain › temperature: \d+ tokens in 1 fence/)
+    assert.match(out, /supplier-notes › late-delivery: \d+ tokens in 1 fence\n {6}fence-disarmed/)
+    assert.match(out, /no pack is clearly about it/)
     assert.doesNotMatch(out, /not noticed|undefined|null/)
     assert.match(out, /\nNext:\n {2}ambit demo --keep story\.json /)
     assert.deepEqual([...filesIn(shell.cwd)], [])

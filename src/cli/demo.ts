@@ -15,6 +15,7 @@ import { createPrincipal, type NewPrincipal } from '../runtime/principals.ts'
 import { createTenant } from '../runtime/tenants.ts'
 import { found, type Register } from './command.ts'
 import { cutStore, tamper } from './demo-forgeries.ts'
+import { askKnowledge } from './demo-knowledge.ts'
 import { offered, playStory, task } from './demo-story.ts'
 import { writeOutput } from './files.ts'
 import { type Io, line, paint, printJson } from './io.ts'
@@ -30,9 +31,9 @@ const register: Register = (command, io) => {
       try {
         const { bundle, publicKey } = await tell(stage, folder)
         if (options.keep !== undefined) writeOutput(io, options.keep, `${JSON.stringify(bundle, null, 2)}\n`)
-        step(stage, 6, 'Somebody edits the file')
+        step(stage, 7, 'Somebody edits the file')
         const edits = tamper(stage, bundle, publicKey)
-        step(stage, 7, 'Somebody with the database removes the newest records, and their trace in it')
+        step(stage, 8, 'Somebody with the database removes the newest records, and their trace in it')
         const attempts = [...edits, await cutStore(stage, folder)]
         ending(stage, options.keep)
         if (options.json) printJson(io, { events: bundle.events.length, public_key: publicKey, attempts })
@@ -75,12 +76,15 @@ async function tell(io: Io, folder: string): Promise<{ bundle: EvidenceBundle; p
       roles: ['responsible_pharmacist'],
     })
 
-    step(io, 3, 'Calls through the gateway: rules decide, and nothing happens that is not on the disk before')
+    step(io, 3, 'What it may see: facts that fit the question, as data, in a fence that no text can leave')
+    await askKnowledge(io, join(folder, 'knowledge'))
+
+    step(io, 4, 'Calls through the gateway: rules decide, and nothing happens that is not on the disk before')
     const host = await openHost(ambit, tenantId(tenant.tenant_id), (hostId) => makeOffer(hostId, offered))
     await playStory(io, host, callers['stock-planner'], callers.ida)
     await host.close()
 
-    step(io, 4, 'What is on record: each event sealed to the one before')
+    step(io, 5, 'What is on record: each event sealed to the one before')
     const bundle = await exportBundle(ambit, callers.ida, task)
     for (const { sequence, event_type, subject, content_hash } of bundle.events)
       line(
@@ -88,7 +92,7 @@ async function tell(io: Io, folder: string): Promise<{ bundle: EvidenceBundle; p
         `  ${String(sequence).padStart(2)}  ${event_type.padEnd(24)} ${(subject?.id ?? '').padEnd(14)} ${content_hash?.slice(0, 12)}…`,
       )
 
-    step(io, 5, 'One file for the auditor, checked without store, key or network')
+    step(io, 6, 'One file for the auditor, checked without store, key or network')
     printReport(io, { ...verifyBundle(bundle, { pins: [publicKey] }), story: [] })
     return { bundle, publicKey }
   } finally {
@@ -110,8 +114,8 @@ function ending(io: Io, kept: string | undefined): void {
   line(
     io,
     kept === undefined
-      ? '  ambit demo --keep story.json     keep the file of step 5'
-      : `  ambit verify ${kept}     check the file of step 5 yourself`,
+      ? '  ambit demo --keep story.json     keep the file of step 6'
+      : `  ambit verify ${kept}     check the file of step 6 yourself`,
   )
   line(io, '  ambit init                       write a configuration here')
   line(io, '  ambit --help                     everything there is')

@@ -76,6 +76,9 @@ export default defineConfig({
   // Where requests to those may go. Without it every public address, and nothing on this machine or around it.
   // egress: { allow: ['https://api.example.com', 'http://127.0.0.1:8080'] },
 
+  // Where knowledge packs lie. Without it .agents/knowledge and .ambit/knowledge, here and in your home folder.
+  // knowledge: { roots: [{ path: 'knowledge', scope: 'organisation' }], disable: ['old-rules'] },
+
   // How \`ambit host serve\` hosts it.
   host: {
     port: 4770,

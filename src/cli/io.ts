@@ -15,6 +15,8 @@ export interface Io {
   readonly onSignal: (listener: (signal: Signal) => void) => () => void
   /** Whether somebody watches standard error, so that progress is worth showing there. */
   readonly live?: boolean
+  /** False where standard output is no terminal: a file or another program reads it. */
+  readonly terminal?: boolean
 }
 
 export type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'

@@ -13,6 +13,7 @@ export const realIo = (): Io => ({
   color: process.stdout.isTTY === true && !process.env['NO_COLOR'],
   onSignal,
   live: process.stderr.isTTY === true,
+  terminal: process.stdout.isTTY === true || process.env['AMBIT_OUTPUT'] === 'text',
 })
 
 /** All of a stream as text. What is not UTF-8 is refused: read with signs in its place, it would be another text. */

@@ -33,6 +33,20 @@ export type PackFence = {
   parts: readonly PackPart[]
 }
 
+/** The packs there are, each in its own words. */
+type CatalogFence = { element: 'available_knowledge_packs'; parts: readonly CatalogPart[] }
+
+export type CatalogPart = {
+  element: 'knowledge_entry'
+  name: string
+  type: string
+  status: string
+  trust: string
+  version?: string | undefined
+  language?: string | undefined
+  text: string
+}
+
 export type PackPart =
   | { element: 'knowledge_warning'; code: string; severity: string; text: string }
   | {
@@ -53,19 +67,21 @@ export interface Fenced extends Disarmed {
  * The one way text that is not ours reaches a model: in an element that no content can close, open or forge.
  * `seed` is the secret of the run, at least 128 random bits; the same seed and text give the same bytes.
  */
-export function fence(input: Readonly<DataFence | SteeringFence | PackFence> & { readonly seed: Uint8Array }): Fenced {
+export function fence(
+  input: Readonly<DataFence | SteeringFence | PackFence | CatalogFence> & { readonly seed: Uint8Array },
+): Fenced {
   assert(input.seed.length >= 16, 'a fence seed has at least 128 bits')
   const { element } = input
-  const { text: body, disarmed } = element === 'knowledge_pack' ? joinParts(input.parts) : disarm(input.text)
+  const { text: body, disarmed } = 'parts' in input ? joinParts(input.parts) : disarm(input.text)
   const boundary = boundaryOf(input.seed, body)
   const text = writeHead(element, { ...input, boundary }) + body + writeTail(element, boundary)
   return { text, disarmed, boundary }
 }
 
-function joinParts(parts: readonly PackPart[]): Disarmed {
+function joinParts(parts: readonly (PackPart | CatalogPart)[]): Disarmed {
   const written = parts.map((part) => {
     const { text, disarmed } =
-      inner[part.element].form === 'line' ? { text: part.text, disarmed: 0 } : disarm(part.text)
+      inner[part.element].form === 'block' ? disarm(part.text) : { text: part.text, disarmed: 0 }
     return { text: writeInner(part.element, part, text), disarmed }
   })
   return {

@@ -15,7 +15,7 @@ export interface ReadFence {
   readonly element: OuterElement
   readonly attributes: Readonly<Record<string, string>>
   readonly text: string
-  /** What a `knowledge_pack` holds; empty for the others. */
+  /** What an element holds that holds parts; empty for the others. */
   readonly parts: readonly ReadPart[]
   readonly start: number
   readonly end: number
@@ -68,7 +68,7 @@ function readFence(text: string, start: number): ReadFence | FenceProblem {
   if (to < 0 || !isEdge(text, to + tail.length)) return 'end'
 
   const content = text.slice(from, to)
-  const parts = element === 'knowledge_pack' ? readParts(content) : tagsIn(content).length === 0 ? [] : undefined
+  const parts = outer[element].holds === 'parts' ? readParts(content) : tagsIn(content).length === 0 ? [] : undefined
   if (parts === undefined || content.includes(boundary)) return 'content'
   return { element, attributes, text: content, parts, start, end: to + tail.length }
 }
@@ -93,7 +93,7 @@ function readPart(content: string, at: number): ReadPart | undefined {
   if (tag === undefined || !isInner(element)) return undefined
   const end = content.indexOf(`</${element}>`, at)
   const inside = content.slice(at + tag[0].length, end)
-  const text = inner[element].form === 'line' ? unescapeValue(inside) : inside.slice(1, -1)
+  const text = inner[element].form === 'block' ? inside.slice(1, -1) : unescapeValue(inside)
   const part = { element, attributes: readAttributes(tag[2] ?? ''), text }
   return content.startsWith(writeInner(element, part.attributes, text), at) && tagsIn(inside).length === 0
     ? part

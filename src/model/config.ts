@@ -3,9 +3,11 @@ import { budget } from './budget.ts'
 import { lifecycle, risk } from './capability.ts'
 import { environment } from './correlation.ts'
 import { policyDecision, publicKey } from './evidence.ts'
+import { grantPath } from './grant.ts'
+import { packTrust, rootScope } from './knowledge.ts'
 import { policy } from './policy.ts'
 import { tenantIdText } from './tenant.ts'
-import { capabilityId, capabilityScope, line } from './text.ts'
+import { capabilityId, capabilityScope, form, line } from './text.ts'
 import { upstream } from './upstream.ts'
 
 const sqliteStore = z.strictObject({
@@ -46,6 +48,35 @@ const hosting = z.strictObject({
   budgets: z.array(budget).max(256).optional(),
 })
 
+const knowledgeRoot = z.strictObject({
+  /** Names the root in ids of packs; without it the scope. */
+  id: form(
+    /^[a-z][a-z0-9_-]{0,31}$/u,
+    'a name: a small letter, then at most 31 small letters, digits, _ and -',
+  ).optional(),
+  path: line,
+  scope: rootScope.optional(),
+  /** The highest trust that a pack of this root can have, whatever it says of itself. */
+  ceiling: packTrust.optional(),
+  links: z.enum(['none', 'within-root']).optional(),
+  /** The namespace path its packs stand at for grants; without it the root of the tenant. */
+  at: grantPath.optional(),
+})
+
+/** A person lets an untrusted pack be used: by id, and where a digest is given, as long as its files do not change. */
+const packApproval = z.strictObject({ id: line, digest: form(/^[0-9a-f]{64}$/u, 'a SHA-256 in hex').optional() })
+
+const knowledge = z.strictObject({
+  roots: z.array(knowledgeRoot).max(64).optional(),
+  enable: z.array(line).optional(),
+  disable: z.array(line).optional(),
+  approve: z.array(packApproval).optional(),
+  /** Types of packs beside the standard ones and `custom:<namespace>`. */
+  types: z.array(line).optional(),
+  /** Names of folders that are not searched, instead of the usual list. */
+  ignored: z.array(line).optional(),
+})
+
 /**
  * What `ambit.config.ts` or `ambit.config.json` may say, in the library's spelling. Every member may be left out, and
  * a member we do not know is refused: a misspelt setting must not silently be the default. A policy is given whole or as
@@ -65,6 +96,8 @@ export const config = z.strictObject({
   upstreams: z.array(z.union([line, upstream])).optional(),
   /** Where adapters may send requests: an origin, a host, `*.example.com` or a CIDR. Without it every public address, and no other. */
   egress: z.strictObject({ allow: z.array(line).optional() }).optional(),
+  /** Where knowledge packs lie, and which of them may be used. */
+  knowledge: knowledge.optional(),
 })
 
 export type Config = z.infer<typeof config>

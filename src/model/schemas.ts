@@ -21,6 +21,15 @@ import { grant, grantPath } from './grant.ts'
 import { hostDescriptor, identityDocument } from './host.ts'
 import { invocationEnvelope, receivedEnvelope } from './invocation.ts'
 import { apiKey, issuedKey, signingKey } from './key.ts'
+import {
+  answerSuite,
+  compileRun,
+  contextResolution,
+  selectionResult,
+  selectionSuite,
+  sourceMap,
+} from './knowledge-records.ts'
+import { resolutionTrace } from './knowledge-trace.ts'
 import { mandate, mandateRevocation } from './mandate.ts'
 import { policy } from './policy.ts'
 import { policyTest } from './policy-test.ts'
@@ -158,6 +167,28 @@ export const contracts: Readonly<Record<string, Contract>> = {
   mandate: of('both', mandate, 'Mandate', 'A signed, expiring, scoped delegation to a named delegate.'),
   'mandate-revocation': of('both', mandateRevocation, 'Mandate revocation', 'A principal takes a mandate back.'),
   policy: of('in', policy, 'Policy', 'A named, versioned list of rules for some capabilities.'),
+  'context-resolution': of(
+    'out',
+    contextResolution,
+    'Context resolution',
+    'What was selected from knowledge packs for one query.',
+  ),
+  'compile-run': of('in', compileRun, 'Compile run', 'How the derived files of a knowledge pack were made.'),
+  'source-map': of('both', sourceMap, 'Source map', 'Which claim of a knowledge pack comes from which source.'),
+  'selection-suite': of(
+    'both',
+    selectionSuite,
+    'Selection suite',
+    'Prompts that should select a knowledge pack, or should not.',
+  ),
+  'selection-result': of('out', selectionResult, 'Selection result', 'How a selection suite of a knowledge pack went.'),
+  'answer-suite': of('in', answerSuite, 'Answer suite', 'Which context a good answer from a knowledge pack needs.'),
+  'resolution-trace': of(
+    'disk',
+    resolutionTrace,
+    'Resolution trace',
+    'The fuller account of one selection from knowledge packs.',
+  ),
   upstream: of(
     'both',
     upstream,

@@ -30,6 +30,7 @@ describe('settings are those of the file, or the defaults [F-20]', () => {
       passphrase: undefined,
       checkpoint: { everyEvents: 1_000, everyMs: 60_000 },
       retention: undefined,
+      knowledge: { roots: undefined, enable: undefined, disable: [], approve: [], types: [], ignored: undefined },
       hosting: {
         port: 4770,
         hostname: '127.0.0.1',

@@ -6,6 +6,7 @@ import { type Config, config } from '../model/config.ts'
 import { parseAs } from '../model/parse.ts'
 import { type TenantId, tenantId } from '../model/tenant-id.ts'
 import { type Hosting, settleHosting } from './hosting.ts'
+import { type KnowledgeSettings, settleKnowledge } from './knowledge/settings.ts'
 import { partConfig } from './user-config.ts'
 import { importUserModule } from './user-module.ts'
 
@@ -33,6 +34,7 @@ export interface Settings {
   /** How long a running host keeps correlations; undefined keeps all. */
   readonly retention: { readonly days: number } | undefined
   readonly hosting: Hosting
+  readonly knowledge: KnowledgeSettings
   /** The files of the user that the settings were made of: the configuration, and what it imports. */
   readonly files: readonly string[]
 }
@@ -125,6 +127,7 @@ function settle(
     checkpoint: { everyEvents: given.checkpoint?.everyEvents ?? 1_000, everyMs: given.checkpoint?.everyMs ?? 60_000 },
     retention: given.retention,
     hosting: settleHosting(given, code, base),
+    knowledge: settleKnowledge(given.knowledge, base),
     files,
   }
 }

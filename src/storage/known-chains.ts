@@ -1,6 +1,6 @@
+import { recent } from '../base/recent.ts'
 import type { TenantId } from '../model/tenant-id.ts'
 import type { Chain } from './chain.ts'
-import { recent } from './recent.ts'
 
 /** Where chains stand as far as this process knows, so that it need not read what it has just written. */
 export interface KnownChains {

@@ -1,6 +1,6 @@
+import { type Recent, recent } from '../base/recent.ts'
 import type { SealedEvent } from '../model/evidence.ts'
 import type { TenantId } from '../model/tenant-id.ts'
-import { type Recent, recent } from './recent.ts'
 import { counted, number, optionalText, rows, type Statement, type Work } from './work.ts'
 
 /** So many events in a row are a section of a chain. What is stored was divided by it, so it cannot change. */

@@ -41,7 +41,7 @@ export const architecture: Architecture = {
   grants: pure('base model'),
   policy: pure('base model grants', ['ajv']),
   evidence: pure('base model', ['zod']),
-  knowledge: pure('base model fence tokens'),
+  knowledge: pure('base model fence tokens', ['yaml']),
   workspace: pure('base model'),
   compile: pure('base model fence tokens grants policy'),
   runs: pure('base model grants policy evidence compile'),
@@ -69,7 +69,7 @@ export const architecture: Architecture = {
   mcp: effect('base model runtime', '', ['@modelcontextprotocol/server']),
   server: effect('base model runtime mcp', '', ['hono', '@hono/node-server', '@opentelemetry/api']),
   cli: effect(
-    'base model policy evidence keys runtime client server mcp',
+    'base model fence policy evidence knowledge keys runtime client server mcp',
     'fs os path process sqlite stream/consumers url util',
     ['commander', '@clack/prompts', 'cli-table3'],
   ),

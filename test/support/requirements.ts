@@ -4,6 +4,7 @@ import { isNode, type Node, nameOf, placeOf, type SourceFile, treeOf, walk } fro
 
 interface Row {
   readonly id: string
+  readonly text: string
   readonly status: 'active' | 'planned'
 }
 
@@ -23,6 +24,10 @@ interface Coverage {
 
 interface Report {
   readonly areas: readonly Coverage[]
+  /** The rows of each area, with the places of the tests that cite them. */
+  readonly proofs: Readonly<
+    Record<string, readonly { readonly id: string; readonly text: string; readonly tests: readonly string[] }[]>
+  >
   /** The active rows without a test. */
   readonly missing: readonly string[]
   /** Everything that closes the gate, the missing rows included. */
@@ -39,6 +44,16 @@ export function checkRequirements(files: readonly SourceFile[]): Report {
   const missing = rows.filter(({ id, status }) => status === 'active' && !cited.has(id)).map(({ id }) => id)
   return {
     areas: areas.map(({ area, rows }) => coverage(area, rows, cited)),
+    proofs: Object.fromEntries(
+      areas.map(({ area, rows }) => [
+        area,
+        rows.map(({ id, text }) => ({
+          id,
+          text,
+          tests: tests.filter(({ cites }) => cites.includes(id)).map(({ place }) => place),
+        })),
+      ]),
+    ),
     missing,
     findings: [
       ...(areas.length === 0 ? ['there are no requirements'] : []),

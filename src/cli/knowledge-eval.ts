@@ -1,0 +1,83 @@
+import { resolve } from 'node:path'
+import { type Command, Option } from 'commander'
+import { formatTime } from '../base/time.ts'
+import type { Evaluation } from '../runtime/knowledge/evaluate.ts'
+import { keepResults } from '../runtime/knowledge/records.ts'
+import { systemClock } from '../runtime/system.ts'
+import { found } from './command.ts'
+import { type Io, line, paint, plain } from './io.ts'
+import { answer, each, type KnowledgeFlags, reading } from './knowledge-flags.ts'
+import { printTable } from './table.ts'
+
+interface EvalFlags extends KnowledgeFlags {
+  readonly suite: 'train' | 'validation'
+}
+
+export function addEval(knowledge: Command, io: Io): void {
+  reading(knowledge.command('eval [dir]'))
+    .description('whether questions find the packs they should, by the suites of the packs')
+    .addOption(new Option('--suite <name>', 'which of them').choices(['train', 'validation']).default('validation'))
+    .option('--record [dir]', 'keep the results as eval-discovery-….json (default: .ambit/runs)')
+    .addHelpText(
+      'after',
+      '\nExit 0: every case passes. 1: one fails, or a suite cannot be read. 2: wrong usage, or a root is missing.',
+    )
+    .action((dir: string | undefined, flags: EvalFlags) =>
+      each(io, dir, flags, async (packs) => {
+        const evaluation = await packs.evaluate(flags.suite)
+        const results = evaluation.suites.map(({ result }) => result)
+        if (flags.record !== undefined) await record(io, flags, evaluation)
+        const failed =
+          results.some(({ summary }) => summary.failed > 0) ||
+          evaluation.answers.some(({ missed }) => missed.length > 0)
+        const { findings, answers } = evaluation
+        answer(
+          io,
+          'eval',
+          flags,
+          { findings, more: { results, answers }, ...(failed && { ok: false, status: 'failed' }) },
+          () => printEvaluation(io, evaluation),
+        )
+        if (failed) found(io)
+        return findings
+      }),
+    )
+}
+
+async function record(io: Io, { record: place, suite }: EvalFlags, { suites }: Evaluation): Promise<void> {
+  const folder = resolve(io.cwd, place === true || place === undefined ? '.ambit/runs' : place)
+  await keepResults(folder, { at: formatTime(systemClock.now()), suite, results: suites.map(({ result }) => result) })
+}
+
+function printEvaluation(io: Io, { suites, answers }: Evaluation): void {
+  printTable(
+    io,
+    ['PACK', 'CASES', 'PASSED', 'PRECISION', 'RECALL', 'WARNINGS'],
+    suites.map(({ result: { pack_name, results, summary } }) => [
+      pack_name,
+      String(results.length),
+      String(summary.passed),
+      summary.precision.toFixed(2),
+      summary.recall.toFixed(2),
+      summary.warning_accuracy.toFixed(2),
+    ]),
+    'no pack has such a suite',
+  )
+  for (const { suite, result } of suites)
+    for (const { id, expected, actual, passed } of result.results) {
+      if (passed) continue
+      const prompt = suite.cases.find((one) => one.id === id)?.prompt ?? id
+      line(
+        io,
+        `${paint(io, 'red', 'failed')} ${plain(suite.pack_name)}/${plain(id)}: ${expected} expected, ${actual} found: ${plain(prompt)}`,
+      )
+    }
+  if (answers.length === 0) return
+  const [required, selected] = [sum(answers.map((one) => one.required)), sum(answers.map((one) => one.selected))]
+  line(io, `\nanswers: ${selected} of ${required} required places selected`)
+  for (const { pack_name, id, missed } of answers)
+    if (missed.length > 0)
+      line(io, `${paint(io, 'red', 'missed')} ${plain(pack_name)}/${plain(id)}: ${plain(missed.join(', '))}`)
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)

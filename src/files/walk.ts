@@ -1,0 +1,177 @@
+import { type Dirent, readdirSync } from 'node:fs'
+import { setImmediate as turn } from 'node:timers/promises'
+import { limits } from '../base/limits.ts'
+import { hostPath, isCurrent, type Kept, realPathIn, stampAt, stampOf, withOpen } from './contained.ts'
+import type { Place } from './folder.ts'
+
+export interface Entry {
+  readonly name: string
+  readonly kind: 'file' | 'folder' | 'link' | 'other'
+}
+
+/** A folder that was looked into. */
+export interface Walked {
+  /** Relative to the place, with `/`; empty for the place itself. */
+  readonly path: string
+  /** The path without the links that led there. */
+  readonly realPath: string
+  readonly depth: number
+  /** Sorted by name. */
+  readonly entries: readonly Entry[]
+}
+
+export interface WalkOptions {
+  readonly depthMax: number
+  readonly foldersMax: number
+  /** Called for each folder, parents first and names in order; answers which of its folders and links to go into. */
+  readonly into: (folder: Walked) => readonly Entry[]
+  /** Listings of the walk before: one is taken again while its folder is unchanged. */
+  readonly known?: Listings
+  /** Gets the listings of this walk. */
+  readonly listings?: Listings
+  /** The time, to tell whether a listing is old enough to be trusted later. */
+  readonly now?: () => number
+}
+
+type Listing = Kept & { readonly entries: readonly Entry[] }
+export type Listings = Map<string, Listing>
+
+export interface WalkEnd {
+  readonly folders: number
+  /** Folders left out because they lie too deep. */
+  readonly tooDeep: number
+  /** Folders left out because enough were walked. */
+  readonly tooMany: number
+  readonly links: readonly SkippedLink[]
+  /** Folders that could not be looked into, and what the system said. */
+  readonly unreadable: readonly { readonly path: string; readonly why: string }[]
+}
+
+/** A link that was not gone into, though the caller would have. */
+export interface SkippedLink {
+  readonly path: string
+  readonly why: 'outside' | 'loop' | 'known' | 'no-folder'
+}
+
+interface Step {
+  readonly path: string
+  readonly realPath: string
+  readonly depth: number
+}
+
+interface Walk {
+  readonly place: Place
+  readonly options: WalkOptions
+  readonly queue: Step[]
+  readonly links: Step[]
+  readonly seen: Set<string>
+  readonly skipped: SkippedLink[]
+  readonly unreadable: { path: string; why: string }[]
+  folders: number
+  tooDeep: number
+}
+
+/**
+ * Walks the folders below a place, breadth first and by name, so that a cut falls at the same spot on every machine.
+ * Links are gone into after all real folders, each real folder once, and only while they stay below the place.
+ */
+export async function walkFolders(place: Place, options: WalkOptions): Promise<WalkEnd> {
+  const start: Step = { path: '', realPath: '', depth: 0 }
+  const walk: Walk = {
+    place,
+    options,
+    queue: [start],
+    links: [],
+    seen: new Set(),
+    skipped: [],
+    unreadable: [],
+    folders: 0,
+    tooDeep: 0,
+  }
+  let at = 0
+  for (;;) {
+    for (; at < walk.queue.length && walk.folders < options.foldersMax; at++) {
+      visit(walk, walk.queue[at] as Step)
+      if (walk.folders % limits.knowledgeFoldersPerTurn === 0) await turn()
+    }
+    const link = at < walk.queue.length ? undefined : walk.links.shift()
+    if (link === undefined) break
+    follow(walk, link)
+  }
+  const { folders, tooDeep, skipped, unreadable } = walk
+  return { folders, tooDeep, tooMany: walk.queue.length - at + walk.links.length, links: skipped, unreadable }
+}
+
+function visit(walk: Walk, step: Step): void {
+  if (walk.seen.has(step.realPath)) return
+  walk.seen.add(step.realPath)
+  walk.folders++
+  const entries = entriesOf(walk, step)
+  if (entries === undefined) return
+  for (const { name, kind } of walk.options.into({ ...step, entries })) {
+    if (step.depth >= walk.options.depthMax) walk.tooDeep++
+    else (kind === 'link' ? walk.links : walk.queue).push(below(step, name))
+  }
+}
+
+const below = (step: Step, name: string): Step => ({
+  path: joined(step.path, name),
+  realPath: joined(step.realPath, name),
+  depth: step.depth + 1,
+})
+
+const joined = (path: string, name: string): string => (path === '' ? name : `${path}/${name}`)
+
+function entriesOf(walk: Walk, { path, realPath }: Step): readonly Entry[] | undefined {
+  try {
+    return list(walk.place, realPath, walk.options)
+  } catch (error) {
+    walk.unreadable.push({ path, why: (error as { code?: string }).code ?? 'unknown' })
+    return undefined
+  }
+}
+
+function list(place: Place, path: string, options: WalkOptions): readonly Entry[] {
+  const known = options.known?.get(path)
+  const isKnown = known !== undefined && isCurrent(place, path, 'folder', known)
+  const listing = isKnown ? known : readListing(place, path, options.now ?? Date.now)
+  options.listings?.set(path, listing)
+  return listing.entries
+}
+
+function readListing(place: Place, path: string, now: () => number): Listing {
+  return withOpen(place, path, 'folder', ({ host, stats }) => {
+    const readMs = now()
+    const entries = readdirSync(host, { withFileTypes: true }).map(toEntry).sort(byName)
+    return { stamp: stampOf(stats), readMs, entries }
+  })
+}
+
+const toEntry = (entry: Dirent): Entry => ({ name: entry.name, kind: kindOf(entry) })
+
+function kindOf(entry: Dirent): Entry['kind'] {
+  if (entry.isDirectory()) return 'folder'
+  if (entry.isFile()) return 'file'
+  return entry.isSymbolicLink() ? 'link' : 'other'
+}
+
+const byName = (left: Entry, right: Entry): number => (left.name < right.name ? -1 : 1)
+
+function follow(walk: Walk, link: Step): void {
+  const target = targetOf(walk.place, link)
+  if (typeof target === 'string') walk.skipped.push({ path: link.path, why: target })
+  else if (walk.seen.has(target.realPath)) walk.skipped.push({ path: link.path, why: 'known' })
+  else walk.queue.push({ ...link, realPath: target.realPath })
+}
+
+/** Where a link really leads below the place. */
+function targetOf(place: Place, link: Step): { readonly realPath: string } | SkippedLink['why'] {
+  try {
+    const realPath = realPathIn(place, hostPath(place, link.realPath))
+    if (realPath === undefined) return 'outside'
+    if (realPath === '' || `${link.realPath}/`.startsWith(`${realPath}/`)) return 'loop'
+    return stampAt(place, realPath, 'folder') === undefined ? 'no-folder' : { realPath }
+  } catch (error) {
+    return (error as { code?: string }).code === 'ELOOP' ? 'loop' : 'no-folder'
+  }
+}

@@ -1,0 +1,67 @@
+import { quote } from '../../base/failure.ts'
+import type { SourceMap } from '../../model/knowledge-records.ts'
+import { type Diagnostic, diagnostic } from '../diagnostic.ts'
+import { readSourceMap, sourceMapPath } from '../read-records.ts'
+import { anchorExists, type Places, placesOf, splitAnchor } from './anchors.ts'
+import type { PackContent } from './pack-content.ts'
+import { packPath } from './pack-path.ts'
+
+/** The source map: its shape, and whether everything it points at is there. */
+export function checkAnchors(pack: PackContent): readonly Diagnostic[] {
+  const file = pack.files.find(({ path }) => path === sourceMapPath)
+  if (file === undefined) return []
+  const reading = readSourceMap(file.text)
+  if ('problem' in reading) return [reading.problem]
+  const look = looker(pack)
+  return [...claimsOf(reading.value, look), ...sectionsOf(reading.value, look)]
+}
+
+type Look = (who: string, pointer: string, gone: 'source-missing' | 'anchor-missing') => readonly Diagnostic[]
+
+const claimsOf = ({ claims }: SourceMap, look: Look): readonly Diagnostic[] =>
+  claims.flatMap(({ claim_id, source, status, document, compiled_into = [] }) => {
+    const who = `claim ${quote(claim_id)}`
+    const pointer = source.anchor === undefined ? source.path : `${source.path}#${source.anchor.replace(/^#/, '')}`
+    return [
+      // A claim that says itself that its source is missing is no news.
+      ...(status === 'missing' || status === 'source-required' ? [] : look(who, pointer, 'source-missing')),
+      ...[...(document === undefined ? [] : [document]), ...compiled_into].flatMap((path) =>
+        look(who, path, 'anchor-missing'),
+      ),
+    ]
+  })
+
+const sectionsOf = ({ document_sections = [] }: SourceMap, look: Look): readonly Diagnostic[] =>
+  document_sections.flatMap(({ document, section_id, source_anchors = [], compiled_into = [] }) =>
+    [document, ...source_anchors, ...compiled_into].flatMap((pointer) =>
+      look(`section ${quote(section_id)}`, pointer, 'anchor-missing'),
+    ),
+  )
+
+/** Looks each pointer up once: a map names the same places again and again. */
+function looker({ paths, files }: PackContent): Look {
+  const there = new Set(paths)
+  const readable = new Map(files.map((file) => [file.path, file]))
+  const places = new Map<string, Places>()
+  const known = new Map<string, 'there' | 'out' | 'gone' | 'dead'>()
+  const stateOf = (pointer: string) => {
+    const { path, anchor } = splitAnchor(pointer)
+    const inside = packPath(path)
+    if (inside === undefined) return 'out'
+    if (!there.has(inside)) return 'gone'
+    const file = readable.get(inside)
+    if (file === undefined || anchor === '') return 'there'
+    const found = places.get(inside) ?? placesOf(file)
+    places.set(inside, found)
+    return anchorExists(found, anchor) ? 'there' : 'dead'
+  }
+  return (who, pointer, gone) => {
+    const state = known.get(pointer) ?? stateOf(pointer)
+    known.set(pointer, state)
+    if (state === 'there') return []
+    if (state === 'out')
+      return [diagnostic('path-escape', sourceMapPath, `${who} leads out of the pack: ${quote(pointer)}`)]
+    if (state === 'gone') return [diagnostic(gone, sourceMapPath, `${who} names ${quote(pointer)}, which is not there`)]
+    return [diagnostic('anchor-missing', sourceMapPath, `${who} names a place that ${quote(pointer)} does not have`)]
+  }
+}

@@ -1,0 +1,38 @@
+import { quote } from '../../base/failure.ts'
+import type { SourceMap } from '../../model/knowledge-records.ts'
+import { type Diagnostic, diagnostic } from '../diagnostic.ts'
+import { readSourceMap, sourceMapPath } from '../read-records.ts'
+import type { PackContent } from './pack-content.ts'
+
+/** Claims and sections that do not say where exactly they come from, though the pack could. */
+export function checkGrounding({ header, files }: PackContent): readonly Diagnostic[] {
+  const map = sourceMapOf(files)
+  if (map === undefined)
+    return header.grounding === 'required'
+      ? [
+          diagnostic(
+            'claim-unanchored',
+            sourceMapPath,
+            'grounding is required, and there is no source map that can be read',
+          ),
+        ]
+      : []
+  return [
+    ...map.claims
+      .filter(({ status, source }) => status !== 'missing' && source.anchor === undefined && !source.path.includes('#'))
+      .map(({ claim_id }) => unanchored(`claim ${quote(claim_id)} names a file and no place in it`)),
+    ...(map.document_sections ?? [])
+      .filter(({ source_anchors = [] }) => header.grounding !== 'none' && source_anchors.length === 0)
+      .map(({ section_id, document }) =>
+        unanchored(`section ${quote(section_id)} of ${quote(document)} has no anchor`),
+      ),
+  ]
+}
+
+export function sourceMapOf(files: PackContent['files']): SourceMap | undefined {
+  const file = files.find(({ path }) => path === sourceMapPath)
+  const reading = file === undefined ? undefined : readSourceMap(file.text)
+  return reading !== undefined && 'value' in reading ? reading.value : undefined
+}
+
+const unanchored = (message: string): Diagnostic => diagnostic('claim-unanchored', sourceMapPath, message)

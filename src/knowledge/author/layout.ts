@@ -1,0 +1,72 @@
+import { quote } from '../../base/failure.ts'
+import { type Diagnostic, type DiagnosticCode, diagnostic } from '../diagnostic.ts'
+import { entryName } from '../discover/header.ts'
+import { outlineOf } from '../select/headings.ts'
+import type { PackContent } from './pack-content.ts'
+import { packPath } from './pack-path.ts'
+
+/** What the frontmatter promises of the files. */
+export const checkLayout = (pack: PackContent): readonly Diagnostic[] => [
+  ...checkDocument(pack),
+  ...checkPart(pack, 'ontology', pack.header.primaryOntology),
+  ...checkPart(pack, 'answers', pack.header.primaryAnswers),
+  ...checkPersona(pack),
+]
+
+function checkDocument({ header, paths }: PackContent): readonly Diagnostic[] {
+  const missing = (message: string) => [diagnostic('primary-missing', entryName, message)]
+  const path = header.primaryDocument
+  if (path !== undefined) {
+    if (packPath(path) === undefined) return [escaping('metadata.primaryDocument', path)]
+    return paths.includes(packPath(path) ?? '')
+      ? []
+      : missing(`\`metadata.primaryDocument\` names ${quote(path)}, which is not there`)
+  }
+  if (header.profile !== 'document-first') return []
+  return missing(
+    has(paths, 'documents/')
+      ? 'the profile is document-first, and no `metadata.primaryDocument` says where to begin'
+      : 'the profile is document-first, and there is no document: add `documents/` and `metadata.primaryDocument`',
+  )
+}
+
+/** `ontology/` or `answers/`: the folder and the key that names its main file belong together. */
+function checkPart({ header, paths }: PackContent, part: 'ontology' | 'answers', path?: string): readonly Diagnostic[] {
+  const key = part === 'ontology' ? 'metadata.primaryOntology' : 'metadata.primaryAnswers'
+  const code: DiagnosticCode = `${part}-missing`
+  const there = has(paths, `${part}/`)
+  if (path !== undefined) {
+    if (packPath(path) === undefined) return [escaping(key, path)]
+    if (paths.includes(packPath(path) ?? '')) return []
+    return [diagnostic(code, entryName, `\`${key}\` names ${quote(path)}, which is not there`, { severity: 'error' })]
+  }
+  if (there) return [diagnostic(code, entryName, `there is \`${part}/\`, and no \`${key}\` names its main file`)]
+  if (part === 'ontology' && header.type === 'content-ontology')
+    return [
+      diagnostic(code, entryName, 'the type is content-ontology, and there is no `ontology/`', { severity: 'error' }),
+    ]
+  return []
+}
+
+const escaping = (key: string, path: string): Diagnostic =>
+  diagnostic('path-escape', entryName, `\`${key}\` leads out of the pack: ${quote(path)}`)
+
+const has = (paths: readonly string[], folder: string): boolean => paths.some((path) => path.startsWith(folder))
+
+/** A persona says where it stops: in a file of that name, or under such a heading. */
+function checkPersona({ header, paths, files }: PackContent): readonly Diagnostic[] {
+  if (header.mode !== 'persona') return []
+  const named = paths.some((path) => inContext.test(path) && limiting.test(path.slice(path.lastIndexOf('/') + 1)))
+  const headed = files.some(
+    ({ path, text }) =>
+      (path === entryName || inContext.test(path)) &&
+      outlineOf(text).headings.some(({ title }) => limiting.test(title)),
+  )
+  if (named || headed) return []
+  const message = 'a persona without guidance on its boundaries: add `compiled/boundaries.md`, or a heading for them'
+  return [diagnostic('persona-boundaries', entryName, message)]
+}
+
+const inContext = /^(?:compiled|documents|wiki)\/.+\.(?:md|mdx|markdown|txt)$/i
+const limiting =
+  /boundar|taboo|off[ -]limits|never|must not|do(?:es)? not|don'?ts?\b|guardrail|边界|禁忌|禁区|grenzen|límites|limites/i

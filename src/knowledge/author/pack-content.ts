@@ -1,0 +1,32 @@
+import type { PackHeader } from '../../model/knowledge.ts'
+import type { Diagnostic } from '../diagnostic.ts'
+
+/** A text file of a pack. */
+export interface PackText {
+  /** Relative to the pack, with `/`. */
+  readonly path: string
+  readonly text: string
+}
+
+/** One pack as its owner sees it: all of it, not only what a task needs. */
+export interface PackContent {
+  readonly header: PackHeader
+  /** Every regular file, sorted; those that cannot be read as text too. */
+  readonly paths: readonly string[]
+  readonly files: readonly PackText[]
+}
+
+/** Compares by code units, as everything about packs is sorted. */
+export const byUnits = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)
+
+/** Findings in an order that does not depend on how they were looked for. */
+export const sortedFindings = (findings: readonly Diagnostic[]): readonly Diagnostic[] =>
+  findings.toSorted(
+    (left, right) =>
+      byUnits(left.path, right.path) ||
+      byUnits(left.code, right.code) ||
+      lineIn(left) - lineIn(right) ||
+      byUnits(left.message, right.message),
+  )
+
+const lineIn = ({ message }: Diagnostic): number => Number(/^line (\d+)/.exec(message)?.[1] ?? Number.MAX_SAFE_INTEGER)

@@ -1,0 +1,119 @@
+import { CST, isMap, isScalar, isSeq, Lexer, parseDocument } from 'yaml'
+import type { Json } from '../../base/canonical.ts'
+import { limits } from '../../base/limits.ts'
+import type { Trouble } from './frontmatter.ts'
+import { scalarOf } from './scalar.ts'
+
+export type YamlMap = { readonly [key: string]: Json }
+
+/**
+ * A map in YAML 1.2 as plain data. What can expand, alias, overwrite or choose its own type is refused before a tree is
+ * built; `__proto__` and the like are keys as any other.
+ */
+export function readYaml(text: string): { readonly map: YamlMap } | Trouble {
+  const feature = refusedFeature(text)
+  if (feature !== undefined) return refused(feature)
+  try {
+    return readDocument(text)
+  } catch (error) {
+    if (error instanceof Refusal) return refused(error.message)
+    if (error instanceof RangeError) return refused('nesting this deep')
+    throw error
+  }
+}
+
+function readDocument(text: string): { readonly map: YamlMap } | Trouble {
+  const document = parseDocument(text, options)
+  const [error] = document.errors
+  if (error?.code === 'DUPLICATE_KEY') return refused('a key that occurs twice')
+  if (error !== undefined) return invalid(`not YAML (${error.code}) in line ${lineOf(text, error.pos[0])}`)
+  if (!isMap(document.contents)) return invalid('not a map of keys and values')
+  return { map: toMap(document.contents.items, { nodes: 0 }, 1) }
+}
+
+// Every scalar is text here: what a plain one means is decided in one place, for both readers.
+const options = {
+  version: '1.2',
+  schema: 'failsafe',
+  strict: true,
+  uniqueKeys: true,
+  stringKeys: true,
+  prettyErrors: false,
+  logLevel: 'silent',
+} as const
+
+/** The first token that is refused; also when there are more of them than the allowed number of nodes can have. */
+function refusedFeature(text: string): string | undefined {
+  if (lineOf(text, text.length) > limits.knowledgeYamlLinesMax) return `more than ${limits.knowledgeYamlLinesMax} lines`
+  let tokens = 0
+  for (const lexeme of new Lexer().lex(text)) {
+    const kind = CST.tokenType(lexeme)
+    if (kind === null) continue
+    if (Object.hasOwn(features, kind)) return features[kind]
+    if (structure.has(kind)) tokens++
+    // No node takes more than two of these tokens.
+    if (tokens > 2 * limits.knowledgeYamlNodesMax) return tooMany
+  }
+  return undefined
+}
+
+const tooMany = `more than ${limits.knowledgeYamlNodesMax} nodes`
+
+const features: Readonly<Record<string, string>> = {
+  anchor: 'an anchor',
+  alias: 'an alias',
+  tag: 'a tag',
+  'directive-line': 'a directive',
+  'doc-start': 'a second document',
+  'doc-end': 'a second document',
+}
+
+const structure: ReadonlySet<string> = new Set([
+  'scalar',
+  'single-quoted-scalar',
+  'double-quoted-scalar',
+  'block-scalar-header',
+  'flow-map-start',
+  'flow-seq-start',
+  'seq-item-ind',
+  'explicit-key-ind',
+  'map-value-ind',
+])
+
+class Refusal extends Error {}
+
+interface Count {
+  nodes: number
+}
+
+function toMap(pairs: readonly { key: unknown; value: unknown }[], count: Count, depth: number): YamlMap {
+  enter(count, depth)
+  return Object.fromEntries(pairs.map(({ key, value }) => [toKey(key, count), toJson(value, count, depth)]))
+}
+
+function toKey(key: unknown, count: Count): string {
+  enter(count, 0)
+  if (!isScalar(key)) return ''
+  if (key.value === '<<' && key.type === 'PLAIN') throw new Refusal('a merge key')
+  return String(key.value).toWellFormed()
+}
+
+function toJson(node: unknown, count: Count, depth: number): Json {
+  if (isMap(node)) return toMap(node.items, count, depth + 1)
+  enter(count, isSeq(node) ? depth + 1 : depth)
+  if (isSeq(node)) return node.items.map((item) => toJson(item, count, depth + 1))
+  if (!isScalar(node) || typeof node.value !== 'string') return null
+  return node.type === 'PLAIN' ? scalarOf(node.value) : node.value.toWellFormed()
+}
+
+function enter(count: Count, depth: number): void {
+  count.nodes++
+  if (count.nodes > limits.knowledgeYamlNodesMax) throw new Refusal(tooMany)
+  if (depth > limits.knowledgeYamlDepthMax) throw new Refusal(`nesting deeper than ${limits.knowledgeYamlDepthMax}`)
+}
+
+const lineOf = (text: string, at: number): number => text.slice(0, at).split('\n').length
+
+const refused = (what: string): Trouble => ({ trouble: 'yaml-refused', why: `${what} is not accepted in frontmatter` })
+
+const invalid = (what: string): Trouble => ({ trouble: 'yaml-invalid', why: `the frontmatter is ${what}` })

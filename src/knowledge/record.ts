@@ -1,0 +1,104 @@
+import type { PackStatus } from '../model/knowledge.ts'
+import type { ContextResolution } from '../model/knowledge-records.ts'
+import type { ActivationMode } from './activate.ts'
+import { type Diagnostic, told } from './diagnostic.ts'
+import type { Pack } from './pack.ts'
+
+/** A pack as it went into the context. */
+export interface UsedPack {
+  readonly pack: Pack
+  readonly activation: ActivationMode
+  /** The files that text was taken from. */
+  readonly files: readonly string[]
+  readonly anchors: readonly string[]
+  readonly warnings: readonly Diagnostic[]
+}
+
+export interface Resolved {
+  readonly runId: string
+  readonly query: string
+  /** In the order of their wrappers. */
+  readonly used: readonly UsedPack[]
+  readonly missing: readonly string[]
+  readonly tokens: number
+  /** Whether a pack that was named could not be used, or the selection itself went wrong. */
+  readonly failed: boolean
+  readonly version: string
+}
+
+/** The record of a resolution in the form of the standard, which has none where no pack was used. */
+export function recordOf(resolved: Resolved): ContextResolution | undefined {
+  const { runId, query, used, missing, tokens, failed, version } = resolved
+  if (used.length === 0 || query.trim() === '') return undefined
+  return {
+    run_id: runId,
+    query,
+    status: failed ? 'failed' : worst(used.map(({ pack }) => recordStatus[pack.header.status])),
+    resolver: { tool: 'ambit', version, strategy: 'bm25f-sections' },
+    activated_packs: used.map(activatedPack),
+    missing: [...missing],
+    token_estimate: tokens,
+    wrapper_order: used.map(({ pack }) => pack.header.name),
+  }
+}
+
+type RecordStatus = ContextResolution['status']
+
+const recordStatus: Readonly<Record<PackStatus, RecordStatus>> = {
+  ready: 'passed',
+  draft: 'needs-review',
+  'needs-review': 'needs-review',
+  archived: 'stale',
+  stale: 'stale',
+  disputed: 'disputed',
+}
+const ranks: readonly RecordStatus[] = ['passed', 'needs-review', 'stale', 'disputed', 'failed']
+
+const worst = (statuses: readonly RecordStatus[]): RecordStatus =>
+  ranks[Math.max(...statuses.map((status) => ranks.indexOf(status)))] ?? 'passed'
+
+function activatedPack({ pack, activation, files, anchors, warnings }: UsedPack, index: number) {
+  const { name, status, grounding, profile, mode, producedBy } = pack.header
+  return {
+    name,
+    activation,
+    status,
+    trust: pack.trust,
+    grounding,
+    profile,
+    runtime_mode: mode,
+    selected_files: [...files],
+    selected_documents: [...new Set(files.flatMap(documentOf))].sort(),
+    selected_splits: files.filter((path) => path.startsWith(splits)),
+    source_anchors: [...anchors],
+    warnings: warnings.map((warning) => ({ severity: warning.severity, message: told(warning), path: warning.path })),
+    wrapper_order: index + 1,
+    ...(producedBy?.name !== undefined && { builder_skill: builderOf({ ...producedBy, name: producedBy.name }) }),
+  }
+}
+
+const splits = 'compiled/splits/'
+
+/** The document a file is, or the one it is a split of. */
+function documentOf(path: string): readonly string[] {
+  if (path.startsWith('documents/')) return [path]
+  const stem = path.startsWith(splits) ? path.slice(splits.length).split('/')[0] : undefined
+  return stem === undefined ? [] : [`documents/${stem}.md`]
+}
+
+const builderOf = ({
+  name,
+  version,
+  digest,
+}: {
+  name: string
+  version?: string | undefined
+  digest?: string | undefined
+}) => ({
+  name,
+  ...(version !== undefined && { version }),
+  ...(digest !== undefined && { digest }),
+})
+
+/** `context-2026-05-06T09-10-00-123Z-…`: no colons, so that it is a file name everywhere. */
+export const runIdOf = (at: string, random: string): string => `context-${at.replace(/[:.]/g, '-')}-${random}`

@@ -1,0 +1,125 @@
+import { type Diagnostic, diagnostic } from '../diagnostic.ts'
+import type { Pack } from '../pack.ts'
+import { placeOf, plainPath, splitsOf, stemOf } from './layout.ts'
+
+/** The files of a pack that may serve, those to look at first in the first tier. No tier is ever the whole pack unasked. */
+export interface Candidates {
+  readonly tiers: readonly (readonly string[])[]
+  /** Ontology and answers, as far as they hold something to know: JSON, for `indexRecords`. */
+  readonly records: readonly string[]
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+export interface CandidateFacts {
+  /** Every file of the pack. */
+  readonly paths: readonly string[]
+  /** The body of the entry file, whose context map says which file answers what. */
+  readonly guide: string
+  /** For a hybrid pack that does not say itself where to begin: files or folders (`wiki/`). */
+  readonly configured?: readonly string[] | undefined
+}
+
+export function candidatesOf(pack: Pack, facts: CandidateFacts): Candidates {
+  const files = sort(facts.paths)
+  const primary = primaryOf(pack, files)
+  const { profile } = pack.header
+  const tiers =
+    profile === 'document-first'
+      ? documentTiers(pack, files, primary)
+      : profile === 'wiki-first'
+        ? [[...files.view, ...files.split], files.wiki]
+        : hybridTiers(pack, files, primary, facts)
+  return {
+    tiers: tiers.map((tier, at) => once(tier, tiers.slice(0, at).flat())).filter((tier) => tier.length > 0),
+    records: [...files.ontology, ...files.answers].filter((path) => isRecord(path, pack)),
+    diagnostics: gaps(pack, files, primary),
+  }
+}
+
+type Sorted = Readonly<Record<NonNullable<ReturnType<typeof placeOf>>, readonly string[]>>
+
+function sort(paths: readonly string[]): Sorted {
+  const sorted = { split: [], view: [], document: [], wiki: [], source: [], ontology: [], answers: [] } as Record<
+    keyof Sorted,
+    string[]
+  >
+  for (const path of [...paths].sort()) {
+    const place = placeOf(path)
+    if (place !== undefined) sorted[place].push(path)
+  }
+  return sorted
+}
+
+const once = (paths: readonly string[], before: readonly string[]): readonly string[] => {
+  const seen = new Set(before)
+  return [...new Set(paths)].filter((path) => !seen.has(path))
+}
+
+function primaryOf({ header }: Pack, { document }: Sorted): string | undefined {
+  const named = header.primaryDocument === undefined ? undefined : plainPath(header.primaryDocument)
+  return document.find((path) => path === named)
+}
+
+/** Splits beside the short views; a document without splits by itself, the primary one before others. */
+function documentTiers({ header }: Pack, files: Sorted, primary: string | undefined): readonly (readonly string[])[] {
+  const divided = new Set(files.split.map((split) => split.split('/', 3).join('/')))
+  const whole = files.document.filter((path) => !divided.has(splitsOf(path)))
+  const first = whole.filter((path) => path === primary)
+  const views = files.view.filter((path) => header.mode === 'persona' || competing.test(stemOf(path)))
+  const others = [...whole.filter((path) => path !== primary), ...files.view]
+  return [[...files.split, ...views, ...first], others, files.document]
+}
+
+const competing = /^(?:briefing|facts|boundaries|constraints)\b/i
+
+/** Where the pack itself says to begin: its primary document, else its context map, else where the operator says. */
+function hybridTiers(
+  pack: Pack,
+  files: Sorted,
+  primary: string | undefined,
+  { guide, configured = [] }: CandidateFacts,
+): readonly (readonly string[])[] {
+  const facts = [...files.split, ...files.view, ...files.document, ...files.wiki]
+  const boundaries = files.view.filter((path) => pack.header.mode === 'persona' || /^boundaries\b/i.test(stemOf(path)))
+  const named = new Set(guide.match(factPath))
+  const mapped = facts.filter((path) => named.has(path))
+  const given = facts.filter((path) => configured.some((start) => path === start || isBelow(path, start)))
+  const start = primary !== undefined ? beginning(primary, files) : mapped.length > 0 ? mapped : given
+  const first = start.length > 0 ? [...start, ...boundaries] : []
+  return [first, [...mapped, ...files.view, ...files.split], [...files.wiki, ...files.document]]
+}
+
+const factPath = /(?:documents|wiki|compiled)\/[^\s()[\]{}<>"'`|,;#*]+/g
+
+const isBelow = (path: string, folder: string): boolean => folder.endsWith('/') && path.startsWith(folder)
+
+function beginning(primary: string, { split }: Sorted): readonly string[] {
+  const splits = split.filter((path) => path.startsWith(`${splitsOf(primary)}/`))
+  return splits.length > 0 ? splits : [primary]
+}
+
+/** Action types, logs, gates, signals and monitoring are no facts about anything: they are not even opened. */
+function isRecord(path: string, { header }: Pack): boolean {
+  const named = [header.primaryOntology, header.primaryAnswers].some(
+    (key) => key !== undefined && plainPath(key) === path,
+  )
+  return (named && !operational.test(stemOf(path))) || known.test(path)
+}
+
+const known =
+  /^(?:ontology\/(?:ontology|concepts|relations|claims|evidence|constraints)|answers\/(?:questions|answer-blocks|citation-targets))\.json$/
+const operational = /action|monitoring|gate|signal|feedback/i
+
+function gaps({ header, id }: Pack, files: Sorted, primary: string | undefined): readonly Diagnostic[] {
+  const missing = (message: string): readonly Diagnostic[] => [
+    diagnostic('primary-missing', header.primaryDocument ?? 'documents/', message, { pack: id }),
+  ]
+  if (header.primaryDocument !== undefined && primary === undefined) return missing('the primary document is not there')
+  if (header.profile === 'document-first' && files.document.length + files.split.length === 0)
+    return missing('the pack keeps its facts in documents and has none')
+  if (header.profile === 'document-first' && header.primaryDocument === undefined && files.document.length > 1)
+    return missing('the pack does not say which document is the primary one')
+  if (header.profile === 'wiki-first' && files.view.length + files.split.length + files.wiki.length === 0)
+    return missing('the pack has no views and no wiki pages')
+  return []
+}

@@ -1,0 +1,327 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { test } from 'vitest'
+import { chooseFrom, chosenIn, type Files, type World, world } from '../../../test/support/knowledge-selection.ts'
+import { sourceMap } from '../../model/knowledge-records.ts'
+import type { RecordedRun } from './run-findings.ts'
+
+const pumps: Files = {
+  'documents/pumps.md':
+    '# Pumps\n\n## Pressure\n\nThe pressure is at most 3 bar.\n\n## Heat\n\nThe heat is below 60 degrees.\n',
+  'documents/valves.md': '# Valves\n\nA valve closes in 2 seconds.\n',
+  'compiled/splits/pumps/pressure.md': '# Pressure\n\nThe pressure is at most 3 bar.\n',
+  'compiled/briefing.md': '# Briefing\n\nAll about the plant.\n',
+  'sources/sheet.md': '# Sheet\n\nMeasured pressure: 3 bar.\n',
+  'indexes/notes.md': '# Pressure\n\nThe pressure is 9 bar.\n',
+  'runs/notes.md': '# Pressure\n\nThe pressure is 9 bar.\n',
+}
+const primary = { primaryDocument: 'documents/pumps.md' }
+
+test('splits answer alone where they suffice; documents are not even opened [K-56 K-57 K-58 K-63]', () => {
+  const { choice, opened } = chooseFrom([world(primary, pumps)], { query: 'pressure' })
+  assert.deepEqual(chosenIn(choice), ['compiled/splits/pumps/pressure.md#pressure'])
+  assert.deepEqual(opened, ['compiled/splits/pumps/pressure.md', 'compiled/briefing.md'])
+})
+
+test('what splits leave open is looked for in documents, and the same section is sent once [K-56 K-57 K-58]', () => {
+  const { choice } = chooseFrom([world(primary, pumps)], { query: 'pressure heat valve' })
+  assert.deepEqual([...chosenIn(choice)].sort(), [
+    'compiled/splits/pumps/pressure.md#pressure',
+    'documents/pumps.md#heat',
+    'documents/valves.md#valves',
+  ])
+  assert.deepEqual(
+    choice.dropped.map(({ path, section, why }) => `${path}#${section} ${why}`),
+    ['documents/pumps.md#pressure duplicate', 'compiled/briefing.md#briefing weak'],
+  )
+})
+
+test('indexes, runs and sources are never chosen from, whatever is asked [K-62 K-63]', () => {
+  for (const query of ['pressure', 'measured sheet', 'pressure 9 bar', 'nothing of this']) {
+    const { choice, opened } = chooseFrom([world(primary, pumps)], { query })
+    for (const path of [...opened, ...chosenIn(choice)]) assert.doesNotMatch(path, /^(?:indexes|runs|sources)/)
+  }
+})
+
+const wiki: Files = {
+  'compiled/facts.md': '# Facts\n\nThe pressure is 3 bar.\n',
+  'compiled/oddly-named.md': '# Heat\n\nThe heat is 60 degrees.\n',
+  'wiki/pressure.md': '# Pressure\n\nLong story of pressure.\n',
+  'wiki/valve.md': '# Valve\n\nThe valve closes.\n',
+}
+
+test('wiki pages are opened when one view does not answer all: a gap, several to join, or a flag [K-59]', () => {
+  const opened = (query: string, more = {}) =>
+    chooseFrom([world({ profile: 'wiki-first' }, wiki, more)], { query }).opened
+  const views = ['compiled/facts.md', 'compiled/oddly-named.md']
+  const all = [...views, 'wiki/pressure.md', 'wiki/valve.md']
+  assert.deepEqual(opened('heat'), views)
+  assert.deepEqual(opened('valve'), all)
+  assert.deepEqual(opened('pressure heat'), all)
+  for (const status of ['stale', 'disputed', 'confirmed'] as const) {
+    const claim = {
+      claim_id: 'c',
+      text: 'x',
+      status,
+      source: { path: 'sources/a.md' },
+      compiled_into: ['compiled/facts.md'],
+    }
+    assert.deepEqual(opened('pressure', { sourceMap: { claims: [claim] } }), status === 'confirmed' ? views : all)
+  }
+})
+
+const persona: Files = {
+  'compiled/voice.md': '# Voice\n\nDry and short.\n',
+  'compiled/boundaries.md': '# Boundaries\n\nNever speaks of prices.\n',
+  'compiled/history.md': '# History\n\nFounded in 1990 in Kiel.\n\n# Logo\n\nA blue fish.\n',
+}
+const mira = { name: 'mira', mode: 'persona', profile: 'wiki-first' } as const
+
+test('a persona gives voice and limits whatever is asked, and facts only as needed [K-61]', () => {
+  const asked = (query: string) => [...chosenIn(chooseFrom([world(mira, persona)], { query }).choice)].sort()
+  assert.deepEqual(asked('write a greeting'), ['compiled/boundaries.md#boundaries', 'compiled/voice.md#voice'])
+  assert.deepEqual(asked('when was it founded'), [
+    'compiled/boundaries.md#boundaries',
+    'compiled/history.md#history',
+    'compiled/voice.md#voice',
+  ])
+})
+
+test('data prefers facts, procedures, policies, parameters and limits where matches are alike [K-61]', () => {
+  const files = {
+    'compiled/a.md': '# Story\n\nThe pump is blue today.',
+    'compiled/b.md': '# Facts\n\nThe pump is green today.',
+  }
+  const { choice } = chooseFrom([world({ profile: 'wiki-first' }, files)], { query: 'pump' })
+  assert.deepEqual(chosenIn(choice), ['compiled/b.md#facts', 'compiled/a.md#story'])
+})
+
+test('boundaries that speak of what is asked come before the facts, or are the answer where there is no other [K-61 K-73]', () => {
+  const files = {
+    ...wiki,
+    'compiled/boundaries.md': '# Boundaries\n\nPressure holds for water only.\n\n# Else\n\nNo colours.\n',
+  }
+  const { choice } = chooseFrom([world({ profile: 'wiki-first' }, files)], { query: 'pressure' })
+  const [first, second] = choice.packs[0]?.sections ?? []
+  assert.deepEqual([first?.role, first?.path, second?.role], ['constraint', 'compiled/boundaries.md', 'fact'])
+  const alone = chooseFrom([world({ profile: 'wiki-first' }, files)], { query: 'colours' }).choice.packs[0]?.sections
+  assert.deepEqual(
+    alone?.map(({ role, path }) => `${role} ${path}`),
+    ['fact compiled/boundaries.md'],
+  )
+})
+
+test('a persona that never says where it stops is reported [K-31]', () => {
+  const codes = (files: Files, guide = '') =>
+    chooseFrom([world(mira, files, { guide })], { query: 'voice' }).choice.diagnostics.map(({ code }) => code)
+  const { 'compiled/boundaries.md': _, ...open } = persona
+  assert.deepEqual(codes(open), ['persona-boundaries'])
+  assert.deepEqual(codes(persona), [])
+  assert.deepEqual(codes(open, '## Boundaries\n'), [])
+  assert.deepEqual(codes({ ...open, 'compiled/more.md': '# Taboos\n\nNone.' }), [])
+})
+
+test('every choice keeps its reason, and every dropped candidate too [K-68]', () => {
+  const { choice } = chooseFrom([world(primary, pumps)], { query: 'pressure heat valve', budget: 170 })
+  const [section] = choice.packs[0]?.sections ?? []
+  assert.deepEqual([section?.tier, section?.place, section?.matched, section?.rank], [1, 'document', ['valv'], 1])
+  assert(section !== undefined && section.score > 0)
+  assert.deepEqual(
+    choice.dropped.map(({ path, section: id, why, matched, rank }) => [path, id, why, matched.length, rank].join(' ')),
+    [
+      'documents/pumps.md pressure duplicate 1 4',
+      'compiled/briefing.md briefing weak 0 5',
+      'documents/pumps.md heat budget 1 2',
+      'compiled/splits/pumps/pressure.md pressure budget 1 3',
+    ],
+  )
+})
+
+test('required facts and a query that nothing covers are missing, with advice [K-67]', () => {
+  const missing = (query: string, required: readonly string[] = []) =>
+    chooseFrom([world(primary, pumps)], { query, required }).choice.missing.map(({ fact }) => fact)
+  assert.deepEqual(missing('pressure'), [])
+  assert.deepEqual(missing('tulip prices'), ['tulip prices'])
+  assert.deepEqual(missing('pressure', ['pressure in bar', 'warranty']), ['warranty'])
+  const { choice } = chooseFrom([], { query: 'anything' })
+  assert.deepEqual(choice.missing, [{ fact: 'anything', recommendation: 'ask_user_or_mark_unknown' }])
+})
+
+const map = sourceMap.parse({
+  claims: [
+    {
+      claim_id: '1',
+      text: 'p',
+      status: 'stale',
+      source: { path: 'sources/sheet.md', anchor: 'L3' },
+      document: 'documents/pumps.md',
+      section_id: 'pressure',
+    },
+    {
+      claim_id: '2',
+      text: 'p',
+      status: 'confirmed',
+      source: { path: 'sources/gone.md' },
+      compiled_into: ['./compiled/splits/pumps/pressure.md'],
+    },
+    {
+      claim_id: '3',
+      text: 'h',
+      status: 'disputed',
+      source: { path: '../../etc/passwd' },
+      compiled_into: ['compiled/briefing.md#other'],
+    },
+  ],
+  document_sections: [
+    {
+      document: 'documents/pumps.md',
+      section_id: 'pressure',
+      title: 'Pressure',
+      source_anchors: ['sources/sheet.md#sheet', 'sources/no.md#L1'],
+    },
+  ],
+})
+
+test('anchors are those of the chosen sections, and each is there; claims warn where they went [K-36 K-65 K-88]', () => {
+  const { choice } = chooseFrom([world(primary, pumps, { sourceMap: map })], { query: 'pressure' })
+  assert.deepEqual(choice.packs[0]?.sections[0]?.anchors, ['sources/sheet.md#L3', 'sources/sheet.md#sheet'])
+  assert.deepEqual(
+    choice.diagnostics.map(({ code, path }) => `${code} ${path}`),
+    [
+      'claim-stale compiled/splits/pumps/pressure.md',
+      'source-missing sources/gone.md',
+      'anchor-missing compiled/splits/pumps/pressure.md',
+    ],
+  )
+})
+
+test('sources are opened when evidence is asked for or a chosen section is disputed, and only those pointed at [K-57 K-63]', () => {
+  const files = { ...pumps, 'sources/other.md': '# Pressure\n\nPressure pressure pressure.' }
+  const disputed = { ...map, claims: map.claims.map((claim) => ({ ...claim, status: 'disputed' as const })) }
+  const opened = (sources: typeof map, evidence: boolean) => {
+    const result = chooseFrom([world(primary, files, { sourceMap: sources })], { query: 'pressure', evidence })
+    const roles = result.choice.packs[0]?.sections.map(({ role, path }) => `${role} ${path}`)
+    return [result.opened.filter((path) => path.startsWith('sources/')), roles?.slice(1)]
+  }
+  assert.deepEqual(opened(map, false), [[], []])
+  assert.deepEqual(opened(map, true), [['sources/sheet.md'], ['evidence sources/sheet.md']])
+  assert.deepEqual(opened(disputed, false), [['sources/sheet.md'], ['evidence sources/sheet.md']])
+})
+
+test('where grounding is required a section without an anchor says so [K-64 K-75]', () => {
+  const grounded = { ...primary, grounding: 'required' } as const
+  const codes = (more = {}) =>
+    chooseFrom([world(grounded, pumps, more)], { query: 'pressure' }).choice.diagnostics.map(({ code }) => code)
+  assert.deepEqual(codes(), ['ungrounded'])
+  assert(!codes({ sourceMap: map }).includes('ungrounded'))
+})
+
+test('the newest compile run warns of what it found in chosen files [K-64 K-66]', () => {
+  const run = (path: string, message: string, at = 'compiled/splits/pumps/pressure.md'): RecordedRun => {
+    const diagnostics = [{ severity: 'warning' as const, message, path: at }]
+    return { path, run: { run_id: path, trigger: 'manual', status: 'passed', inputs: [], outputs: [], diagnostics } }
+  }
+  const runs = [run('runs/compile-2.json', 'new'), run('runs/compile-1.json', 'old')]
+  const told = (given: typeof runs) =>
+    chooseFrom([world(primary, pumps, { runs: given })], { query: 'pressure' }).choice.diagnostics.map(
+      ({ code, message }) => `${code} ${message}`,
+    )
+  assert.deepEqual(told(runs), ['run-finding new'])
+  assert.deepEqual(told([run('runs/compile-3.json', 'elsewhere', 'documents/x.md')]), [])
+})
+
+test('no budget is large enough to send what was not asked for [K-56 K-60]', () => {
+  const files = Object.fromEntries(
+    Array.from({ length: 20 }, (_, n) => [`documents/d${n}.md`, `# Part ${n}\n\nAll about topic${n}, at length.\n`]),
+  )
+  for (const profile of ['document-first', 'hybrid'] as const) {
+    const { choice } = chooseFrom([world({ profile }, files)], { query: 'topic7', budget: 1_000_000 })
+    assert.deepEqual(chosenIn(choice), ['documents/d7.md#part-7'])
+  }
+})
+
+test('what is required is looked for even if the query does not name it [K-67]', () => {
+  const { choice } = chooseFrom([world(primary, pumps)], { query: 'pressure', required: ['valve'] })
+  assert.deepEqual([...chosenIn(choice)].sort(), [
+    'compiled/splits/pumps/pressure.md#pressure',
+    'documents/valves.md#valves',
+  ])
+  assert.deepEqual(choice.missing, [])
+})
+
+test('a file cut at its limit says so [K-64 K-76]', () => {
+  const text = '# Pump\n\nx\n'.repeat(50_001)
+  const { choice } = chooseFrom([world(primary, { 'documents/pumps.md': text })], { query: 'pump' })
+  assert(choice.diagnostics.some(({ code, path }) => code === 'scan-limit' && path === 'documents/pumps.md'))
+})
+
+test('when a file changes the next choice uses the new text [K-88]', () => {
+  const before = world(primary, pumps)
+  const after = {
+    ...before,
+    files: { ...pumps, 'compiled/splits/pumps/pressure.md': '# Flow\n\nThe flow is 4 litres.\n' },
+  }
+  const chosen = (given: World, query: string) => chosenIn(chooseFrom([given], { query }).choice)
+  assert.deepEqual(chosen(before, 'flow litres'), ['compiled/briefing.md#briefing'])
+  assert.deepEqual(chosen(after, 'flow litres'), ['compiled/splits/pumps/pressure.md#flow'])
+  assert.deepEqual(chosen(before, 'flow litres'), ['compiled/briefing.md#briefing'])
+})
+
+test('a file that cannot be had is passed over [K-30]', () => {
+  const unreadable = new Set(['compiled/splits/pumps/pressure.md'])
+  const { choice } = chooseFrom([world(primary, pumps, { unreadable })], { query: 'pressure' })
+  assert.deepEqual(chosenIn(choice), ['documents/pumps.md#pressure'])
+})
+
+const word = fc.constantFrom('pump', 'valve', 'heat', 'bar', 'water', 'price', 'blue', '漢字')
+const body = fc.array(word, { minLength: 1, maxLength: 30 }).map((words) => words.join(' '))
+const text = fc
+  .array(fc.tuple(word, body), { minLength: 1, maxLength: 4 })
+  .map((parts) => parts.map(([title, words]) => `# ${title}\n\n${words}\n`).join('\n'))
+const file = fc.tuple(
+  fc.constantFrom(
+    'documents/a.md',
+    'documents/b.md',
+    'wiki/a.md',
+    'compiled/facts.md',
+    'compiled/voice.md',
+    'compiled/boundaries.md',
+    'sources/a.md',
+  ),
+  text,
+)
+const anyWorld = fc.tuple(
+  fc.constantFrom('document-first' as const, 'wiki-first' as const, 'hybrid' as const),
+  fc.constantFrom('data' as const, 'persona' as const),
+  fc.array(file, { minLength: 1, maxLength: 6 }),
+)
+const worlds = fc
+  .array(anyWorld, { minLength: 1, maxLength: 3 })
+  .map((all) =>
+    all.map(([profile, mode, files], at): World => world({ name: `p${at}`, profile, mode }, Object.fromEntries(files))),
+  )
+
+test('equal facts give the same choice, in whatever order files are listed [K-64 K-68]', () => {
+  fc.assert(
+    fc.property(worlds, body, (given, query) => {
+      const turned = given.map(({ facts, files }) => ({
+        facts: { ...facts, paths: [...facts.paths].reverse() },
+        files,
+      }))
+      assert.deepEqual(chooseFrom(turned, { query }).choice, chooseFrom(given, { query }).choice)
+    }),
+  )
+})
+
+test('each section is chosen once, and every candidate is either chosen or dropped with a reason [K-56 K-68]', () => {
+  fc.assert(
+    fc.property(worlds, body, fc.integer({ min: 50, max: 900 }), (given, query, budget) => {
+      const { choice } = chooseFrom(given, { query, budget })
+      const sections = choice.packs.flatMap((pack) => pack.sections)
+      assert.equal(new Set(sections.map(({ section }) => section.digest)).size, sections.length)
+      const chosen = new Set(chosenIn(choice).map((place, at) => `${sections[at]?.pack} ${place}`))
+      for (const { pack, path, section } of choice.dropped) assert(!chosen.has(`${pack} ${path}#${section}`))
+      for (const { role, matched, path } of sections) assert(role !== 'fact' || matched.length > 0, path)
+    }),
+  )
+})

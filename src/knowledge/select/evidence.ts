@@ -1,0 +1,87 @@
+import { pathOf } from './anchors.ts'
+import { placeOf } from './layout.ts'
+import type { FileIndex, Section } from './section.ts'
+import type { ChosenSection } from './selection.ts'
+import type { OpenedPack } from './tiers.ts'
+
+export interface Evidence {
+  /** For each pack what its chosen sections rest on. */
+  readonly sections: readonly (readonly ChosenSection[])[]
+  readonly wanted: readonly { readonly pack: string; readonly paths: readonly string[] }[]
+}
+
+/**
+ * Excerpts of the sources that chosen sections point at, if they are asked for or a chosen section is disputed. No other
+ * source is ever opened. They take what the facts left of the budget.
+ */
+export function evidenceFor(
+  packs: readonly OpenedPack[],
+  chosen: readonly (readonly ChosenSection[])[],
+  tokens: number,
+  asked: boolean,
+): Evidence {
+  let left = tokens
+  const wanted: { pack: string; paths: readonly string[] }[] = []
+  const sections = packs.map((opened, at) => {
+    const anchors = anchorsOf(opened, chosen[at] ?? [], asked)
+    const { pack, files, unreadable } = opened.facts
+    const missing = new Set(anchors.map(pathOf).filter((path) => !files.has(path) && unreadable?.has(path) !== true))
+    if (missing.size > 0) wanted.push({ pack: pack.id, paths: [...missing].sort() })
+    const found = excerpts(opened, anchors, chosen[at] ?? [])
+    return found.filter(({ section, path }) => {
+      const cost = section.tokens + 16 + Math.ceil((path.length + section.id.length) / 3)
+      const fits = cost <= left
+      if (fits) left -= cost
+      return fits
+    })
+  })
+  return { sections, wanted }
+}
+
+function anchorsOf(
+  { origins, facts }: OpenedPack,
+  chosen: readonly ChosenSection[],
+  asked: boolean,
+): readonly string[] {
+  const disputed = facts.pack.header.status === 'disputed'
+  const doubtful = chosen.filter(({ path, section }) => asked || disputed || origins.of(path, section).disputed)
+  const anchors = new Set(doubtful.flatMap((one) => one.anchors))
+  return [...anchors].filter((anchor) => placeOf(pathOf(anchor)) === 'source')
+}
+
+function excerpts(
+  { facts }: OpenedPack,
+  anchors: readonly string[],
+  chosen: readonly ChosenSection[],
+): readonly ChosenSection[] {
+  const seen = new Set(chosen.map(({ section }) => section.digest))
+  const out: ChosenSection[] = []
+  for (const anchor of anchors) {
+    const path = pathOf(anchor)
+    const file = facts.files.get(path)
+    const section = file === undefined ? undefined : sectionAt(file, anchor.slice(path.length + 1))
+    if (file === undefined || section === undefined || seen.has(section.digest)) continue
+    seen.add(section.digest)
+    const reason = { tier: evidenceTier, place: 'source', matched: [], score: 0, rank: out.length + 1 } as const
+    out.push({
+      ...reason,
+      pack: facts.pack.id,
+      path,
+      section,
+      fileDigest: file.digest,
+      role: 'evidence',
+      anchors: [anchor],
+      warnings: [],
+    })
+  }
+  return out
+}
+
+const evidenceTier = 3
+
+/** The section that an anchor points at: a line (`L31`), or a heading. Pages and times of other media have none. */
+function sectionAt({ sections }: FileIndex, fragment: string): Section | undefined {
+  const line = /^L(\d+)/.exec(fragment)?.[1]
+  if (line !== undefined) return sections.find(({ firstLine, lastLine }) => firstLine <= +line && +line <= lastLine)
+  return fragment === '' ? sections[0] : sections.find(({ slug }) => slug === fragment.toLowerCase())
+}

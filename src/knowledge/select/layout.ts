@@ -1,0 +1,43 @@
+/** What a file of a pack is, by where it lies. Only these may ever be opened for selection. */
+export type Place = 'split' | 'view' | 'document' | 'wiki' | 'source' | 'ontology' | 'answers'
+
+/** Undefined for what is never context: indexes, runs, evals, schemas, assets, scripts, Skills, and whatever is no text. */
+export function placeOf(path: string): Place | undefined {
+  const segments = path.split('/')
+  if (segments.length < 2 || segments.some(isForeign)) return undefined
+  const [folder = '', second = ''] = segments
+  if (folder === 'ontology' || folder === 'answers') return path.endsWith('.json') ? folder : undefined
+  if (!text.test(path)) return undefined
+  if (folder === 'compiled') {
+    if (second === 'splits') return segments.length > 3 ? 'split' : 'view'
+    return path === 'compiled/index.json' ? undefined : 'view'
+  }
+  return places.get(folder)
+}
+
+const places: ReadonlyMap<string, Place> = new Map([
+  ['documents', 'document'],
+  ['wiki', 'wiki'],
+  ['sources', 'source'],
+])
+
+const isForeign = (segment: string): boolean =>
+  segment === '' ||
+  segment.startsWith('.') ||
+  segment.includes('\\') ||
+  /^(?:scripts|skill\.md|knowledge\.md)$/i.test(segment)
+
+const text = /\.(?:md|mdx|markdown|txt|text|rst|adoc|org|csv|tsv|json|yaml|yml|html?)$/i
+
+/** The name of a file without its folder and its ending. */
+export const stemOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1).replace(/\.[^.]*$/, '')
+
+/** The folder that holds the splits of a document. */
+export const splitsOf = (document: string): string => `compiled/splits/${stemOf(document)}`
+
+/** A path as packs write it, relative to the pack, without `./` before it. */
+export const plainPath = (path: string): string => path.replace(/^(?:\.\/)+/, '')
+
+/** The view that says where the facts of a pack end. */
+export const isBoundaries = (path: string): boolean =>
+  placeOf(path) === 'view' && /^(?:boundaries|constraints)\b/i.test(stemOf(path))

@@ -1,0 +1,138 @@
+import { limits } from '../../base/limits.ts'
+import { type Diagnostic, diagnostic } from '../diagnostic.ts'
+import type { Pack } from '../pack.ts'
+import { byScore, type Entry, entryOf, standInsOf } from './entries.ts'
+import type { Offer } from './fill.ts'
+import { isBoundaries } from './layout.ts'
+import type { Section } from './section.ts'
+import { type RankedSection, rankSections } from './section-rank.ts'
+import type { ChosenSection, DroppedSection, DropReason } from './selection.ts'
+import type { OpenedPack } from './tiers.ts'
+import { warningTokens } from './warnings.ts'
+
+/** A section that competes for a place. */
+export type Candidate = Offer & ChosenSection
+
+export interface Competition {
+  readonly opened: OpenedPack
+  /** From the best score down. */
+  readonly candidates: readonly Candidate[]
+  /** Sections that come along with whatever is taken. */
+  readonly constraints: readonly Candidate[]
+  readonly dropped: readonly DroppedSection[]
+}
+
+/** What competes in each pack: sections that match, and what the mode of the pack asks for in any case. */
+export function compete(packs: readonly OpenedPack[], terms: readonly string[]): readonly Competition[] {
+  const groups = packs.flatMap((opened) => opened.groups)
+  const ranked = rankSections(
+    groups.map(({ files }) => files),
+    terms,
+  )
+  const seen = new Set<string>()
+  let done = 0
+  return packs.map((opened) => {
+    const from = done
+    done += opened.groups.length
+    return competePack(opened, ranked.slice(from, done), seen)
+  })
+}
+
+/** `ranked` has what was found in each group of the pack. */
+function competePack(
+  opened: OpenedPack,
+  ranked: readonly (readonly RankedSection[])[],
+  seen: Set<string>,
+): Competition {
+  const { mode } = opened.facts.pack.header
+  const entries = opened.groups.flatMap(({ files, tier }, at) => {
+    const found = ranked[at] ?? []
+    const always = opened.standIns.size === 0 ? [] : files.files.filter(({ path }) => opened.standIns.has(path))
+    return [...found, ...always.flatMap((file) => standInsOf(file, found))].map((one) => entryOf(mode, one, tier))
+  })
+  const best = entries.sort(byScore).slice(0, limits.knowledgeCandidatesMax)
+  const least = (best[0]?.score ?? 0) * weakShare
+  const candidates: Candidate[] = []
+  const constraints: Candidate[] = []
+  const dropped: DroppedSection[] = []
+  for (const [index, entry] of best.entries()) {
+    const { digest } = entry.section
+    const why = seen.has(digest) ? 'duplicate' : entry.score < least ? 'weak' : undefined
+    if (why !== undefined) dropped.push(dropEntry(opened, entry, index + 1, why))
+    else {
+      seen.add(digest)
+      const candidate = candidateOf(opened, entry, index + 1)
+      const limiting = constraints.length === 0 && limitsFacts(candidate)
+      if (limiting) constraints.push({ ...candidate, role: 'constraint' })
+      else candidates.push(candidate)
+    }
+  }
+  // Limits without a fact beside them are what was asked for.
+  if (candidates.length === 0)
+    candidates.push(...constraints.splice(0).map((one) => ({ ...one, role: 'fact' as const })))
+  return { opened, candidates, constraints, dropped }
+}
+
+/** What is this far behind the best of its pack answers something else. */
+const weakShare = 0.3
+
+/** The boundaries that speak of what was asked limit every fact that answers it. */
+const limitsFacts = ({ path, matched }: Candidate): boolean => isBoundaries(path) && matched.length > 0
+
+const dropEntry = (
+  { facts }: OpenedPack,
+  { file, section, tier, place, matched, score }: Entry,
+  rank: number,
+  why: DropReason,
+): DroppedSection => ({
+  pack: facts.pack.id,
+  path: file.path,
+  section: section.id,
+  tier,
+  place,
+  matched,
+  score,
+  rank,
+  why,
+})
+
+export function drop(candidate: Candidate, why: DropReason): DroppedSection {
+  const { pack, path, section, tier, place, matched, score, rank } = candidate
+  return { pack, path, section: section.id, tier, place, matched, score, rank, why }
+}
+
+function candidateOf({ facts, origins }: OpenedPack, entry: Entry, rank: number): Candidate {
+  const { file, section, tier, place, matched, score, role } = entry
+  const { anchors, diagnostics } = origins.of(file.path, section)
+  const warnings = [...diagnostics, ...findingsIn(facts.pack, file.path, section, anchors)]
+  return {
+    pack: facts.pack.id,
+    path: file.path,
+    section,
+    fileDigest: file.digest,
+    role,
+    tier,
+    place,
+    matched,
+    score,
+    rank,
+    anchors,
+    warnings,
+    tokens: section.tokens + elementTokens(file.path, section, anchors) + warnings.length * warningTokens,
+  }
+}
+
+function findingsIn(
+  { id, header }: Pack,
+  path: string,
+  section: Section,
+  anchors: readonly string[],
+): readonly Diagnostic[] {
+  const found = (section.findings ?? []).map(({ code, message }) => diagnostic(code, path, message, { pack: id }))
+  if (header.grounding !== 'required' || anchors.length > 0) return found
+  return [...found, diagnostic('ungrounded', path, `\`${section.id}\` names no source`, { pack: id })]
+}
+
+/** What the element around a section costs, about. */
+const elementTokens = (path: string, { id }: Section, anchors: readonly string[]): number =>
+  16 + Math.ceil((path.length + id.length + Math.min(256, anchors.join(' ').length)) / 3)

@@ -1,0 +1,31 @@
+import type { DiagnosticCode } from '../diagnostic.ts'
+import { type RecordFinding, type RecordItem, textOf } from './record-items.ts'
+
+/** Everything but a reviewed entry with evidence is doubtful, also one whose state is unknown to us. */
+export function doubtsAbout(item: RecordItem, kind: string, proven: boolean): readonly RecordFinding[] {
+  const found = (code: DiagnosticCode, message: string): RecordFinding => ({
+    code,
+    message: `${kind} \`${item.id}\` ${message}`,
+  })
+  const unproven = proven ? [] : [found('claim-source-required', 'has no evidence')]
+  const state = stateOf(item)
+  if (isForbidden(item)) return [found('claim-disputed', 'is forbidden: it must not be made'), ...unproven]
+  if (/disput|conflict|contest/.test(state)) return [found('claim-disputed', 'is in dispute'), ...unproven]
+  if (/stale|outdated|deprecated/.test(state)) return [found('claim-stale', 'is out of date'), ...unproven]
+  if (!reviewed.test(state)) return [found('claim-inferred', 'was not reviewed'), ...unproven]
+  return unproven
+}
+
+export const isForbidden = (item: RecordItem): boolean =>
+  /forbid|prohibit|banned/.test(stateOf(item)) || item.fields['forbidden'] === true
+
+/** Every state that the entry gives, for one of them alone could hide another: `reviewed` and yet `disputed`. */
+const stateOf = ({ fields }: RecordItem): string =>
+  stateKeys
+    .map((key) => textOf(fields, [key])?.toLowerCase())
+    .filter((state) => state !== undefined)
+    .join(' ')
+
+const stateKeys = ['review_state', 'review_status', 'review', 'status', 'state']
+const good = 'reviewed|approved|confirmed|verified|accepted|published|active|ready|user-confirmed|official'
+const reviewed = new RegExp(`^(?:${good})(?: (?:${good}))*$`)

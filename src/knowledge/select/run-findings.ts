@@ -1,0 +1,37 @@
+import type { CompileRun } from '../../model/knowledge-records.ts'
+import { type Diagnostic, diagnostic } from '../diagnostic.ts'
+import { plainPath } from './layout.ts'
+
+export interface RecordedRun {
+  /** Where it lies: names of runs begin with the time, so the last by name is the newest. */
+  readonly path: string
+  readonly run: CompileRun
+}
+
+/** What the newest compile run found in the chosen files. Older runs are history. */
+export function runFindings(
+  pack: string,
+  runs: readonly RecordedRun[],
+  files: ReadonlySet<string>,
+): readonly Diagnostic[] {
+  const newest = runs.reduce<RecordedRun | undefined>(
+    (last, run) => (last && last.path >= run.path ? last : run),
+    undefined,
+  )
+  if (newest === undefined) return []
+  const { path, run } = newest
+  const finding = (at: string, message: string): Diagnostic => diagnostic('run-finding', at, message, { pack })
+  const found = (run.diagnostics ?? []).filter((one) => one.severity !== 'info' && files.has(plainPath(one.path)))
+  const chapters = (run.chapters ?? []).filter(
+    ({ coverage, path: file, document }) =>
+      coverage !== 'full' && [file, document].some((place) => place !== undefined && files.has(plainPath(place))),
+  )
+  return [
+    ...(run.status === 'passed' ? [] : [finding(path, `the last compile run ended as ${run.status}`)]),
+    ...(run.review?.required === true ? [finding(path, 'the last compile run asks for a review')] : []),
+    ...found.map((one) => finding(plainPath(one.path), one.message)),
+    ...chapters.map(({ id, coverage, path: file, document }) =>
+      finding(file ?? document ?? path, `chapter \`${id}\` has coverage ${coverage}`),
+    ),
+  ]
+}

@@ -1,0 +1,56 @@
+import { objectHash } from '../../base/hash.ts'
+import type { Diagnostic } from '../../knowledge/diagnostic.ts'
+import type { Pack } from '../../knowledge/pack.ts'
+import type { PackFile } from '../../knowledge/pack-file.ts'
+import type { Library } from './library.ts'
+import { openPackFiles, type PackFiles } from './pack-files.ts'
+import type { RootOptions } from './roots.ts'
+import type { PackApproval } from './settings.ts'
+
+/** The packs that a person has approved. An approval with a digest lapses when a file of the pack changes. */
+export async function approvedIds(
+  approvals: readonly PackApproval[],
+  packs: readonly Pack[],
+  deps: { readonly roots: readonly RootOptions[]; readonly library: Library },
+): Promise<ReadonlySet<string>> {
+  const approved = new Set<string>()
+  for (const { id, digest } of approvals) {
+    const pack = packs.find((one) => one.id === id)
+    if (pack === undefined) continue
+    if (digest === undefined || digest === (await contentDigest(pack, deps))) approved.add(id)
+  }
+  return approved
+}
+
+async function contentDigest(
+  pack: Pack,
+  { roots, library }: { readonly roots: readonly RootOptions[]; readonly library: Library },
+): Promise<string | undefined> {
+  const root = roots.find(({ id }) => id === pack.root)
+  if (root === undefined) return undefined
+  const files = await openPackFiles(root, pack)
+  return digestOf(files, (file) => library.of(pack, files, file, 'digest', (_, digest) => digest))
+}
+
+/** SHA-256 over the paths and bytes of every file of a pack, in hex; undefined when one of them cannot be read. */
+export async function contentDigestOf(root: RootOptions, path: string): Promise<string | undefined> {
+  const files = await openPackFiles(root, { id: path, path })
+  return digestOf(files, async (file) => {
+    const read = await files.read(file.path)
+    return 'code' in read ? read : read.digest
+  })
+}
+
+async function digestOf(
+  files: PackFiles,
+  read: (file: PackFile) => Promise<string | Diagnostic>,
+): Promise<string | undefined> {
+  const { files: listed } = await files.list()
+  const digests: { path: string; digest: string }[] = []
+  for (const file of listed) {
+    const digest = await read(file)
+    if (typeof digest !== 'string') return undefined
+    digests.push({ path: file.path, digest })
+  }
+  return objectHash(digests).slice('sha256:'.length)
+}

@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict'
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, test } from 'vitest'
+import { codesOf, writePackIn } from '../../../test/support/knowledge.ts'
+import { readFences } from '../../fence/read.ts'
+import { contextResolution } from '../../model/knowledge-records.ts'
+import { resolutionTrace } from '../../model/knowledge-trace.ts'
+import { countTokens } from '../../tokens/count.ts'
+import { contentDigestOf } from './approvals.ts'
+import type { KnowledgeRoot } from './given-roots.ts'
+import { type KnowledgeOptions, openKnowledge } from './knowledge.ts'
+
+let root = ''
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'ambit-knowledge-'))
+  writePackIn(root, 'pump-manual', pumpHeader, {
+    'documents/pump.md':
+      '# Pump\n\n## Heat\n\nThe pump may reach 80 degrees.\n\n## Noise\n\nIt is as loud as a dishwasher.\n',
+  })
+  writePackIn(
+    root,
+    'valve-manual',
+    { description: 'Valves: how they open, close and seal.' },
+    {
+      'documents/valve.md': '# Valve\n\n## Sealing\n\nA valve seals with a ring of rubber.\n',
+    },
+  )
+})
+afterEach(() => rmSync(root, { recursive: true }))
+
+const pumpHeader = {
+  description: 'Operating limits of the P-200 pump: temperature, pressure, noise and service intervals.',
+  version: '1.2.0',
+}
+const question = 'How hot may the P-200 pump get?'
+const seed = new Uint8Array(16).fill(7)
+
+const knowledge = (more: Partial<KnowledgeOptions> = {}, rootMore: Partial<KnowledgeRoot> = {}) =>
+  openKnowledge({ roots: [{ path: root, scope: 'organisation', ...rootMore }], seed, ...more })
+
+test('a question gets the section that answers it, in the fence of its pack, and nothing else [K-07 K-56 K-58]', async () => {
+  const { text, tokens, trace, blocks } = await knowledge().resolve({ query: question })
+  const read = readFences(text)
+  assert(read.ok)
+  assert.deepEqual(
+    read.fences.map(({ attributes }) => attributes['name']),
+    ['pump-manual'],
+  )
+  assert.match(text, /The pump may reach 80 degrees/)
+  assert.doesNotMatch(text, /rubber/)
+  assert.equal(tokens, countTokens(text))
+  assert.deepEqual([trace.outcome, trace.activated[0]?.activation], ['answered', 'implicit'])
+  assert.deepEqual(
+    blocks.map(({ id, bucket, refs }) => [id, bucket, refs]),
+    [['knowledge:pump-manual@1.2.0', 'evidence', ['knowledge:pump-manual@1.2.0#documents/pump.md']]],
+  )
+})
+
+test('a question that no pack is about activates nothing, and that is an answer [K-44 K-67]', async () => {
+  const { text, record, trace } = await knowledge().resolve({ query: 'Who won the football match yesterday evening?' })
+  assert.deepEqual([text, record, trace.outcome], ['', undefined, 'nothing'])
+  assert((trace.short_by ?? 0) > 0)
+  assert.deepEqual(trace.missing, ['Who won the football match yesterday evening?'])
+})
+
+test('equal facts and an equal seed give equal bytes; another seed another boundary [K-19 K-96]', async () => {
+  const [first, again, other] = await Promise.all([
+    knowledge().resolve({ query: question }),
+    knowledge().resolve({ query: question }),
+    knowledge({ seed: undefined }).resolve({ query: question }),
+  ])
+  assert.equal(first?.text, again?.text)
+  assert.notEqual(first?.text, other?.text)
+})
+
+test('record and trace are of their shapes, kept apart and never over each other; the question can be withheld [K-86 K-87 K-88 K-92]', async () => {
+  const folder = join(root, '..', `${root.split('/').at(-1)}-runs`)
+  try {
+    const keeping = knowledge({ records: { folder, query: 'digest' } })
+    for (let n = 0; n < 3; n++) await keeping.resolve({ query: question })
+    await keeping.resolve({ query: 'Who won the football match?' })
+    const names = readdirSync(folder).sort()
+    assert.deepEqual([names.filter((name) => !name.endsWith('.trace.json')).length, names.length], [3, 7])
+    for (const name of names) {
+      const text = readFileSync(join(folder, name), 'utf8')
+      const schema = name.endsWith('.trace.json') ? resolutionTrace : contextResolution
+      assert.doesNotMatch(text, /hot may|football match/)
+      assert.equal(schema.safeParse(JSON.parse(text)).error, undefined)
+      assert.match(name, /^context-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z-[0-9a-f]{12}/)
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+test('what is untrusted waits for a person, who may approve it for one call, for good, or as it is now [K-48 K-49 K-50]', async () => {
+  const scope = { scope: 'workspace' } as const
+  const used = async (more: Partial<KnowledgeOptions>, confirm?: string[]) => {
+    const { trace } = await knowledge(more, scope).resolve({ query: question, confirm })
+    return [trace.activated.map(({ name, trust }) => [name, trust]), codesOf(trace.findings as never)]
+  }
+  const waits = [[], ['approval-needed', 'approval-needed']]
+  const works = [[['pump-manual', 'unreviewed']], []]
+  assert.deepEqual(await used({}), waits)
+  assert.deepEqual(await used({}, ['pump-manual']), works)
+  assert.deepEqual(await used({ approve: [{ id: 'workspace:pump-manual' }] }), works)
+  const digest = await contentDigestOf({ id: 'workspace', scope: 'workspace', path: root }, 'pump-manual')
+  assert.deepEqual(await used({ approve: [{ id: 'workspace:pump-manual', digest: digest ?? '' }] }), works)
+  appendFileSync(join(root, 'pump-manual/documents/pump.md'), '\nmore\n')
+  assert.deepEqual(await used({ approve: [{ id: 'workspace:pump-manual', digest: digest ?? '' }] }), waits)
+})
+
+test('a file that changes is seen by the next question, cached or not [K-88]', async () => {
+  const file = join(root, 'pump-manual/documents/pump.md')
+  const past = new Date(Date.now() - 60_000)
+  utimesSync(file, past, past)
+  const packs = knowledge()
+  for (let n = 0; n < 2; n++) assert.match((await packs.resolve({ query: question })).text, /80 degrees/)
+  writeFileSync(file, '# Pump\n\n## Heat\n\nThe pump may reach 95 degrees.\n')
+  assert.match((await packs.resolve({ query: question })).text, /95 degrees/)
+  writePackIn(root, 'pump-manual', { ...pumpHeader, status: 'archived' })
+  assert.equal((await packs.resolve({ query: question })).text, '')
+})
+
+test('grants show packs at their node, below and above it, never beside it, and only narrow [K-91]', async () => {
+  const [eu, us] = [join(root, 'eu'), join(root, 'us')]
+  for (const folder of [eu, us]) mkdirSync(folder)
+  writePackIn(eu, 'eu-rules', { description: 'Rules for pumps in Europe.' })
+  writePackIn(us, 'us-rules', { description: 'Rules for pumps in America.' })
+  const all = openKnowledge({
+    roots: [
+      { id: 'eu', scope: 'organisation', path: eu, at: 'acme/eu' },
+      { id: 'us', scope: 'organisation', path: us, at: 'acme/us' },
+    ],
+  })
+  const names = async (packs: typeof all) => (await packs.catalog()).map(({ name }) => name)
+  assert.deepEqual(await names(all), ['eu-rules', 'us-rules'])
+  assert.deepEqual(await names(all.under(['acme/eu'])), ['eu-rules'])
+  assert.deepEqual(await names(all.under(['acme/eu/sales'])), ['eu-rules'])
+  assert.deepEqual(await names(all.under(['acme'])), ['eu-rules', 'us-rules'])
+  assert.deepEqual(await names(all.under(['acme/eu']).under(['acme/us'])), [])
+  assert.deepEqual(await names(all.under(['acme/europe'])), [])
+  assert.deepEqual(await names(all.under([])), [])
+  const named = await all.under(['acme/eu']).resolve({ query: 'pump rules', select: ['us-rules'] })
+  assert.deepEqual(
+    named.trace.refused.map(({ findings }) => codesOf(findings as never)),
+    [['entry-missing']],
+  )
+  assert.doesNotMatch(JSON.stringify((await all.under(['acme/eu']).discover()).diagnostics), /us/)
+})
+
+test('a pack is opened once: its guide and a list of its files, not their text [K-54 K-55 K-57]', async () => {
+  const packs = knowledge()
+  const first = await packs.open('pump-manual')
+  assert.match(first.text, /<knowledge_pack_guide[^>]*>\n# Guide/)
+  assert.match(first.text, /documents\/pump\.md/)
+  assert.doesNotMatch(first.text, /80 degrees/)
+  const second = await packs.open('pump-manual')
+  assert.deepEqual([first.already, second.already, second.text], [false, true, ''])
+  await assert.rejects(packs.open('nothing'), { code: 'pack.not_found' })
+})
+
+test('one document of 5 MB costs one section [K-56 K-60]', async () => {
+  const chapters = Array.from(
+    { length: 20_000 },
+    (_, n) =>
+      `## Chapter ${n}\n\nPart ${n} is about item ${n} of the long list of parts, with its weight, its colour, its price and the many places where it is kept, sold, mended and thrown away in the end, and more of the like to fill it up.\n`,
+  )
+  chapters[12_345] = '## Heat\n\nThe boiler may reach 140 degrees.\n'
+  writePackIn(
+    root,
+    'boiler',
+    { description: 'The boiler: heat, limits, parts.' },
+    { 'documents/boiler.md': chapters.join('\n') },
+  )
+  const { text, tokens } = await knowledge().resolve({
+    query: 'How much heat may the boiler reach, in degrees?',
+    select: ['boiler'],
+    budget: 600,
+  })
+  assert.match(text, /140 degrees/)
+  assert(tokens <= 600)
+})
+
+test('a named pack that is refused fails the record, and nothing takes its place [K-51]', async () => {
+  writePackIn(root, 'old-pump', { status: 'disputed' }, { 'documents/a.md': '# Old pump\n\nhot\n' })
+  const { record, trace, text } = await knowledge().resolve({ query: question, select: ['old-pump'] })
+  assert.deepEqual([text, record, trace.outcome], ['', undefined, 'refused'])
+  const confirmed = await knowledge().resolve({
+    query: 'is the old pump hot?',
+    select: ['old-pump'],
+    confirm: ['old-pump'],
+  })
+  assert.equal(confirmed.record?.status, 'disputed')
+  assert.match(confirmed.text, /status-disputed/)
+})
+
+test('nothing is written into packs, and absolute paths appear nowhere [K-01 K-39]', async () => {
+  const listing = () => readdirSync(root, { recursive: true }).sort()
+  const before = listing()
+  const packs = knowledge()
+  const seen = [
+    await packs.discover(),
+    await packs.catalog(),
+    await packs.catalogText(),
+    await packs.resolve({ query: question }),
+  ]
+  assert.deepEqual(listing(), before)
+  assert(!JSON.stringify(seen).includes(root))
+})

@@ -1,0 +1,181 @@
+import { randomBytes } from 'node:crypto'
+import { Failure, quote } from '../../base/failure.ts'
+import { sha256 } from '../../base/hash.ts'
+import { limits } from '../../base/limits.ts'
+import { covers } from '../../grants/cover.ts'
+import { parseGrant } from '../../grants/parse.ts'
+import { activate } from '../../knowledge/activate.ts'
+import { type CatalogEntry, catalogOf, catalogText } from '../../knowledge/catalog.ts'
+import type { Permissions } from '../../knowledge/gates.ts'
+import type { Pack } from '../../knowledge/pack.ts'
+import { type WrappedGuide, wrapGuide } from '../../knowledge/select/wrap-guide.ts'
+import { makeTokenCounter } from '../../tokens/count.ts'
+import { approvedIds } from './approvals.ts'
+import { type Evaluation, evaluate } from './evaluate.ts'
+import { type KnowledgeRoot, settleRoots } from './given-roots.ts'
+import { makeLibrary } from './library.ts'
+import { keepResolution } from './records.ts'
+import type { Resolution, ResolveRequest } from './resolution.ts'
+import { resolveQuery } from './resolve.ts'
+import type { RootOptions } from './roots.ts'
+import { makeRouting, type RouterFor } from './routing.ts'
+import { makeScanner, type Scan } from './scan.ts'
+import type { PackApproval } from './settings.ts'
+import { makeSuiteReader, type SuiteName, type SuiteReader } from './suites.ts'
+import { watchRoots } from './watch.ts'
+
+export interface KnowledgeOptions {
+  /** Where packs lie; a text is a folder of the workspace. */
+  readonly roots: readonly (string | KnowledgeRoot)[]
+  /** Only these may be used: names, ids or scopes. */
+  readonly enable?: readonly string[] | undefined
+  readonly disable?: readonly string[] | undefined
+  /** Untrusted packs that a person lets be used. */
+  readonly approve?: readonly PackApproval[] | undefined
+  readonly types?: readonly string[] | undefined
+  readonly ignored?: readonly string[] | undefined
+  readonly gitignore?: boolean | undefined
+  /** Where resolutions are kept; without it they are not. With `digest` the question itself is withheld. */
+  readonly records?: { readonly folder: string; readonly query?: 'text' | 'digest' | undefined } | undefined
+  /** The secret of the run, at least 16 bytes: equal questions then give equal bytes. Without it, one is made for each call. */
+  readonly seed?: Uint8Array | undefined
+  readonly now?: (() => number) | undefined
+}
+
+/** Knowledge packs below some roots. Files that change are seen by the next call. */
+export interface Knowledge {
+  /** All packs, those that cannot be used among them, and what is wrong. */
+  discover(): Promise<Scan>
+  /** The packs that may be asked for. */
+  catalog(): Promise<readonly CatalogEntry[]>
+  /** The catalog as a model sees it; empty where there is no pack. */
+  catalogText(): Promise<string>
+  /** What a model is to see of the packs for a question, and why. */
+  resolve(request: ResolveRequest): Promise<Resolution>
+  /** The guide of a pack with the list of its files; a second time, while the pack is as it was, only a word that it is open. */
+  open(name: string): Promise<WrappedGuide & { readonly already: boolean }>
+  /** Whether questions find the packs they should, by the suites of the packs. */
+  evaluate(suite: SuiteName): Promise<Evaluation>
+  /** The same packs as far as these namespace grants reach: at their node, below it, and above it up to the root of the tenant. */
+  under(grants: readonly string[]): Knowledge
+  /** Tells when something may have changed, until what it answers is called. */
+  watch(onChange: () => void): () => void
+}
+
+/** Looks for knowledge packs below the roots. Nothing in them is executed, obeyed or trusted. */
+export function openKnowledge(options: KnowledgeOptions): Knowledge {
+  const roots = settleRoots(options.roots, process.cwd())
+  const counter = makeTokenCounter({ entriesMax: limits.knowledgeFilesKeptMax })
+  const now = options.now ?? Date.now
+  const library = makeLibrary({ count: counter.count, now })
+  const suites = makeSuiteReader(roots, library)
+  const routerFor = makeRouting(suites)
+  const scanner = makeScanner({ now })
+  return view({ options, roots, library, suites, routerFor, scanner, count: counter.count, now }, undefined)
+}
+
+interface Shared {
+  readonly options: KnowledgeOptions
+  readonly roots: readonly RootOptions[]
+  readonly library: ReturnType<typeof makeLibrary>
+  readonly suites: SuiteReader
+  readonly routerFor: RouterFor
+  readonly scanner: ReturnType<typeof makeScanner>
+  readonly count: (text: string) => number
+  readonly now: () => number
+}
+
+function view(shared: Shared, grants: readonly string[] | undefined): Knowledge {
+  const { options, roots, scanner, library, routerFor, count, now } = shared
+  const open = new Set<string>()
+
+  const look = async (request: Partial<ResolveRequest> = {}) => {
+    const all = await scanner.scan(roots, options)
+    const scan = grants === undefined ? all : reached(all, roots, grants)
+    return { scan, permissions: await permissionsFor(shared, scan, request) }
+  }
+  const resolve = async (request: ResolveRequest) =>
+    resolveQuery(request, { ...(await look(request)), roots, library, routerFor, count, now, seed: options.seed })
+  const seed = () => options.seed ?? randomBytes(16)
+  const catalog = async () => {
+    const { scan, permissions } = await look()
+    return catalogOf(scan.packs, permissions)
+  }
+
+  return {
+    discover: async () => (await look()).scan,
+    catalog,
+    catalogText: async () => catalogText(await catalog(), seed()),
+    resolve: async (request) => {
+      const resolution = await resolve(request)
+      if (options.records !== undefined) await keep(options.records, resolution)
+      return resolution
+    },
+    evaluate: async (suite) => evaluate(suite, { ...(await look()), suites: shared.suites, routerFor, resolve }),
+    open: async (name) => {
+      const { scan, permissions } = await look()
+      const { activated, refused } = activate(scan, { select: [name], permissions }, nothingElse)
+      const [found] = activated
+      if (found === undefined) throw notOpened(name, refused[0]?.diagnostics[0]?.message)
+      const { pack, warnings } = found
+      const key = `${pack.id} ${pack.digest}`
+      const already = open.has(key)
+      open.add(key)
+      if (already) return { text: '', tokens: 0, warnings, already }
+      const root = roots.find(({ id }) => id === pack.root) as RootOptions
+      const { facts } = await library.open(root, pack)
+      return { ...wrapGuide({ pack, guide: facts.guide, paths: facts.paths, warnings, seed: seed(), count }), already }
+    },
+    under: (narrower) => view(shared, narrowed(grants, narrower.map(parseGrant))),
+    watch: (onChange) => watchRoots(roots, onChange),
+  }
+}
+
+const nothingElse = () => ({ ids: [], decision: undefined })
+
+const notOpened = (name: string, why = 'there is no such pack'): Failure =>
+  new Failure('pack.not_found', `knowledge pack ${quote(name)} cannot be opened: ${why}`, { name })
+
+/** Grants only narrow: of new ones only what the old ones cover counts. */
+const narrowed = (held: readonly string[] | undefined, asked: readonly string[]): readonly string[] =>
+  held === undefined ? asked : asked.filter((path) => held.some((grant) => covers(grant, path)))
+
+function reached(scan: Scan, roots: readonly RootOptions[], grants: readonly string[]): Scan {
+  const inside = new Set(roots.filter(({ at = '' }) => isReached(at, grants)).map(({ id }) => id))
+  return {
+    roots: scan.roots.filter(({ id }) => inside.has(id)),
+    packs: scan.packs.filter(({ root }) => inside.has(root)),
+    quarantined: scan.quarantined.filter(({ root }) => inside.has(root)),
+    diagnostics: scan.diagnostics,
+  }
+}
+
+const isReached = (at: string, grants: readonly string[]): boolean =>
+  grants.some((grant) => at === '' || covers(grant, at) || covers(at, grant))
+
+async function permissionsFor(
+  { options, roots, library }: Shared,
+  scan: Scan,
+  { enable, disable = [], confirm = [] }: Partial<ResolveRequest>,
+): Promise<Permissions> {
+  const approved = await approvedIds(options.approve ?? [], scan.packs, { roots, library })
+  const confirmed = (pack: Pack) => confirm.some((word) => word === pack.id || word === pack.header.name)
+  return {
+    enable: [options.enable, enable].filter((list) => list !== undefined),
+    disable: [...(options.disable ?? []), ...disable],
+    approved: (pack) => approved.has(pack.id) || confirmed(pack),
+    confirmed,
+  }
+}
+
+async function keep(records: NonNullable<KnowledgeOptions['records']>, { record, trace }: Resolution): Promise<void> {
+  if (records.query !== 'digest') return void (await keepResolution(records.folder, { record, trace }))
+  const { query: _, ...rest } = trace
+  const missing = trace.missing.map(digestText)
+  await keepResolution(records.folder, {
+    record: record && { ...record, query: digestText(record.query), missing },
+    trace: { ...rest, missing },
+  })
+}
+
+const digestText = (text: string): string => `sha256:${sha256(text)}`

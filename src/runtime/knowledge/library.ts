@@ -1,0 +1,169 @@
+import type { Json } from '../../base/canonical.ts'
+import { limits } from '../../base/limits.ts'
+import { recent } from '../../base/recent.ts'
+import type { Diagnostic } from '../../knowledge/diagnostic.ts'
+import { bodyOf } from '../../knowledge/discover/frontmatter.ts'
+import { entryName } from '../../knowledge/discover/header.ts'
+import type { Pack } from '../../knowledge/pack.ts'
+import type { PackFile } from '../../knowledge/pack-file.ts'
+import {
+  type Reading,
+  readCompileRun,
+  readPackJson,
+  readSourceMap,
+  sourceMapPath,
+} from '../../knowledge/read-records.ts'
+import { candidatesOf } from '../../knowledge/select/candidates.ts'
+import { estimateTokens } from '../../knowledge/select/estimate.ts'
+import { indexFile } from '../../knowledge/select/file-index.ts'
+import { indexRecords } from '../../knowledge/select/records.ts'
+import type { FileIndex } from '../../knowledge/select/section.ts'
+import type { PackFacts } from '../../knowledge/select/selection.ts'
+import { openPackFiles, type PackFiles } from './pack-files.ts'
+import type { RootOptions } from './roots.ts'
+
+/** What selection has to know of a pack, read as far as it was asked for. */
+export interface OpenPack {
+  readonly facts: Omit<PackFacts, 'activation' | 'warnings'>
+  readonly files: PackFiles
+  readonly listed: readonly PackFile[]
+  readonly diagnostics: readonly Diagnostic[]
+  /** Divides more files into sections; `facts` knows them from then on. */
+  index(paths: readonly string[]): Promise<void>
+}
+
+/** Opens packs, and keeps what was made of a file for as long as it does not change. */
+export interface Library {
+  open(root: RootOptions, pack: Pack): Promise<OpenPack>
+  /** What `make` makes of the text of a file, or what is wrong with it; made again only when the file has changed. */
+  of<T>(
+    pack: Pack,
+    files: PackFiles,
+    file: PackFile,
+    kind: string,
+    make: (text: string, digest: string) => T,
+  ): Promise<T | Diagnostic>
+}
+
+interface Kept {
+  readonly file: PackFile
+  readonly value: unknown
+}
+
+export function makeLibrary(deps: { readonly count: (text: string) => number; readonly now: () => number }): Library {
+  const kept = new Map<string, Kept>()
+  const opened = recent<string, OpenPack>(limits.knowledgePacksKeptMin)
+
+  const library: Library = {
+    of: async (pack, files, file, kind, make) => {
+      const key = JSON.stringify([pack.id, file.path, kind])
+      const known = kept.get(key)
+      if (known !== undefined && isSame(known.file, file)) return known.value as ReturnType<typeof make>
+      const began = deps.now()
+      const read = await files.read(file.path)
+      if ('code' in read) return read
+      const value = make(read.text, read.digest)
+      // One that was changed a moment ago may be changed again within the same timestamp.
+      if (began - file.modifiedMs > limits.knowledgeSettledMs) keep(kept, key, { file, value })
+      else kept.delete(key)
+      return value
+    },
+    open: async (root, pack) => {
+      const files = await openPackFiles(root, pack)
+      const { files: listed, diagnostics } = await files.list()
+      const known = opened.get(pack.id)
+      // What selection prepares hangs on the facts: the same ones are given while no file has changed.
+      if (known !== undefined && known.facts.pack.digest === pack.digest && areSame(known.listed, listed))
+        return {
+          ...known,
+          files,
+          facts: known.facts,
+          diagnostics: [...new Set([...known.diagnostics, ...diagnostics])],
+        }
+      const open = await openPack({ pack, files, listed, diagnostics, library, count: deps.count })
+      const settled = deps.now() - limits.knowledgeSettledMs
+      if (listed.every(({ modifiedMs }) => modifiedMs < settled)) opened.set(pack.id, open)
+      else opened.delete(pack.id)
+      return open
+    },
+  }
+  return library
+}
+
+const areSame = (left: readonly PackFile[], right: readonly PackFile[]): boolean =>
+  left.length === right.length && left.every((file, at) => file.path === right[at]?.path && isSame(file, right[at]))
+
+const isSame = (left: PackFile, right: PackFile): boolean =>
+  left.fileId === right.fileId && left.bytes === right.bytes && left.modifiedMs === right.modifiedMs
+
+/** The newest are kept: a map remembers the order in which it was filled. */
+function keep(kept: Map<string, Kept>, key: string, value: Kept): void {
+  kept.delete(key)
+  kept.set(key, value)
+  for (const oldest of kept.keys().take(Math.max(0, kept.size - limits.knowledgeFilesKeptMax))) kept.delete(oldest)
+}
+
+interface Opening {
+  readonly pack: Pack
+  readonly files: PackFiles
+  readonly listed: readonly PackFile[]
+  readonly diagnostics: readonly Diagnostic[]
+  readonly library: Library
+  readonly count: (text: string) => number
+}
+
+async function openPack({ pack, files, listed, diagnostics, library, count }: Opening): Promise<OpenPack> {
+  const byPath = new Map(listed.map((file) => [file.path, file]))
+  const found: Diagnostic[] = [...diagnostics]
+  const take = async <T>(path: string, kind: string, make: (text: string) => T): Promise<T | undefined> => {
+    const file = byPath.get(path)
+    if (file === undefined) return undefined
+    const made = await library.of(pack, files, file, kind, make)
+    if (!isDiagnostic(made)) return made
+    found.push(made)
+    return undefined
+  }
+  const read = async <T>(path: string, make: (text: string) => Reading<T>): Promise<T | undefined> => {
+    const reading = await take(path, 'record', make)
+    if (reading !== undefined && 'problem' in reading) found.push({ ...reading.problem, pack: pack.id })
+    return reading !== undefined && 'value' in reading ? reading.value : undefined
+  }
+
+  const paths = listed.map(({ path }) => path)
+  const guide = (await take(entryName, 'guide', bodyOf)) ?? ''
+  const sourceMap = await read(sourceMapPath, readSourceMap)
+  const runs = []
+  for (const path of newestRuns(paths)) {
+    const run = await read(path, (text) => readCompileRun(path, text))
+    if (run !== undefined) runs.push({ path, run })
+  }
+  const json = new Map<string, Json>()
+  for (const path of candidatesOf(pack, { paths, guide }).records) {
+    const value = await read(path, (text) => readPackJson(path, text))
+    if (value !== undefined) json.set(path, value)
+  }
+  const indexes = new Map<string, FileIndex>()
+  const unreadable = new Set<string>()
+  return {
+    facts: { pack, paths, guide, files: indexes, unreadable, sourceMap, runs, records: indexRecords(json, count) },
+    files,
+    listed,
+    diagnostics: found,
+    index: async (wanted) => {
+      for (const path of wanted) {
+        const index = await take(path, 'index', (text) =>
+          indexFile(path, text, text.length > limits.knowledgeExactCharsMax ? estimateTokens : count),
+        )
+        if (index === undefined) unreadable.add(path)
+        else indexes.set(path, index)
+      }
+    },
+  }
+}
+
+const isDiagnostic = (value: unknown): value is Diagnostic =>
+  typeof value === 'object' && value !== null && 'code' in value && 'severity' in value
+
+/** Names begin with the time, and only the newest counts. */
+const newestRuns = (paths: readonly string[]): readonly string[] =>
+  paths.filter((path) => /^runs\/compile-[^/]+\.json$/.test(path)).slice(-1)

@@ -1,0 +1,53 @@
+import type { Diagnostic } from '../../knowledge/diagnostic.ts'
+import { diagnostic } from '../../knowledge/diagnostic.ts'
+import type { PackFile } from '../../knowledge/pack-file.ts'
+import { listFiles } from './list-files.ts'
+import { openPack } from './pack-place.ts'
+import { fileAt, readText, readTextRange } from './read-text.ts'
+import type { RootOptions } from './roots.ts'
+
+export interface ReadText {
+  readonly text: string
+  /** SHA-256 of the bytes, in hex. */
+  readonly digest: string
+}
+
+/**
+ * The files of one pack, by their paths from the pack root. Nothing outside it is read, no link is followed, and only
+ * regular files are opened: no Skill, script or program, and nothing of a pack inside the pack.
+ */
+export interface PackFiles {
+  /** Sorted by path. What is left out is told. */
+  list(): Promise<{ readonly files: readonly PackFile[]; readonly diagnostics: readonly Diagnostic[] }>
+  /** One file of the list, without asking for the others. */
+  find(path: string): PackFile | undefined
+  /** The whole text, without a byte order mark; or why there is none. */
+  read(path: string): Promise<ReadText | Diagnostic>
+  /** The bytes from `from` up to `to` of the text as `read` gives it, in UTF-8. */
+  readRange(path: string, from: number, to: number): Promise<string | Diagnostic>
+}
+
+export async function openPackFiles(
+  root: RootOptions,
+  pack: { readonly id: string; readonly path: string },
+): Promise<PackFiles> {
+  const place = openPack(root, pack.path)
+  if (place === undefined) return closed(pack.id)
+  return Object.freeze<PackFiles>({
+    list: () => listFiles(place, pack.id),
+    find: (path) => fileAt(place, path),
+    read: async (path) => readText(place, pack.id, path),
+    readRange: async (path, from, to) => readTextRange(place, pack.id, path, { from, to }),
+  })
+}
+
+/** A pack that is not there, or not below its root: every question is answered with that. */
+function closed(pack: string): PackFiles {
+  const found = diagnostic('path-escape', '', 'the pack is not there, or not below its root', { pack })
+  return {
+    list: async () => ({ files: [], diagnostics: [found] }),
+    find: () => undefined,
+    read: async () => found,
+    readRange: async () => found,
+  }
+}

@@ -1,0 +1,65 @@
+import { Failure } from '../../base/failure.ts'
+import { readJson } from '../../base/json.ts'
+import { limits } from '../../base/limits.ts'
+import { openRoot } from '../../files/root.ts'
+import type { ContextResolution, SelectionResult } from '../../model/knowledge-records.ts'
+import { type ResolutionTrace, resolutionTrace } from '../../model/knowledge-trace.ts'
+
+/** Keeps the record of a resolution, where it has one, and its trace beside it. Nothing is ever written over. */
+export async function keepResolution(
+  folder: string,
+  { record, trace }: { readonly record?: ContextResolution | undefined; readonly trace: ResolutionTrace },
+): Promise<readonly string[]> {
+  const root = await openRoot(folder, { create: true })
+  const files: readonly (readonly [string, unknown])[] = [
+    ...(record === undefined ? [] : [[`${trace.run_id}.json`, record] as const]),
+    [`${trace.run_id}${traceEnd}`, trace],
+  ]
+  for (const [name, value] of files)
+    await root.write(name, Buffer.from(`${JSON.stringify(value, null, 2)}\n`), { exclusive: true })
+  return files.map(([name]) => name)
+}
+
+const traceEnd = '.trace.json'
+
+/** The traces kept in a folder, newest first, at most `max`; what is not one of ours is passed over. */
+export async function keptTraces(folder: string, max: number): Promise<readonly ResolutionTrace[]> {
+  const root = await openRoot(folder).catch(noFolder)
+  if (root === undefined) return []
+  const names = (await root.list()).filter((name) => name.startsWith('context-') && name.endsWith(traceEnd))
+  const found: ResolutionTrace[] = []
+  // The names begin with the time.
+  for (const name of names.sort().reverse().slice(0, max)) {
+    const trace = traceFrom(await root.read(name, { bytesMax: limits.jsonBytesMax }).catch(() => undefined))
+    if (trace !== undefined) found.push(trace)
+  }
+  return found
+}
+
+function noFolder(error: unknown): undefined {
+  if (error instanceof Failure && error.code === 'file.not_found') return undefined
+  throw error
+}
+
+function traceFrom(bytes: Buffer | undefined): ResolutionTrace | undefined {
+  if (bytes === undefined) return undefined
+  try {
+    const { data } = resolutionTrace.safeParse(readJson(bytes))
+    return data
+  } catch {
+    return undefined
+  }
+}
+
+/** Keeps how suites went, one file for each pack. */
+export async function keepResults(
+  folder: string,
+  { at, suite, results }: { readonly at: string; readonly suite: string; readonly results: readonly SelectionResult[] },
+): Promise<void> {
+  const root = await openRoot(folder, { create: true })
+  const time = at.replace(/[:.]/g, '-')
+  for (const result of results) {
+    const name = `eval-discovery-${time}-${suite}-${result.pack_name}.json`
+    await root.write(name, Buffer.from(`${JSON.stringify(result, null, 2)}\n`), { exclusive: true })
+  }
+}

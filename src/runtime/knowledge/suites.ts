@@ -1,0 +1,61 @@
+import { limits } from '../../base/limits.ts'
+import { recent } from '../../base/recent.ts'
+import type { Diagnostic } from '../../knowledge/diagnostic.ts'
+import type { Pack } from '../../knowledge/pack.ts'
+import { readAnswerSuite, readPackJson } from '../../knowledge/read-records.ts'
+import { type ReadSuite, readSuite } from '../../knowledge/route/suite.ts'
+import type { AnswerSuite } from '../../model/knowledge-records.ts'
+import type { Library } from './library.ts'
+import { openPackFiles, type PackFiles } from './pack-files.ts'
+import type { RootOptions } from './roots.ts'
+
+export type SuiteName = 'train' | 'validation'
+
+export const trainSuite = 'evals/discovery.train.json'
+
+// Routing learns from the first that is there; the old form knows no second suite.
+const places: Readonly<Record<SuiteName, readonly string[]>> = {
+  train: [trainSuite, 'evals/discovery.json'],
+  validation: ['evals/discovery.validation.json'],
+}
+
+export interface SuiteReader {
+  /** The suite of a pack, or undefined where it has none. */
+  selection(pack: Pack, name: SuiteName): Promise<ReadSuite | undefined>
+  answers(pack: Pack): Promise<AnswerSuite | Diagnostic | undefined>
+}
+
+export function makeSuiteReader(roots: readonly RootOptions[], library: Library): SuiteReader {
+  const known = recent<string, PackFiles>(limits.knowledgeSuitesKeptMin)
+  const open = async (pack: Pack): Promise<PackFiles | undefined> => {
+    const root = roots.find(({ id }) => id === pack.root)
+    const files = known.get(pack.id) ?? (root && (await openPackFiles(root, pack)))
+    if (files !== undefined) known.set(pack.id, files)
+    return files
+  }
+  const read = async <T>(pack: Pack, path: string, make: (text: string) => T): Promise<T | Diagnostic | undefined> => {
+    const files = await open(pack)
+    const file = files?.find(path)
+    return files && file && library.of(pack, files, file, 'suite', make)
+  }
+  return {
+    selection: async (pack, name) => {
+      for (const path of places[name]) {
+        const found = await read(pack, path, (text) => selectionFrom(path, text, pack))
+        if (found !== undefined) return 'code' in found ? { diagnostics: [found] } : found
+      }
+      return undefined
+    },
+    answers: async (pack) => {
+      const path = 'evals/answer-quality.json'
+      const found = await read(pack, path, (text) => readAnswerSuite(path, text))
+      if (found === undefined || 'code' in found) return found
+      return 'problem' in found ? found.problem : found.value
+    },
+  }
+}
+
+function selectionFrom(path: string, text: string, { header }: Pack): ReadSuite {
+  const json = readPackJson(path, text)
+  return 'problem' in json ? { diagnostics: [json.problem] } : readSuite(json.value, { path, pack: header.name })
+}
