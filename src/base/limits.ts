@@ -121,6 +121,10 @@ export const limits = {
   /** Of a longer file tokens are estimated when it is divided, and counted only of what is chosen. */
   knowledgeExactCharsMax: 1024 * 1024,
   knowledgeBudgetTokens: 2_000,
+  /** Of the list of packs that a model is shown. */
+  knowledgeCatalogTokens: 8_000,
+  /** Of fields that have no limit of their own: versions, paths, names of maintainers. */
+  knowledgeFieldCharsMax: 1_024,
   /** Candidates that a trace tells of. */
   knowledgeTracedMax: 50,
   knowledgeTracesReadMax: 10_000,

@@ -34,7 +34,7 @@ export type PackFence = {
 }
 
 /** The packs there are, each in its own words. */
-type CatalogFence = { element: 'available_knowledge_packs'; parts: readonly CatalogPart[] }
+type CatalogFence = { element: 'available_knowledge_packs'; parts: readonly (CatalogPart | PackPart)[] }
 
 export type CatalogPart = {
   element: 'knowledge_entry'

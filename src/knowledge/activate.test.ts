@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { codesOf, noPermissions, packOf } from '../../test/support/knowledge.ts'
-import { type ActivationRequest, activate, type Route } from './activate.ts'
+import { type ActivationRequest, activate, collisionsIn, type Route } from './activate.ts'
 import { diagnostic } from './diagnostic.ts'
 import type { Pack } from './pack.ts'
 
@@ -88,6 +88,22 @@ test('a pack is used once, however often it was asked for, and first as what it 
   assert.deepEqual(run([voice], { select: ['voice', 'voice'], ranked: ['voice'] }, routeTo('voice')).used, [
     ['organisation:voice', 'explicit'],
   ])
+})
+
+test('packs that a ranker names twice keep their first place [K-43]', () => {
+  const { used } = run([pumps, valves], { ranked: ['valves', 'pumps', 'valves'] })
+  assert.deepEqual(
+    used.map(([id]) => id),
+    ['organisation:valves', 'organisation:pumps'],
+  )
+})
+
+test('names that collide are told without a question, also where none of them may be used [K-14 K-46]', () => {
+  const twins = [packOf({ in: 'user', effective: 'external' }), packOf({ in: 'workspace', effective: 'external' })]
+  const told = (packs: readonly Pack[]) => collisionsIn(packs, noPermissions).map(({ code, pack }) => [code, pack])
+  assert.deepEqual(told(twins), [['collision', 'workspace:pumps']])
+  assert.deepEqual(told([pumps, packOf({ in: 'builtin' })]), [['collision', 'organisation:pumps']])
+  assert.deepEqual(told([pumps, valves]), [])
 })
 
 test('what is stale, in dispute or waiting for review is used with its warning [K-52]', () => {

@@ -1,5 +1,5 @@
 import { type Diagnostic, diagnostic } from './diagnostic.ts'
-import { type Permissions, refusalOf, statusWarning, type Use } from './gates.ts'
+import { isEnabled, type Permissions, refusalOf, statusWarning, type Use } from './gates.ts'
 import type { Pack, QuarantinedPack } from './pack.ts'
 import { byPrecedence, type Winner, winners } from './precedence.ts'
 
@@ -73,6 +73,19 @@ export const usable = (packs: readonly Pack[], use: Use, permissions: Permission
     use,
   )
 
+/** What is to be said about packs of one name, whether or not a question comes. */
+export function collisionsIn(packs: readonly Pack[], permissions: Permissions): readonly Diagnostic[] {
+  const enabled = packs.filter((pack) => isEnabled(pack, permissions))
+  const found = usable(enabled, 'named', permissions)
+  const names = new Set(found.map(({ pack }) => pack.header.name))
+  // Where none of a name may be used, the one that would come first speaks for them.
+  const others = winners(
+    enabled.filter(({ header }) => !names.has(header.name)),
+    'named',
+  )
+  return [...found, ...others].flatMap(({ warnings }) => warnings)
+}
+
 type Named =
   | { readonly named: string; readonly winner: Winner }
   | { readonly named: string; readonly winner?: undefined; readonly diagnostics: readonly Diagnostic[] }
@@ -117,4 +130,4 @@ function activated({ pack, warnings }: Winner, activation: ActivationMode): Acti
 }
 
 const once = (chosen: readonly ActivatedPack[]): readonly ActivatedPack[] =>
-  [...new Map(chosen.toReversed().map((one) => [one.pack.id, one])).values()].reverse()
+  chosen.filter(({ pack }, at) => chosen.findIndex((other) => other.pack.id === pack.id) === at)

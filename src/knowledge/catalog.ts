@@ -1,4 +1,4 @@
-import { type CatalogPart, fence } from '../fence/fence.ts'
+import { type CatalogPart, fence, type PackPart } from '../fence/fence.ts'
 import type { PackGrounding, PackMode, PackProfile, PackStatus, PackTrust, RootScope } from '../model/knowledge.ts'
 import { isEnabled, needsApproval, type Permissions } from './gates.ts'
 import type { Pack } from './pack.ts'
@@ -61,10 +61,36 @@ function entryOf(pack: Pack, permissions: Permissions): CatalogEntry {
 const given = <T extends object>(values: T): Partial<T> =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>
 
-/** The catalog as a model sees it, in a fence; nothing where there is no pack. Packs that wait for approval are marked. */
-export function catalogText(entries: readonly CatalogEntry[], seed: Uint8Array): string {
-  if (entries.length === 0) return ''
-  return fence({ element: 'available_knowledge_packs', parts: entries.map(partOf), seed }).text
+/**
+ * The catalog as a model sees it, in a fence; nothing where there is no pack. Packs that wait for approval are marked. As
+ * many are listed as the budget holds, and how many are not is told.
+ */
+export function catalogText(
+  entries: readonly CatalogEntry[],
+  {
+    seed,
+    budget,
+    count,
+  }: { readonly seed: Uint8Array; readonly budget: number; readonly count: (text: string) => number },
+): string {
+  for (let shown = entries.length; shown > 0; shown = shown > 8 ? Math.floor(shown * 0.8) : shown - 1) {
+    const left = entries.length - shown
+    const more: readonly PackPart[] =
+      left === 0
+        ? []
+        : [
+            {
+              element: 'knowledge_warning',
+              code: 'truncated',
+              severity: 'warning',
+              text: `${left} more packs are not listed`,
+            },
+          ]
+    const parts = [...entries.slice(0, shown).map(partOf), ...more]
+    const { text } = fence({ element: 'available_knowledge_packs', parts, seed })
+    if (count(text) <= budget) return text
+  }
+  return ''
 }
 
 const partOf = ({

@@ -36,6 +36,7 @@ test('so are those that only a stale pack answered, and facts that were missing 
 test('a question that is answered by now is no gap, and one that was withheld has no text [K-92]', () => {
   const before = traceOf({ at: at(1) })
   assert.deepEqual(gapsIn([traceOf({ at: at(2), outcome: 'answered' }), before]), [])
+  assert.deepEqual(gapsIn([traceOf({ outcome: 'failed' })]), [])
   const { query: _, ...withheld } = before
   assert.deepEqual(Object.hasOwn(gapsIn([withheld])[0] ?? {}, 'query'), false)
 })

@@ -32,8 +32,9 @@ function gapOf(asked: readonly ResolutionTrace[]): Gap | undefined {
   if (last === undefined) return undefined
   // A question that an answer does not repeat word for word is not a gap by that alone.
   const missing = last.missing.filter((fact) => fact !== last.query && fact !== withheld(last))
-  const why = last.outcome !== 'answered' ? last.outcome : missing.length > 0 ? 'missing' : undefined
-  if (why === undefined) return undefined
+  const why = last.outcome !== 'answered' ? last.outcome : missing.length > 0 ? 'missing' : 'failed'
+  // What went wrong for another reason, such as a budget too small, says nothing about the packs.
+  if (why === 'failed') return undefined
   const near = why === 'nothing' || why === 'refused' ? last.considered : last.activated
   return {
     ...(last.query !== undefined && { query: last.query }),

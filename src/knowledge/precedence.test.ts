@@ -45,6 +45,12 @@ test('a stale pack gives way to a newer one that is ready, unless it is named [K
   assert.equal(winnerOf([packOf(byDate), packOf({ in: 'user' })], 'found').id, 'workspace:pumps')
 })
 
+test('a newer pack that takes the place of a stale one of higher trust says so, too [K-47 K-53]', () => {
+  const stale = packOf({ in: 'workspace', status: 'stale', version: '1.0.0' })
+  const newer = packOf({ in: 'user', version: '2.0.0', effective: 'user-confirmed' })
+  assert.deepEqual(winnerOf([stale, newer], 'found'), { id: 'user:pumps', codes: ['collision', 'shadow-lower-trust'] })
+})
+
 const anyPack = fc
   .record({
     name: fc.constantFrom('pumps', 'valves'),
@@ -70,7 +76,7 @@ test('the order in which packs were found changes nothing, each name has one win
       for (const { pack, warnings } of found) {
         const losers = packs.filter((other) => other.header.name === pack.header.name && other !== pack)
         assert.equal(warnings.filter(({ code }) => code === 'collision').length, losers.length)
-        for (const loser of losers.filter(({ header }) => header.status !== 'stale'))
+        for (const loser of losers)
           assert.equal(
             warnings.some(({ code, message }) => code === 'shadow-lower-trust' && message.includes(`\`${loser.id}\``)),
             trustRank(loser.trust) > trustRank(pack.trust),

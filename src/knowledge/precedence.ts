@@ -38,9 +38,10 @@ const replaces = (other: Pack, stale: Pack): boolean => other.header.status === 
 function warningsAbout(loser: Pack, winner: Pack): readonly Diagnostic[] {
   const { name } = winner.header
   const say = (code: Diagnostic['code'], message: string) => diagnostic(code, '', message, { pack: winner.id })
-  if (loser.header.status === 'stale' && byPrecedence(loser, winner) < 0)
-    return [say('collision', `\`${loser.id}\` would come first, but is stale: the newer \`${name}\` is used`)]
-  const collision = say('collision', `\`${loser.id}\` has the name \`${name}\` too, and is not used`)
+  const replaced = loser.header.status === 'stale' && byPrecedence(loser, winner) < 0
+  const collision = replaced
+    ? say('collision', `\`${loser.id}\` would come first, but is stale: the newer \`${name}\` is used`)
+    : say('collision', `\`${loser.id}\` has the name \`${name}\` too, and is not used`)
   if (trustRank(loser.trust) <= trustRank(winner.trust)) return [collision]
   const hidden = `\`${loser.id}\` is ${loser.trust}, and hidden by this pack, which is ${winner.trust}`
   return [collision, say('shadow-lower-trust', hidden)]

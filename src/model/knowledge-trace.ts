@@ -46,7 +46,7 @@ export const resolutionTrace = z.strictObject({
   /** Left out where it is withheld. */
   query: text.optional(),
   query_digest: text,
-  outcome: z.enum(['answered', 'only-stale', 'nothing', 'refused']),
+  outcome: z.enum(['answered', 'only-stale', 'nothing', 'refused', 'failed']),
   resolver: z.strictObject({ tool: text, version: text, calibration: text.optional() }),
   catalog_hash: text,
   roots: z.array(z.strictObject({ id: text, scope: rootScope, packs: count, cut: z.boolean() })),

@@ -68,7 +68,7 @@ const pins: Readonly<Record<string, string>> = {
   'answer-suite': 'sha256:21d1a3d296d381d6697011d072f8b0767481c958c4d2a8d54aab42022d51dae4',
   'compile-run': 'sha256:e1161ae6c7a1db7a0c28eb245c832fafcfbf63363f98f99389fb49952470a8bd',
   'context-resolution': 'sha256:ac35adaddc987ff25e9316e61df380f00e71129b66df5d4db1b3ed4fcc66c293',
-  'resolution-trace': 'sha256:575a84a01f50b9baf1d2565e9ee2f2653933da63ce24c38e2a9a04462057a056',
+  'resolution-trace': 'sha256:e92d6c93cea66aa33ad6206a873bffeb102e73508088f4b2e563e98557e61f2f',
   'selection-result': 'sha256:84cf98cbdaadc480c69222aa81d9f6610a00d399acde48b59645fe739836c066',
   'selection-suite': 'sha256:00383421d8cbc75d75aff9b344e3bbc1fb934436133206c38e246be074f85aca',
   'source-map': 'sha256:bf669541bac5ce2e3a700c54dd871f1459e6821bb914f2bec97c22dad5e779e8',

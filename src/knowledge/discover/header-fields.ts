@@ -50,7 +50,7 @@ function optionalOf(fields: Fields, report: Report) {
     ...defined({
       compatibility: clipped(compatibility, limits.knowledgeCompatibilityCharsMax, 'compatibility-long', report),
     }),
-    maintainers: fields.texts('maintainers'),
+    maintainers: fields.texts('maintainers').map((text) => clip(text, limits.knowledgeFieldCharsMax)),
     ...texts(metadata, ['primaryDocument', 'primaryOntology', 'primaryAnswers']),
     ...defined({ producedBy: producedBy(metadata.below('producedBy')) }),
   }
@@ -62,8 +62,10 @@ function producedBy(fields: Fields): ProducedBy | undefined {
 }
 
 function texts<const K extends string>(fields: Fields, keys: readonly K[]): { readonly [key in K]?: string } {
-  const entries = keys.map((key) => [key, fields.text(key)]).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(entries)
+  const entries = keys.map((key) => [key, fields.text(key)] as const)
+  return Object.fromEntries(
+    entries.flatMap(([key, value]) => (value === undefined ? [] : [[key, clip(value, limits.knowledgeFieldCharsMax)]])),
+  ) as { readonly [key in K]?: string }
 }
 
 const defined = <T extends object>(values: T): Partial<T> =>

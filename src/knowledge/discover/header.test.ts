@@ -212,3 +212,9 @@ test('whatever the bytes are, reading answers, and what loads has a name in form
     { numRuns: 3_000 },
   )
 })
+
+test('a field without a limit of its own is cut all the same [K-41]', () => {
+  const front = `---\nname: pumps\ndescription: d\ntype: domain-reference\nstatus: ready\nversion: ${'1'.repeat(60_000)}\n---\n`
+  const { header } = readHeader(Buffer.from(front), { id: 'x', folder: 'pumps' })
+  assert.equal(header?.version?.length, 1_024)
+})

@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
@@ -95,7 +96,7 @@ test('record and trace are of their shapes, kept apart and never over each other
     for (const name of names) {
       const text = readFileSync(join(folder, name), 'utf8')
       const schema = name.endsWith('.trace.json') ? resolutionTrace : contextResolution
-      assert.doesNotMatch(text, /hot may|football match/)
+      assert.doesNotMatch(text, /hot may|football match|"hot"|"matched": \[\s+"/)
       assert.equal(schema.safeParse(JSON.parse(text)).error, undefined)
       assert.match(name, /^context-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z-[0-9a-f]{12}/)
     }
@@ -157,7 +158,10 @@ test('grants show packs at their node, below and above it, never beside it, and 
     named.trace.refused.map(({ findings }) => codesOf(findings as never)),
     [['entry-missing']],
   )
-  assert.doesNotMatch(JSON.stringify((await all.under(['acme/eu']).discover()).diagnostics), /us/)
+  writeFileSync(join(us, 'knowledge.md'), '')
+  const told = async (packs: typeof all) => JSON.stringify(await packs.discover())
+  assert.match(await told(all), /entry-name/)
+  assert.doesNotMatch(await told(all.under(['acme/eu'])), /entry-name|us-rules/)
 })
 
 test('a pack is opened once: its guide and a list of its files, not their text [K-54 K-55 K-57]', async () => {
@@ -169,6 +173,9 @@ test('a pack is opened once: its guide and a list of its files, not their text [
   const second = await packs.open('pump-manual')
   assert.deepEqual([first.already, second.already, second.text], [false, true, ''])
   await assert.rejects(packs.open('nothing'), { code: 'pack.not_found' })
+  appendFileSync(join(root, 'pump-manual/KNOWLEDGE.md'), `\n${'A long guide says much. '.repeat(3_000)}\n\nThe end.\n`)
+  const changed = await packs.open('pump-manual', 300)
+  assert.deepEqual([changed.already, changed.tokens <= 300], [false, true])
 })
 
 test('one document of 5 MB costs one section [K-56 K-60]', async () => {
@@ -191,6 +198,32 @@ test('one document of 5 MB costs one section [K-56 K-60]', async () => {
   })
   assert.match(text, /140 degrees/)
   assert(tokens <= 600)
+})
+
+test('a budget that holds not one paragraph is a failure and no gap [K-76]', async () => {
+  const { trace, text } = await knowledge().resolve({ query: question, budget: 20 })
+  assert.deepEqual([text, trace.outcome], ['', 'failed'])
+  assert(codesOf(trace.findings as never).includes('budget-too-small'))
+})
+
+test('cold and warm give the same findings, and a file whose time was set back is read again [K-88]', async () => {
+  symlinkSync('documents', join(root, 'pump-manual/link'))
+  const past = new Date(Date.now() - 60_000)
+  const file = join(root, 'pump-manual/documents/pump.md')
+  for (const path of [file, join(root, 'pump-manual/KNOWLEDGE.md')]) utimesSync(path, past, past)
+  const packs = knowledge({ now: () => Date.now() + 60_000 })
+  const first = await packs.resolve({ query: question })
+  const second = await packs.resolve({ query: question })
+  assert.deepEqual(second.trace.findings, first.trace.findings)
+  symlinkSync('documents', join(root, 'pump-manual/other'))
+  const links = (await packs.resolve({ query: question })).trace.findings.filter(({ code }) => code === 'link-skipped')
+  assert.deepEqual(
+    links.map(({ path }) => path),
+    ['link', 'other'],
+  )
+  writeFileSync(file, readFileSync(file, 'utf8').replace('80 degrees', '75 degrees'))
+  utimesSync(file, past, past)
+  assert.match((await packs.resolve({ query: question })).text, /75 degrees/)
 })
 
 test('a named pack that is refused fails the record, and nothing takes its place [K-51]', async () => {

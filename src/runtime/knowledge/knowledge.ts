@@ -4,7 +4,7 @@ import { sha256 } from '../../base/hash.ts'
 import { limits } from '../../base/limits.ts'
 import { covers } from '../../grants/cover.ts'
 import { parseGrant } from '../../grants/parse.ts'
-import { activate } from '../../knowledge/activate.ts'
+import { activate, collisionsIn } from '../../knowledge/activate.ts'
 import { type CatalogEntry, catalogOf, catalogText } from '../../knowledge/catalog.ts'
 import type { Permissions } from '../../knowledge/gates.ts'
 import type { Pack } from '../../knowledge/pack.ts'
@@ -48,12 +48,12 @@ export interface Knowledge {
   discover(): Promise<Scan>
   /** The packs that may be asked for. */
   catalog(): Promise<readonly CatalogEntry[]>
-  /** The catalog as a model sees it; empty where there is no pack. */
-  catalogText(): Promise<string>
+  /** The catalog as a model sees it, within a budget of tokens; empty where there is no pack. */
+  catalogText(budget?: number): Promise<string>
   /** What a model is to see of the packs for a question, and why. */
   resolve(request: ResolveRequest): Promise<Resolution>
   /** The guide of a pack with the list of its files; a second time, while the pack is as it was, only a word that it is open. */
-  open(name: string): Promise<WrappedGuide & { readonly already: boolean }>
+  open(name: string, budget?: number): Promise<WrappedGuide & { readonly already: boolean }>
   /** Whether questions find the packs they should, by the suites of the packs. */
   evaluate(suite: SuiteName): Promise<Evaluation>
   /** The same packs as far as these namespace grants reach: at their node, below it, and above it up to the root of the tenant. */
@@ -70,8 +70,7 @@ export function openKnowledge(options: KnowledgeOptions): Knowledge {
   const library = makeLibrary({ count: counter.count, now })
   const suites = makeSuiteReader(roots, library)
   const routerFor = makeRouting(suites)
-  const scanner = makeScanner({ now })
-  return view({ options, roots, library, suites, routerFor, scanner, count: counter.count, now }, undefined)
+  return view({ options, roots, library, suites, routerFor, count: counter.count, now }, undefined)
 }
 
 interface Shared {
@@ -80,18 +79,19 @@ interface Shared {
   readonly library: ReturnType<typeof makeLibrary>
   readonly suites: SuiteReader
   readonly routerFor: RouterFor
-  readonly scanner: ReturnType<typeof makeScanner>
   readonly count: (text: string) => number
   readonly now: () => number
 }
 
+/** What grants do not reach is not even looked at, so nothing can be told of it. */
 function view(shared: Shared, grants: readonly string[] | undefined): Knowledge {
-  const { options, roots, scanner, library, routerFor, count, now } = shared
+  const { options, library, routerFor, count, now } = shared
+  const roots = grants === undefined ? shared.roots : shared.roots.filter(({ at = '' }) => isReached(at, grants))
+  const scanner = makeScanner({ now })
   const open = new Set<string>()
 
   const look = async (request: Partial<ResolveRequest> = {}) => {
-    const all = await scanner.scan(roots, options)
-    const scan = grants === undefined ? all : reached(all, roots, grants)
+    const scan = await scanner.scan(roots, options)
     return { scan, permissions: await permissionsFor(shared, scan, request) }
   }
   const resolve = async (request: ResolveRequest) =>
@@ -103,28 +103,32 @@ function view(shared: Shared, grants: readonly string[] | undefined): Knowledge 
   }
 
   return {
-    discover: async () => (await look()).scan,
+    discover: async () => {
+      const { scan, permissions } = await look()
+      return { ...scan, diagnostics: [...scan.diagnostics, ...collisionsIn(scan.packs, permissions)] }
+    },
     catalog,
-    catalogText: async () => catalogText(await catalog(), seed()),
+    catalogText: async (budget = limits.knowledgeCatalogTokens) =>
+      catalogText(await catalog(), { seed: seed(), budget, count }),
     resolve: async (request) => {
       const resolution = await resolve(request)
       if (options.records !== undefined) await keep(options.records, resolution)
       return resolution
     },
     evaluate: async (suite) => evaluate(suite, { ...(await look()), suites: shared.suites, routerFor, resolve }),
-    open: async (name) => {
+    open: async (name, budget = limits.knowledgeBudgetTokens) => {
       const { scan, permissions } = await look()
       const { activated, refused } = activate(scan, { select: [name], permissions }, nothingElse)
       const [found] = activated
       if (found === undefined) throw notOpened(name, refused[0]?.diagnostics[0]?.message)
       const { pack, warnings } = found
-      const key = `${pack.id} ${pack.digest}`
+      const root = roots.find(({ id }) => id === pack.root) as RootOptions
+      const { guide, paths } = (await library.open(root, pack)).facts
+      const key = `${pack.id} ${pack.digest} ${sha256(guide)}`
       const already = open.has(key)
       open.add(key)
       if (already) return { text: '', tokens: 0, warnings, already }
-      const root = roots.find(({ id }) => id === pack.root) as RootOptions
-      const { facts } = await library.open(root, pack)
-      return { ...wrapGuide({ pack, guide: facts.guide, paths: facts.paths, warnings, seed: seed(), count }), already }
+      return { ...wrapGuide({ pack, guide, paths, warnings, seed: seed(), budget, count }), already }
     },
     under: (narrower) => view(shared, narrowed(grants, narrower.map(parseGrant))),
     watch: (onChange) => watchRoots(roots, onChange),
@@ -139,16 +143,6 @@ const notOpened = (name: string, why = 'there is no such pack'): Failure =>
 /** Grants only narrow: of new ones only what the old ones cover counts. */
 const narrowed = (held: readonly string[] | undefined, asked: readonly string[]): readonly string[] =>
   held === undefined ? asked : asked.filter((path) => held.some((grant) => covers(grant, path)))
-
-function reached(scan: Scan, roots: readonly RootOptions[], grants: readonly string[]): Scan {
-  const inside = new Set(roots.filter(({ at = '' }) => isReached(at, grants)).map(({ id }) => id))
-  return {
-    roots: scan.roots.filter(({ id }) => inside.has(id)),
-    packs: scan.packs.filter(({ root }) => inside.has(root)),
-    quarantined: scan.quarantined.filter(({ root }) => inside.has(root)),
-    diagnostics: scan.diagnostics,
-  }
-}
 
 const isReached = (at: string, grants: readonly string[]): boolean =>
   grants.some((grant) => at === '' || covers(grant, at) || covers(at, grant))
@@ -172,9 +166,14 @@ async function keep(records: NonNullable<KnowledgeOptions['records']>, { record,
   if (records.query !== 'digest') return void (await keepResolution(records.folder, { record, trace }))
   const { query: _, ...rest } = trace
   const missing = trace.missing.map(digestText)
+  // The words that matched are words of the question.
+  const activated = trace.activated.map((pack) => ({
+    ...pack,
+    sections: pack.sections.map((section) => ({ ...section, matched: [] })),
+  }))
   await keepResolution(records.folder, {
     record: record && { ...record, query: digestText(record.query), missing },
-    trace: { ...rest, missing },
+    trace: { ...rest, missing, activated },
   })
 }
 

@@ -27,7 +27,9 @@ export interface OpenPack {
   readonly facts: Omit<PackFacts, 'activation' | 'warnings'>
   readonly files: PackFiles
   readonly listed: readonly PackFile[]
-  readonly diagnostics: readonly Diagnostic[]
+  /** What listing found, and what reading found so far. */
+  readonly listing: readonly Diagnostic[]
+  readonly reading: readonly Diagnostic[]
   /** Divides more files into sections; `facts` knows them from then on. */
   index(paths: readonly string[]): Promise<void>
 }
@@ -64,7 +66,7 @@ export function makeLibrary(deps: { readonly count: (text: string) => number; re
       if ('code' in read) return read
       const value = make(read.text, read.digest)
       // One that was changed a moment ago may be changed again within the same timestamp.
-      if (began - file.modifiedMs > limits.knowledgeSettledMs) keep(kept, key, { file, value })
+      if (began - changedAt(file) > limits.knowledgeSettledMs) keep(kept, key, { file, value })
       else kept.delete(key)
       return value
     },
@@ -74,15 +76,10 @@ export function makeLibrary(deps: { readonly count: (text: string) => number; re
       const known = opened.get(pack.id)
       // What selection prepares hangs on the facts: the same ones are given while no file has changed.
       if (known !== undefined && known.facts.pack.digest === pack.digest && areSame(known.listed, listed))
-        return {
-          ...known,
-          files,
-          facts: known.facts,
-          diagnostics: [...new Set([...known.diagnostics, ...diagnostics])],
-        }
+        return { ...known, files, listing: diagnostics }
       const open = await openPack({ pack, files, listed, diagnostics, library, count: deps.count })
       const settled = deps.now() - limits.knowledgeSettledMs
-      if (listed.every(({ modifiedMs }) => modifiedMs < settled)) opened.set(pack.id, open)
+      if (listed.every((file) => changedAt(file) < settled)) opened.set(pack.id, open)
       else opened.delete(pack.id)
       return open
     },
@@ -94,7 +91,12 @@ const areSame = (left: readonly PackFile[], right: readonly PackFile[]): boolean
   left.length === right.length && left.every((file, at) => file.path === right[at]?.path && isSame(file, right[at]))
 
 const isSame = (left: PackFile, right: PackFile): boolean =>
-  left.fileId === right.fileId && left.bytes === right.bytes && left.modifiedMs === right.modifiedMs
+  left.fileId === right.fileId &&
+  left.bytes === right.bytes &&
+  left.modifiedMs === right.modifiedMs &&
+  left.changedMs === right.changedMs
+
+const changedAt = ({ modifiedMs, changedMs }: PackFile): number => Math.max(modifiedMs, changedMs)
 
 /** The newest are kept: a map remembers the order in which it was filled. */
 function keep(kept: Map<string, Kept>, key: string, value: Kept): void {
@@ -114,7 +116,7 @@ interface Opening {
 
 async function openPack({ pack, files, listed, diagnostics, library, count }: Opening): Promise<OpenPack> {
   const byPath = new Map(listed.map((file) => [file.path, file]))
-  const found: Diagnostic[] = [...diagnostics]
+  const found: Diagnostic[] = []
   const take = async <T>(path: string, kind: string, make: (text: string) => T): Promise<T | undefined> => {
     const file = byPath.get(path)
     if (file === undefined) return undefined
@@ -148,7 +150,8 @@ async function openPack({ pack, files, listed, diagnostics, library, count }: Op
     facts: { pack, paths, guide, files: indexes, unreadable, sourceMap, runs, records: indexRecords(json, count) },
     files,
     listed,
-    diagnostics: found,
+    listing: diagnostics,
+    reading: found,
     index: async (wanted) => {
       for (const path of wanted) {
         const index = await take(path, 'index', (text) =>

@@ -72,7 +72,7 @@ export function leftOut(path: string, stats: Stats): Why | undefined {
 
 function toFile(path: string, stats: Stats): PackFile {
   const stamp = stampOf(stats)
-  return { path, bytes: stamp.bytes, modifiedMs: stamp.modifiedMs, fileId: fileIdOf(stamp) }
+  return { path, bytes: stamp.bytes, modifiedMs: stamp.modifiedMs, changedMs: stamp.changedMs, fileId: fileIdOf(stamp) }
 }
 
 function statsOf(place: Place, path: string): Stats | undefined {

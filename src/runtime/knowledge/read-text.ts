@@ -49,7 +49,15 @@ export const readTextRange = (
 export function fileAt(place: Place, path: string): PackFile | undefined {
   try {
     const stamp = stampAt(place, insideOf(place, path), 'file')
-    return stamp && { path, bytes: stamp.bytes, modifiedMs: stamp.modifiedMs, fileId: fileIdOf(stamp) }
+    return (
+      stamp && {
+        path,
+        bytes: stamp.bytes,
+        modifiedMs: stamp.modifiedMs,
+        changedMs: stamp.changedMs,
+        fileId: fileIdOf(stamp),
+      }
+    )
   } catch {
     return undefined
   }

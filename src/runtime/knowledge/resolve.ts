@@ -51,17 +51,18 @@ export async function resolveQuery(request: ResolveRequest, deps: ResolveDeps): 
   const runId = runIdOf(at, randomBytes(6).toString('hex'))
   const diagnostics = [
     ...(wrapped.packs.length === 0 ? waiting(deps) : []),
-    ...opened.flatMap(({ open }) => open.diagnostics),
+    ...opened.flatMap(({ open }) => [...open.listing, ...open.reading]),
     ...choice.diagnostics,
     ...wrapped.diagnostics,
   ]
+  const failed = diagnostics.some(({ code }) => failing.has(code))
   const record = recordOf({
     runId,
     query,
     used: wrapped.packs.map((pack) => usedPack(pack, choice)),
     missing: choice.missing.map(({ fact }) => fact),
     tokens: wrapped.tokens,
-    failed: activation.refused.length > 0 || diagnostics.some(({ code }) => failing.has(code)),
+    failed: activation.refused.length > 0 || failed,
     version,
   })
   const trace = traceOf({
@@ -74,6 +75,7 @@ export async function resolveQuery(request: ResolveRequest, deps: ResolveDeps): 
     diagnostics,
     scan: deps.scan,
     timings: timer.laps,
+    failed,
     catalogHash: catalogHash(deps),
   })
   return { text: wrapped.text, tokens: wrapped.tokens, blocks: blocksOf(wrapped, choice), record, trace }

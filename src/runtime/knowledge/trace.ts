@@ -20,6 +20,8 @@ export interface TraceFacts {
   readonly scan: Scan
   readonly timings: Readonly<Record<string, number>>
   readonly catalogHash: string
+  /** Whether the selection itself went wrong. */
+  readonly failed: boolean
 }
 
 export function traceOf(facts: TraceFacts): ResolutionTrace {
@@ -50,8 +52,8 @@ export function traceOf(facts: TraceFacts): ResolutionTrace {
   }
 }
 
-function outcomeOf({ activation, choice, wrapped }: TraceFacts): ResolutionTrace['outcome'] {
-  if (wrapped.packs.length === 0) return activation.refused.length > 0 ? 'refused' : 'nothing'
+function outcomeOf({ activation, choice, wrapped, failed }: TraceFacts): ResolutionTrace['outcome'] {
+  if (wrapped.packs.length === 0) return activation.refused.length > 0 ? 'refused' : failed ? 'failed' : 'nothing'
   const used = choice.packs.filter(({ pack }) => wrapped.packs.some(({ id }) => id === pack.id))
   return used.every(({ pack }) => pack.header.status === 'stale') ? 'only-stale' : 'answered'
 }
