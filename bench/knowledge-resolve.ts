@@ -56,7 +56,7 @@ const questionsOf = (n: number): string =>
 async function compare(name: string, msMax: number, folder: string): Promise<Row> {
   const knowledge = openKnowledge({ roots: [{ path: folder, scope: 'organisation' }] })
   const search = searchOver(folder)
-  await run(knowledge, 60)
+  await run(knowledge, 300)
   const ours = median(await run(knowledge, 100))
   const times = Array.from({ length: 15 }, (_, n) => timed(() => search.search(questionsOf(n))))
   const peer = median(times.slice(5))

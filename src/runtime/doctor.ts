@@ -7,6 +7,7 @@ import { type Ambit, openDatabase, openWith } from './ambit.ts'
 import { auditTenant } from './audit.ts'
 import { type ConfigSource, loadSettings, type Settings } from './config.ts'
 import { checkApprovers, checkOffer } from './doctor-hosting.ts'
+import { checkKnowledge } from './doctor-knowledge.ts'
 import { attempt, type Finding, fail, ok, warn } from './finding.ts'
 import { headsName } from './head-file.ts'
 import { wholeList } from './pages.ts'
@@ -33,6 +34,7 @@ export async function* examine(source: ConfigSource, options: DoctorOptions = {}
     settings.file === undefined ? 'no file here: the defaults are in force' : 'read and understood',
   )
   yield* checkOffer(settings)
+  yield* checkKnowledge(settings)
   yield* checkFolder(settings)
   if (settings.store.driver === 'sqlite' && settings.store.path === ':memory:') return yield checkDurability(settings)
   const ambit = await attempt('store', () => openExisting(settings))
