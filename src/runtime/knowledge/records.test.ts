@@ -32,3 +32,10 @@ test('traces are read newest first; what is none of ours is passed over [K-86]',
   assert.deepEqual(await keptTraces(folder, 3), [second])
   assert.deepEqual(await keptTraces(join(folder, 'none'), 3), [])
 })
+
+test('of a long question the beginning is kept, with the digest of the whole, so that it can be read again [K-86 K-88]', async () => {
+  const query = `${'a'.repeat(8_191)}\u{1f600}${'b'.repeat(2_000_000)}`
+  await keepResolution(folder, { trace: traceOf({ query, query_digest: 'whole', missing: [query] }) })
+  const kept = `${'a'.repeat(8_191)}\ufffd`
+  assert.deepEqual(await keptTraces(folder, 1), [traceOf({ query: kept, query_digest: 'whole', missing: [kept] })])
+})

@@ -5,20 +5,35 @@ import { openRoot } from '../../files/root.ts'
 import type { ContextResolution, SelectionResult } from '../../model/knowledge-records.ts'
 import { type ResolutionTrace, resolutionTrace } from '../../model/knowledge-trace.ts'
 
-/** Keeps the record of a resolution, where it has one, and its trace beside it. Nothing is ever written over. */
+/**
+ * Keeps the record of a resolution, where it has one, and its trace beside it. Nothing is ever written over. Of a very long
+ * question the beginning is kept; `query_digest` of the trace is that of the whole, and so tells.
+ */
 export async function keepResolution(
   folder: string,
   { record, trace }: { readonly record?: ContextResolution | undefined; readonly trace: ResolutionTrace },
 ): Promise<readonly string[]> {
   const root = await openRoot(folder, { create: true })
   const files: readonly (readonly [string, unknown])[] = [
-    ...(record === undefined ? [] : [[`${trace.run_id}.json`, record] as const]),
-    [`${trace.run_id}${traceEnd}`, trace],
+    ...(record === undefined ? [] : [[`${trace.run_id}.json`, clipped(record)] as const]),
+    [`${trace.run_id}${traceEnd}`, clipped(trace)],
   ]
   for (const [name, value] of files)
     await root.write(name, Buffer.from(`${JSON.stringify(value, null, 2)}\n`), { exclusive: true })
   return files.map(([name]) => name)
 }
+
+/** The question may also stand among what is missing. */
+const clipped = <T extends { readonly query?: string | undefined; readonly missing?: readonly string[] | undefined }>(
+  kept: T,
+): T => ({
+  ...kept,
+  ...(kept.query !== undefined && { query: clip(kept.query) }),
+  ...(kept.missing !== undefined && { missing: kept.missing.map(clip) }),
+})
+
+// Half a pair of surrogates could not be read again.
+const clip = (text: string): string => text.slice(0, limits.knowledgeQueryCharsMax).toWellFormed()
 
 const traceEnd = '.trace.json'
 
