@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished, test } from 'vitest'
@@ -28,4 +28,26 @@ test('a change deep below a root is said, and a root that is not there disturbs 
     await Promise.race([end, sleep(200)])
   }
   assert(heard)
+})
+
+test('a root that appears later is noticed; hidden folders and what is excepted are not [K-88]', async () => {
+  const top = makeTree({ 'a/KNOWLEDGE.md': entry('a') })
+  let heard = 0
+  const count = () => {
+    heard++
+  }
+  onTestFinished(watchRoots([{ path: top }], count, [join(top, 'own')]))
+  await sleep(500)
+  heard = 0
+  for (const path of ['.ambit', 'own']) {
+    mkdirSync(join(top, path))
+    writeFileSync(join(top, path, 'x.json'), '{}')
+  }
+  await sleep(500)
+  assert.equal(heard, 0)
+  onTestFinished(watchRoots([{ path: join(top, '.ambit/later') }], count))
+  mkdirSync(join(top, '.ambit/later'))
+  writeFileSync(join(top, '.ambit/later/KNOWLEDGE.md'), entry('later'))
+  for (let n = 0; heard === 0 && n < 50; n++) await sleep(200)
+  assert(heard > 0)
 })
