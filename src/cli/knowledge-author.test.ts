@@ -47,11 +47,12 @@ const filesBelow = (folder: string): readonly string[] =>
 test('a good pack passes, who made it is told, and nothing of it is started [K-06 K-05 K-89]', async () => {
   const shell = givenPack()
   const { out } = await shell.good('knowledge', 'validate', 'pumps')
+  const report = (await shell.good('knowledge', 'validate', 'pumps', '--json')).json<Report>()
+  const digest = report.packs[0]?.['digest']
   assert.equal(
     out,
-    'ok  pumps: nothing found in 2 files; says it was made by skill pump-writer 1.2.0\nnext: `ambit knowledge lint pumps`\n',
+    `ok  pumps: nothing found in 2 files; says it was made by skill pump-writer 1.2.0\n    digest ${digest}\nnext: \`ambit knowledge lint pumps\`\n`,
   )
-  const report = (await shell.good('knowledge', 'validate', 'pumps', '--json')).json<Report>()
   assert.deepEqual(report, {
     ok: true,
     command: 'validate',
@@ -62,6 +63,7 @@ test('a good pack passes, who made it is told, and nothing of it is started [K-0
         name: 'pumps',
         status: 'ready',
         produced_by: { kind: 'skill', name: 'pump-writer', version: '1.2.0' },
+        digest,
         files: 2,
         error: 0,
         warning: 0,
@@ -81,31 +83,42 @@ test('an error makes the exit 1, the table names each file once, and the next st
   assert.match(out, /\nruns\/compile-1\.json +error +record-invalid +/)
   assert.match(
     out,
-    /\nbad {2}pumps: 2 errors, 1 warning in 5 files; .*\nnext: mend the errors, then `ambit knowledge validate pumps`\n$/,
+    /\nbad {2}pumps: 2 errors, 1 warning in 5 files; .*\n {4}digest [0-9a-f]{64}\nnext: mend the errors, then `ambit knowledge validate pumps`\n$/,
   )
 })
 
-test('one JSON object on standard output, findings in pages, a copy in a file [K-89]', async () => {
+test('checks answer with one JSON object where nobody looks, findings in pages, or into a new file [K-89]', async () => {
   const shell = givenPack({ 'runs/compile-1.json': '{}', 'runs/compile-2.json': '{}', 'runs/compile-3.json': '{}' })
-  const { code, ...ran } = await shell.run(
-    'knowledge',
-    'validate',
-    'pumps',
-    '--json',
-    '--offset',
-    '1',
-    '--limit',
-    '1',
-    '--output',
-    'report.json',
-  )
+  const piped = shell.with({ terminal: false })
+  const words = ['knowledge', 'validate', 'pumps', '--offset', '1', '--limit', '1']
+  const { code, ...ran } = await piped.run(...words)
   const report = ran.json<Report>()
   assert.deepEqual([code, ran.err, report.ok, report.status, report.total], [1, '', false, 'failed', 3])
   assert.deepEqual(
     report.findings.map(({ path }) => path),
     ['runs/compile-2.json'],
   )
+  assert.match((await piped.run(...words, '--text')).out, /^FILE/)
+  const filed = await shell.run(...words, '--output', 'report.json')
+  assert.deepEqual([filed.code, filed.out], [1, ''])
   assert.deepEqual(JSON.parse(readFileSync(join(shell.cwd, 'report.json'), 'utf8')), report)
+  assert.equal((await shell.run(...words, '--output', 'report.json')).code, 2)
+  assert.equal((await shell.run(...words, '--output', 'report.json', '--force')).code, 1)
+})
+
+test('an approval with the digest that validate gives holds until a file changes [K-48 K-89]', async () => {
+  const shell = givenPack()
+  const [pack] = (await shell.good('knowledge', 'validate', 'pumps', '--json')).json<Report>().packs
+  const approve = [{ id: 'workspace:pumps', digest: pack?.['digest'] }]
+  writeFileSync(
+    join(shell.cwd, 'ambit.config.json'),
+    JSON.stringify({ knowledge: { roots: [{ path: '.' }], approve } }),
+  )
+  const ask = ['knowledge', 'resolve', '--query', 'How many bar?', '--pack', 'pumps']
+  assert.match((await shell.good(...ask)).out, /Nine bar/)
+  writeFileSync(join(shell.cwd, 'pumps/wiki/a.md'), '# A\n\nTen bar.\n')
+  const changed = await shell.run(...ask)
+  assert.deepEqual([changed.code, /approval-needed/.test(changed.err)], [1, true])
 })
 
 test('a folder that is not there is usage, one that is no pack is a finding [K-89 K-08]', async () => {

@@ -1,19 +1,11 @@
 import { resolve } from 'node:path'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import type { Diagnostic, Severity } from '../knowledge/diagnostic.ts'
 import type { PackHeader } from '../model/knowledge.ts'
 import { type CheckedPack, lintPack, validatePack } from '../runtime/knowledge/check.ts'
-import { found } from './command.ts'
-import { writeOutput } from './files.ts'
-import { type Io, line, paint, plain, printJson } from './io.ts'
+import { type Io, line, paint, plain } from './io.ts'
+import { answer, answering, inTurns, type KnowledgeFlags, paged } from './knowledge-flags.ts'
 import { printTable } from './table.ts'
-
-interface CheckOptions {
-  readonly json?: boolean
-  readonly output?: string
-  readonly limit?: number
-  readonly offset: number
-}
 
 interface Checked extends CheckedPack {
   /** The folder as it was named. */
@@ -26,53 +18,49 @@ type Check = 'validate' | 'lint'
 export function addValidate(knowledge: Command, io: Io): void {
   checking(knowledge.command('validate <dir...>'))
     .description('check frontmatter, layout, records, suites and source map of packs')
-    .action((folders: readonly string[], options: CheckOptions) => run(io, 'validate', folders, options))
+    .action((folders: readonly string[], options: KnowledgeFlags) => run(io, 'validate', folders, options))
 }
 
 /** `lint <dir>…`: what owners of packs should look at. */
 export function addLint(knowledge: Command, io: Io): void {
   checking(knowledge.command('lint <dir...>'))
     .description('look for secrets, attacks, outdated splits, claims without a place, weak or greedy descriptions')
-    .action((folders: readonly string[], options: CheckOptions) => run(io, 'lint', folders, options))
+    .action((folders: readonly string[], options: KnowledgeFlags) => run(io, 'lint', folders, options))
 }
 
 const checking = (command: Command): Command =>
-  command
-    .option('--limit <n>', 'show so many findings at most', wholeNumber)
-    .option('--offset <n>', 'leave out so many findings first', wholeNumber, 0)
-    .option('--output <file>', 'also write the JSON to a file')
-    .option('--json', 'print JSON for programs')
+  answering(command)
+    .option('--watch', 'again whenever a file changes, until Ctrl-C')
     .addHelpText(
       'after',
       '\nChanges nothing, runs nothing. Exit 0: no errors. 1: an error was found. 2: could not look.',
     )
 
-async function run(io: Io, command: Check, folders: readonly string[], options: CheckOptions): Promise<void> {
+function run(io: Io, command: Check, folders: readonly string[], given: KnowledgeFlags): Promise<void> {
   const check = command === 'validate' ? validatePack : lintPack
-  const packs: Checked[] = []
-  for (const folder of folders) packs.push({ folder, ...(await check(resolve(io.cwd, folder), folder)) })
-  const report = reportOf(command, packs, options)
-  if (options.output !== undefined) writeOutput(io, options.output, `${JSON.stringify(report, null, 2)}\n`)
-  if (options.json) printJson(io, report)
-  else printPacks(io, command, packs, options)
-  if (!report.ok) found(io)
+  const roots = folders.map((folder) => ({ path: resolve(io.cwd, folder) }))
+  return inTurns(io, roots, given, async (flags) => {
+    const packs: Checked[] = []
+    for (const folder of folders) packs.push({ folder, ...(await check(resolve(io.cwd, folder), folder)) })
+    return answer(io, command, flags, reportOf(packs, flags), () => printPacks(io, command, packs, flags))
+  })
 }
 
-function reportOf(command: Check, packs: readonly Checked[], options: CheckOptions) {
+function reportOf(packs: readonly Checked[], flags: KnowledgeFlags) {
   const all = packs.flatMap(({ folder, findings }) => findings.map((finding) => ({ folder, ...finding })))
   const counts = countsOf(all)
+  const summaries = packs.map(({ folder, header, digest, files, findings }) => ({
+    folder,
+    ...summaryOf(header),
+    ...(digest !== undefined && { digest }),
+    files,
+    ...countsOf(findings),
+  }))
   return {
     ok: counts.error === 0,
-    command,
     status: counts.error > 0 ? 'failed' : counts.warning > 0 ? 'warnings' : 'passed',
-    packs: packs.map(({ folder, header, files, findings }) => ({
-      folder,
-      ...summaryOf(header),
-      files,
-      ...countsOf(findings),
-    })),
-    findings: shownOf(all, options),
-    total: all.length,
+    findings: paged(all, flags),
+    more: { packs: summaries, total: all.length },
   }
 }
 
@@ -80,23 +68,21 @@ function reportOf(command: Check, packs: readonly Checked[], options: CheckOptio
 const summaryOf = (header: PackHeader | undefined) =>
   header && { name: header.name, status: header.status, ...(header.producedBy && { produced_by: header.producedBy }) }
 
-const shownOf = <T>(findings: readonly T[], { limit, offset }: CheckOptions): readonly T[] =>
-  findings.slice(offset, limit === undefined ? undefined : offset + limit)
-
 const countsOf = (findings: readonly Diagnostic[]): Readonly<Record<Severity, number>> => {
   const of = (severity: Severity): number => findings.filter((finding) => finding.severity === severity).length
   return { error: of('error'), warning: of('warning'), info: of('info') }
 }
 
-function printPacks(io: Io, command: Check, packs: readonly Checked[], options: CheckOptions): void {
+function printPacks(io: Io, command: Check, packs: readonly Checked[], options: KnowledgeFlags): void {
   for (const [index, pack] of packs.entries()) {
     if (index > 0) line(io)
-    const shown = shownOf(pack.findings, options)
+    const shown = paged(pack.findings, options)
     if (shown.length > 0) {
       printTable(io, ['FILE', '', 'CODE', 'FINDING'], rowsOf(shown))
       line(io)
     }
     line(io, summaryLine(io, pack))
+    if (pack.digest !== undefined) line(io, paint(io, 'dim', `    digest ${pack.digest}`))
   }
   const next = nextStep(command, packs)
   if (next !== '') line(io, next)
@@ -131,9 +117,4 @@ function nextStep(command: Check, packs: readonly Checked[]): string {
   return command === 'validate'
     ? `next: \`ambit knowledge lint ${packs.map(({ folder }) => plain(folder)).join(' ')}\``
     : ''
-}
-
-function wholeNumber(text: string): number {
-  if (/^\d{1,6}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('write a whole number.')
 }

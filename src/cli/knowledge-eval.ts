@@ -1,51 +1,58 @@
-import { resolve } from 'node:path'
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { formatTime } from '../base/time.ts'
 import type { Evaluation } from '../runtime/knowledge/evaluate.ts'
 import { keepResults } from '../runtime/knowledge/records.ts'
+import type { SuiteName } from '../runtime/knowledge/suites.ts'
 import { systemClock } from '../runtime/system.ts'
-import { found } from './command.ts'
+import { readJsonInput } from './files.ts'
 import { type Io, line, paint, plain } from './io.ts'
-import { answer, each, type KnowledgeFlags, reading } from './knowledge-flags.ts'
+import { answer, each, type KnowledgeFlags, reading, runsFolder } from './knowledge-flags.ts'
+import { printFindings } from './knowledge-report.ts'
 import { printTable } from './table.ts'
 
 interface EvalFlags extends KnowledgeFlags {
-  readonly suite: 'train' | 'validation'
+  readonly suite: string
 }
 
 export function addEval(knowledge: Command, io: Io): void {
   reading(knowledge.command('eval [dir]'))
     .description('whether questions find the packs they should, by the suites of the packs')
-    .addOption(new Option('--suite <name>', 'which of them').choices(['train', 'validation']).default('validation'))
+    .option('--suite <name>', 'train, validation, or the file of a suite for the pack that it names', 'validation')
     .option('--record [dir]', 'keep the results as eval-discovery-….json (default: .ambit/runs)')
     .addHelpText(
       'after',
       '\nExit 0: every case passes. 1: one fails, or a suite cannot be read. 2: wrong usage, or a root is missing.',
     )
-    .action((dir: string | undefined, flags: EvalFlags) =>
-      each(io, dir, flags, async (packs) => {
-        const evaluation = await packs.evaluate(flags.suite)
+    .action((dir: string | undefined, given: EvalFlags) =>
+      each(io, dir, given, async (packs, flags) => {
+        const evaluation = await packs.evaluate(suiteOf(io, flags))
         const results = evaluation.suites.map(({ result }) => result)
         if (flags.record !== undefined) await record(io, flags, evaluation)
         const failed =
           results.some(({ summary }) => summary.failed > 0) ||
           evaluation.answers.some(({ missed }) => missed.length > 0)
         const { findings, answers } = evaluation
-        answer(
+        return answer(
           io,
           'eval',
           flags,
           { findings, more: { results, answers }, ...(failed && { ok: false, status: 'failed' }) },
-          () => printEvaluation(io, evaluation),
+          () => {
+            printEvaluation(io, evaluation)
+            printFindings(io, findings)
+          },
         )
-        if (failed) found(io)
-        return findings
       }),
     )
 }
 
-async function record(io: Io, { record: place, suite }: EvalFlags, { suites }: Evaluation): Promise<void> {
-  const folder = resolve(io.cwd, place === true || place === undefined ? '.ambit/runs' : place)
+const suiteOf = (io: Io, { suite }: EvalFlags): SuiteName =>
+  suite === 'train' || suite === 'validation' ? suite : { file: suite, value: readJsonInput(io, suite) }
+
+async function record(io: Io, flags: EvalFlags, { suites }: Evaluation): Promise<void> {
+  const folder = await runsFolder(io, flags, flags.record)
+  const name = suiteOf(io, flags)
+  const suite = typeof name === 'string' ? name : 'given'
   await keepResults(folder, { at: formatTime(systemClock.now()), suite, results: suites.map(({ result }) => result) })
 }
 

@@ -2,16 +2,16 @@ import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
-import { Failure, quote } from '../base/failure.ts'
+import { Failure, problem, quote } from '../base/failure.ts'
 import type { Diagnostic } from '../knowledge/diagnostic.ts'
 import { loadSettings } from '../runtime/config.ts'
-import { parseRoot } from '../runtime/knowledge/given-roots.ts'
+import { parseRoot, settleRoots } from '../runtime/knowledge/given-roots.ts'
 import { type Knowledge, openKnowledge } from '../runtime/knowledge/knowledge.ts'
-import { conventionalRoots } from '../runtime/knowledge/scan.ts'
+import { conventionalRoots, type RootOptions } from '../runtime/knowledge/scan.ts'
+import { watchRoots } from '../runtime/knowledge/watch.ts'
 import { found } from './command.ts'
 import { writePrivate } from './files.ts'
-import { type Io, printJson } from './io.ts'
-import { printFindings } from './knowledge-report.ts'
+import { type Io, paint, plain } from './io.ts'
 import { sourceOf } from './session.ts'
 import { several } from './several.ts'
 
@@ -31,13 +31,18 @@ export interface KnowledgeFlags {
 }
 
 export const reading = (command: Command): Command =>
-  command
+  answering(command)
     .option('--root <root>', '<scope>[:<ceiling>]=<path>; may be given several times', several)
     .option('--config <file>', 'configuration file (default: ambit.config.ts or .json here)')
+    .option('--watch', 'again whenever a file changes, until Ctrl-C')
+
+/** What every command has that answers with a list. */
+export const answering = (command: Command): Command =>
+  command
     .option('--json', 'print JSON for programs, as without a terminal')
     .option('--text', 'print for people, even into a pipe; so does AMBIT_OUTPUT=text')
     .option('--output <file>', 'write the answer to a new file')
-    .option('--watch', 'again whenever a file changes, until Ctrl-C')
+    .option('--force', 'write it over one that is there')
     .option('--limit <n>', 'how many at most', whole)
     .option('--offset <n>', 'how many to pass over', whole, 0)
 
@@ -49,53 +54,82 @@ export function whole(text: string): number {
 export const paged = <T>(items: readonly T[], { offset = 0, limit }: KnowledgeFlags): readonly T[] =>
   items.slice(offset, limit === undefined ? undefined : offset + limit)
 
-/** Opens the packs and does the work once, or again after every change. An error among the findings is exit 1. */
-export async function each(
+/** Opens the packs and does the work once, or again after every change. Where it says that something is wrong, exit 1. */
+export async function each<Flags extends KnowledgeFlags>(
   io: Io,
   dir: string | undefined,
-  flags: KnowledgeFlags,
-  work: (packs: Knowledge) => Promise<readonly Diagnostic[]>,
+  flags: Flags,
+  work: (packs: Knowledge, flags: Flags, roots: readonly RootOptions[]) => Promise<boolean>,
 ): Promise<void> {
-  const packs = await knowledgeOf(io, dir, flags)
-  const once = async (): Promise<void> => {
-    const findings = await work(packs)
-    if (findings.some(({ severity }) => severity === 'error')) found(io)
+  const roots = await rootsOf(io, dir, flags)
+  const packs = await knowledgeOf(io, roots, flags)
+  await inTurns(io, roots, flags, (now) => work(packs, now, roots))
+}
+
+/**
+ * Does the work, with `--watch` again whenever something below the roots changes, until a signal. Then a file that it
+ * wrote is its own and is replaced, what goes wrong is told, and the end is good.
+ */
+export async function inTurns<Flags extends KnowledgeFlags>(
+  io: Io,
+  roots: readonly { readonly path: string }[],
+  flags: Flags,
+  work: (flags: Flags) => Promise<boolean>,
+): Promise<void> {
+  const good = await work(flags)
+  if (!flags.watch) {
+    if (!good) found(io)
+    return
   }
-  await once()
-  if (!flags.watch) return
-  await new Promise<void>((resolve) => {
+  const own = [
+    ...(flags.output === undefined ? [] : [resolve(io.cwd, flags.output)]),
+    ...(flags.record === undefined ? [] : [await runsFolder(io, flags, flags.record)]),
+  ]
+  await new Promise<void>((end) => {
     let turn = Promise.resolve()
-    const stop = packs.watch(() => {
-      turn = turn.then(once)
-    })
+    const again = async (): Promise<void> => {
+      try {
+        await work({ ...flags, force: true })
+      } catch (error) {
+        io.err(`${paint(io, 'red', 'error')}: ${plain(problem(error).detail)}\n`)
+      }
+    }
+    const stop = watchRoots(
+      roots,
+      () => {
+        turn = turn.then(again)
+      },
+      own,
+    )
     const off = io.onSignal(() => {
       stop()
       off()
-      resolve()
+      void turn.then(end)
     })
   })
 }
 
-/** The packs of the folder or roots that were named, else of the configuration, else of the usual folders. */
-async function knowledgeOf(io: Io, dir: string | undefined, flags: KnowledgeFlags): Promise<Knowledge> {
-  const settings = await loadSettings(sourceOf(io, flags))
-  const { knowledge } = settings
+/** The folder or roots that were named, else those of the configuration, else the usual folders. All of them are there. */
+async function rootsOf(io: Io, dir: string | undefined, flags: KnowledgeFlags): Promise<readonly RootOptions[]> {
+  const { knowledge } = await loadSettings(sourceOf(io, flags))
   const named = [...(dir === undefined ? [] : [{ path: dir }]), ...(flags.root ?? []).map(parseRoot)]
-  for (const { path } of named) checkThere(io, path)
-  const given = named.map((root) => ({ ...root, path: resolve(io.cwd, root.path) }))
   const home = io.env['HOME'] ?? homedir()
-  const roots = given.length > 0 ? given : (knowledge.roots ?? conventionalRoots(io.cwd, home))
-  const folder =
-    flags.record === true
-      ? resolve(settings.dataDir, 'runs')
-      : flags.record === undefined
-        ? undefined
-        : resolve(io.cwd, flags.record)
-  return openKnowledge({
-    ...knowledge,
-    roots,
-    ...(folder !== undefined && { records: { folder, query: flags.withhold ? 'digest' : 'text' } }),
-  })
+  const roots = named.length > 0 ? named : (knowledge.roots ?? conventionalRoots(io.cwd, home))
+  for (const { path } of roots) checkThere(io, path)
+  return settleRoots(roots, io.cwd)
+}
+
+async function knowledgeOf(io: Io, roots: readonly RootOptions[], flags: KnowledgeFlags): Promise<Knowledge> {
+  const { knowledge } = await loadSettings(sourceOf(io, flags))
+  if (flags.record === undefined) return openKnowledge({ ...knowledge, roots })
+  const folder = await runsFolder(io, flags, flags.record)
+  return openKnowledge({ ...knowledge, roots, records: { folder, query: flags.withhold ? 'digest' : 'text' } })
+}
+
+/** Where runs are recorded: the folder that was named, otherwise `runs` where the configuration keeps data. */
+export async function runsFolder(io: Io, flags: KnowledgeFlags, named: string | true | undefined): Promise<string> {
+  if (typeof named === 'string') return resolve(io.cwd, named)
+  return resolve((await loadSettings(sourceOf(io, flags))).dataDir, 'runs')
 }
 
 function checkThere(io: Io, path: string): void {
@@ -115,19 +149,15 @@ interface Answer {
   readonly ok?: boolean
 }
 
-/** One object for programs, with `--json` or where nobody looks; otherwise what `print` prints, with the findings beside it. */
-export function answer(io: Io, command: string, flags: KnowledgeFlags, given: Answer, print: () => void): void {
+/** One object for programs, with `--json` or where nobody looks; otherwise what `print` prints. Answers whether all is well. */
+export function answer(io: Io, command: string, flags: KnowledgeFlags, given: Answer, print: () => void): boolean {
   const { findings, more } = given
   const bad = findings.some(({ severity }) => severity === 'error')
   const { ok = !bad, status = bad ? 'failed' : 'passed' } = given
-  if (flags.json || flags.output !== undefined || (io.terminal === false && !flags.text)) {
-    const value = { ok, command, status, findings, ...more }
-    if (flags.output === undefined) printJson(io, value)
-    else put(io, flags, `${JSON.stringify(value, null, 2)}\n`)
-    return
-  }
-  print()
-  printFindings(io, findings)
+  if (flags.json || flags.output !== undefined || (io.terminal === false && !flags.text))
+    put(io, flags, `${JSON.stringify({ ok, command, status, findings, ...more }, null, 2)}\n`)
+  else print()
+  return ok
 }
 
 export function put(io: Io, { output, force }: KnowledgeFlags, text: string): void {

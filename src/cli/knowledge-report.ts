@@ -1,6 +1,8 @@
 import type { CatalogEntry } from '../knowledge/catalog.ts'
 import type { Diagnostic } from '../knowledge/diagnostic.ts'
 import type { Gap } from '../knowledge/gaps.ts'
+import { trustRank } from '../knowledge/pack.ts'
+import type { PackTrust } from '../model/knowledge.ts'
 import type { ResolutionTrace } from '../model/knowledge-trace.ts'
 import type { Scan } from '../runtime/knowledge/scan.ts'
 import { printFields } from './fields.ts'
@@ -75,22 +77,26 @@ export function printResolution(io: Io, trace: ResolutionTrace, text: string, bu
     ['missing', ...trace.missing.map(plain)],
     ['tokens', `${trace.token_estimate} of ${budget}`],
   ])
-  for (const { named, findings } of trace.refused) {
-    line(io, `\n${paint(io, 'red', 'refused')} ${plain(named)}`)
-    printFindings(io, findings as readonly Diagnostic[])
-  }
+  for (const { named } of trace.refused) line(io, `\n${paint(io, 'red', 'refused')} ${plain(named)}`)
   line(io)
   line(io, text === '' ? paint(io, 'dim', 'nothing fits: a model is sent nothing') : text)
-  if (trace.findings.some(({ code }) => code === 'approval-needed'))
-    line(
-      io,
-      paint(
-        io,
-        'dim',
-        'to use a pack that waits: --confirm <name> for this call, or `approve` or a higher `ceiling` in the configuration',
-      ),
-    )
 }
+
+/** What a person can do about packs that wait; a ceiling only matters to those that say more of themselves. */
+export function printWaiting(io: Io, findings: readonly Diagnostic[], { packs }: Scan): void {
+  const ids = findings.flatMap(({ code, pack }) => (code === 'approval-needed' ? [pack] : []))
+  if (ids.length === 0) return
+  const clipped = packs.some(
+    ({ id, header, trust }) => ids.includes(id) && header.trust !== trust && isTrusted(header.trust),
+  )
+  const ways = clipped ? '`approve` or a higher `ceiling`' : '`approve`'
+  line(
+    io,
+    paint(io, 'dim', `to use a pack that waits: --confirm <name> for this call, or ${ways} in the configuration`),
+  )
+}
+
+const isTrusted = (trust: PackTrust): boolean => trustRank(trust) >= trustRank('user-confirmed')
 
 function packLines(io: Io, trace: ResolutionTrace): readonly string[] {
   const used = trace.activated.flatMap((pack) => [

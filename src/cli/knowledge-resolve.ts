@@ -1,10 +1,13 @@
+import { realpathSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { limits } from '../base/limits.ts'
 import type { Diagnostic } from '../knowledge/diagnostic.ts'
-import { found } from './command.ts'
-import { type Io, line } from './io.ts'
+import type { ResolutionTrace } from '../model/knowledge-trace.ts'
+import type { RootOptions, Scan } from '../runtime/knowledge/scan.ts'
+import { type Io, line, plain } from './io.ts'
 import { answer, each, type KnowledgeFlags, reading, whole } from './knowledge-flags.ts'
-import { printResolution } from './knowledge-report.ts'
+import { printFindings, printResolution, printWaiting } from './knowledge-report.ts'
 import { several } from './several.ts'
 
 interface ResolveFlags extends KnowledgeFlags {
@@ -37,12 +40,16 @@ export function addResolve(knowledge: Command, io: Io): void {
       'after',
       '\nExit 0: answered, or nothing fits. 1: a pack that was named was refused, or the selection failed. 2: wrong usage, or a root is missing.',
     )
-    .action((dir: string | undefined, flags: ResolveFlags) =>
-      each(io, dir, flags, async (packs) => {
-        const { query, budget, pack: select, confirm, enable, disable, require: required, evidence } = flags
+    .action((dir: string | undefined, given: ResolveFlags) =>
+      each(io, dir, given, async (packs, flags, roots) => {
+        const { query, budget, enable, disable, require: required, evidence } = flags
+        const scan = await packs.discover()
+        const idsOf = (names: readonly string[] | undefined) => names?.map((name) => idAt(io, name, scan, roots))
+        const [select, confirm] = [idsOf(flags.pack), idsOf(flags.confirm)]
         const resolution = await packs.resolve({ query, budget, select, confirm, enable, disable, required, evidence })
         const { trace, record, text, tokens } = resolution
         const status = record?.status ?? (trace.outcome === 'refused' ? 'failed' : 'nothing')
+        const findings = findingsOf(trace)
         const more = {
           context: text,
           activated_packs: record?.activated_packs ?? [],
@@ -51,20 +58,39 @@ export function addResolve(knowledge: Command, io: Io): void {
           run_id: trace.run_id,
           trace,
         }
-        answer(
-          io,
-          'resolve',
-          flags,
-          { findings: trace.findings as readonly Diagnostic[], more, status, ok: status !== 'failed' },
-          () => {
-            printResolution(io, trace, text, budget)
-            if (flags.explain) printDropped(io, trace.dropped)
-          },
-        )
-        if (status === 'failed') found(io)
-        return []
+        return answer(io, 'resolve', flags, { findings, more, status, ok: status !== 'failed' }, () => {
+          printResolution(io, trace, text, budget)
+          if (flags.explain) printDropped(io, trace.dropped)
+          printWaiting(io, findings, scan)
+          printFindings(io, findings)
+        })
       }),
     )
+}
+
+/** The id of the pack in a folder that was named by its path; any other word as it is. */
+function idAt(io: Io, named: string, { packs, quarantined }: Scan, roots: readonly RootOptions[]): string {
+  if (packs.some(({ id, path, header }) => [id, path, header.name].includes(named))) return named
+  const folder = realPath(resolve(io.cwd, named))
+  const at = [...packs, ...quarantined].find(({ root, path }) => {
+    const own = roots.find(({ id }) => id === root)
+    return folder !== undefined && own !== undefined && realPath(join(own.path, path)) === folder
+  })
+  return at?.id ?? named
+}
+
+function realPath(path: string): string | undefined {
+  try {
+    return realpathSync(path)
+  } catch {
+    return undefined
+  }
+}
+
+/** Everything that was found, each once: why a pack was refused may also be why nothing was used. */
+function findingsOf({ refused, findings }: ResolutionTrace): readonly Diagnostic[] {
+  const all = [...refused.flatMap((one) => one.findings), ...findings] as readonly Diagnostic[]
+  return [...new Map(all.map((one) => [JSON.stringify([one.code, one.pack, one.path, one.message]), one])).values()]
 }
 
 function printDropped(
@@ -78,5 +104,5 @@ function printDropped(
 ): void {
   line(io)
   for (const { pack, path, section = '', reason } of dropped)
-    line(io, `dropped ${pack}/${path} › ${section}: ${reason}`)
+    line(io, plain(`dropped ${pack}/${path} › ${section}: ${reason}`))
 }

@@ -108,6 +108,90 @@ test('wrong usage and a root that is not there exit with 2 [K-89]', async () => 
     assert.equal((await shell.run('knowledge', ...words)).code, 2, words.join(' '))
 })
 
+test('a root of the configuration that is not there exits with 2, whatever reads it [K-89]', async () => {
+  const shell = givenPacks()
+  const config = { knowledge: { roots: [{ path: 'packs' }, { id: 'gone', path: 'gone' }] } }
+  writeFileSync(join(shell.cwd, 'ambit.config.json'), JSON.stringify(config))
+  for (const words of [['discover'], ['catalog'], ['resolve', ...question], ['eval']]) {
+    const { code, err } = await shell.run('knowledge', ...words)
+    assert.deepEqual([code, /there is no folder `.*gone`/.test(err)], [2, true], words.join(' '))
+  }
+})
+
+test('a pack is also meant by the path of its folder, and a refusal is a finding [K-45 K-89]', async () => {
+  const shell = givenPacks()
+  for (const path of ['packs/pumps', './packs/pumps', 'packs/pumps/', join(shell.cwd, 'packs/pumps')])
+    await shell.good('knowledge', 'resolve', ...roots, ...question, '--pack', path)
+  await shell.good('knowledge', 'resolve', 'packs', ...question, '--pack', './packs/pumps', '--confirm', 'packs/pumps')
+  const refused = await shell.run('knowledge', 'resolve', 'packs', ...question, '--pack', 'packs/pumps', '--json')
+  const { ok, findings } = refused.json<Answer>()
+  assert.deepEqual([refused.code, ok, findings.map(({ code }) => code)], [1, false, ['approval-needed']])
+  const broken = await shell.run('knowledge', 'resolve', 'packs', ...question, '--pack', 'packs/broken', '--json')
+  assert.deepEqual(
+    broken.json<Answer>().findings.map(({ code }) => code),
+    ['name-invalid', 'name-directory', 'approval-needed'],
+  )
+})
+
+test('a higher ceiling is advised only where it would help [K-48 K-49]', async () => {
+  const shell = givenPacks()
+  const ask = ['knowledge', 'resolve', 'packs', ...question]
+  const advice = /--confirm <name> for this call, or `approve` or a higher `ceiling` in the configuration\n/
+  assert.match((await shell.run(...ask)).out, advice)
+  writePackIn(join(shell.cwd, 'packs'), 'pumps', { description: 'All about the heat of pumps.', trust: 'external' })
+  assert.match((await shell.run(...ask)).out, /--confirm <name> for this call, or `approve` in the configuration\n/)
+})
+
+test('names of files that were dropped cannot draw on the terminal [K-89 K-90]', async () => {
+  const shell = givenPacks()
+  const text = `# Pump\n\n## Heat\n\n${'The pump may get hot. '.repeat(200)}\n`
+  writeFileSync(join(shell.cwd, 'packs/pumps/documents/\u001b[31mred.md'), text)
+  const { out, err } = await shell.run('knowledge', 'resolve', ...roots, ...question, '--explain', '--budget', '300')
+  assert.match(out, /\ndropped .*\\u\{1b\}\[31mred\.md/)
+  assert(!`${out}${err}`.includes('\u001b'))
+})
+
+test('questions and results are recorded, and gaps looked for, where the configuration keeps data [K-86 K-94]', async () => {
+  const shell = givenPacks()
+  writeFileSync(join(shell.cwd, 'ambit.config.json'), JSON.stringify({ dataDir: 'kept' }))
+  await shell.good('knowledge', 'resolve', ...roots, '--query', 'Who won the match on Sunday?', '--record')
+  await shell.good('knowledge', 'eval', ...roots, '--record')
+  assert.deepEqual(
+    readdirSync(join(shell.cwd, 'kept/runs')).map((name) => name.split('-')[0]),
+    ['context', 'eval'],
+  )
+  await shell.good('knowledge', 'gaps', '--output', 'gaps.json')
+  const { gaps } = JSON.parse(readFileSync(join(shell.cwd, 'gaps.json'), 'utf8')) as { gaps: readonly unknown[] }
+  assert.equal(gaps.length, 1)
+})
+
+test('a train suite is graded as if nothing had been learned from any [K-95]', async () => {
+  const shell = givenPacks()
+  const cases = [{ id: 'hum', prompt: 'Why does machine seventeen hum at night?', expected: 'select' }]
+  for (const suite of ['train', 'validation'])
+    writeFileSync(
+      join(shell.cwd, `packs/pumps/evals/discovery.${suite}.json`),
+      JSON.stringify({ pack_name: 'pumps', cases }),
+    )
+  assert.match((await shell.good('knowledge', 'eval', ...roots)).out, /pumps +1 +1 /)
+  const train = await shell.run('knowledge', 'eval', ...roots, '--suite', 'train')
+  assert.deepEqual([train.code, /failed pumps\/hum/.test(train.out)], [1, true])
+})
+
+test('a suite from a file is graded against the pack that it names [K-94 K-95]', async () => {
+  const shell = givenPacks()
+  const write = (pack_name: string) =>
+    writeFileSync(
+      join(shell.cwd, 'suite.json'),
+      JSON.stringify({ pack_name, cases: [{ id: 'hot', prompt: 'How hot may the pump get?', expected: 'select' }] }),
+    )
+  write('pumps')
+  assert.match((await shell.good('knowledge', 'eval', ...roots, '--suite', 'suite.json')).out, /pumps +1 +1 +1\.00/)
+  write('valves')
+  const other = await shell.run('knowledge', 'eval', ...roots, '--suite', 'suite.json')
+  assert.deepEqual([other.code, /suite-mismatch/.test(other.err)], [1, true])
+})
+
 test('recorded questions become gaps, once nothing answered them [K-67 K-86]', async () => {
   const shell = givenPacks()
   for (const query of ['Who won the match on Sunday?', 'Who won the match on Sunday?', question[1]])
@@ -143,6 +227,7 @@ test('the answer goes to a new file on request, and over none [K-89]', async () 
   await shell.good('knowledge', 'catalog', ...roots, '--output', 'catalog.json')
   assert.equal((JSON.parse(readFileSync(join(shell.cwd, 'catalog.json'), 'utf8')) as Answer).command, 'catalog')
   assert.equal((await shell.run('knowledge', 'catalog', ...roots, '--output', 'catalog.json')).code, 2)
+  await shell.good('knowledge', 'catalog', ...roots, '--output', 'catalog.json', '--force')
 })
 
 test('--watch answers again when a file changes, until it is told to stop [K-88 K-89]', async () => {

@@ -10,18 +10,26 @@ import { entryName, readHeader } from '../../knowledge/discover/header.ts'
 import type { PackFile } from '../../knowledge/pack-file.ts'
 import type { PackHeader } from '../../model/knowledge.ts'
 import { countTokens } from '../../tokens/count.ts'
+import { contentDigestOf } from './approvals.ts'
 import { openPackFiles, type PackFiles } from './pack-files.ts'
 
 export interface CheckedPack {
   /** Missing where the frontmatter cannot be used. */
   readonly header?: PackHeader | undefined
+  /** What an approval of just these files names; only where it was validated and every file can be read. */
+  readonly digest?: string | undefined
   /** How many files were looked at. */
   readonly files: number
   readonly findings: readonly Diagnostic[]
 }
 
 /** Frontmatter, layout, records and source map of the pack in a folder. Nothing of it is run, followed or changed. */
-export const validatePack = (folder: string, shown = folder): Promise<CheckedPack> => check(folder, shown, validate)
+export async function validatePack(folder: string, shown = folder): Promise<CheckedPack> {
+  const checked = await check(folder, shown, validate)
+  if (checked.header === undefined) return checked
+  const digest = await contentDigestOf({ id: 'pack', scope: 'workspace', path: resolve(folder) }, '')
+  return { ...checked, ...(digest !== undefined && { digest }) }
+}
 
 /** What else its owner should know: secrets, attacks, what is out of date, too long or badly described. */
 export const lintPack = (folder: string, shown = folder): Promise<CheckedPack> =>

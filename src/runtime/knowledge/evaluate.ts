@@ -1,9 +1,10 @@
 import { usable } from '../../knowledge/activate.ts'
-import type { Diagnostic } from '../../knowledge/diagnostic.ts'
+import { type Diagnostic, diagnostic } from '../../knowledge/diagnostic.ts'
 import { type Permissions, statusWarning } from '../../knowledge/gates.ts'
 import type { Pack } from '../../knowledge/pack.ts'
+import type { Winner } from '../../knowledge/precedence.ts'
 import type { Router } from '../../knowledge/route/route.ts'
-import { gradeSuite, type SuiteAnswer } from '../../knowledge/route/suite.ts'
+import { gradeSuite, type ReadSuite, readSuite, type SuiteAnswer } from '../../knowledge/route/suite.ts'
 import type { SelectionResult, SelectionSuite } from '../../model/knowledge-records.ts'
 import type { Resolution, ResolveRequest } from './resolution.ts'
 import type { RouterFor } from './routing.ts'
@@ -35,30 +36,41 @@ export interface EvaluateDeps {
 }
 
 /**
- * Runs the suites of every pack, as if each were approved and confirmed: an owner wants to know before that. A train suite
- * is graded without having been learned from.
+ * Runs the suites of every pack, as if each were approved and confirmed: an owner wants to know before that. Train suites
+ * are graded without having been learned from, by the catalog alone.
  */
 export async function evaluate(name: SuiteName, deps: EvaluateDeps): Promise<Evaluation> {
   const permissions = { ...deps.permissions, approved: () => true, confirmed: () => true }
   const found = usable(deps.scan.packs, 'named', permissions)
   const packs = found.map(({ pack }) => pack)
+  const router = await deps.routerFor(packs, permissions, { prompts: name !== 'train' })
   const graded: Evaluation['suites'][number][] = []
   const answers: AnswerResult[] = []
   const findings: Diagnostic[] = []
-  for (const { pack, warnings } of found) {
-    const read = await deps.suites.selection(pack, name)
+  const grade = ({ pack, warnings }: Winner, title: string, read: ReadSuite | undefined) => {
     findings.push(...(read?.diagnostics ?? []))
-    if (read?.suite !== undefined) {
-      const router = await deps.routerFor(packs, permissions, name === 'train' ? { without: pack.id } : {})
-      const { suite } = read
-      graded.push({ suite, result: gradeSuite(name, suite, (prompt) => selected(pack, prompt, router, warnings)) })
-    }
+    const suite = read?.suite
+    if (suite === undefined) return
+    graded.push({ suite, result: gradeSuite(title, suite, (prompt) => selected(pack, prompt, router, warnings)) })
+  }
+  if (typeof name === 'object') {
+    const named = found.find(({ pack }) => pack.header.name === packNameIn(name.value))
+    if (named === undefined) findings.push(diagnostic('suite-mismatch', name.file, 'it names no pack that is here'))
+    else grade(named, name.file, readSuite(name.value, { path: name.file, pack: named.pack.header.name }))
+    return { suites: graded, answers, findings }
+  }
+  for (const winner of found) {
+    const { pack } = winner
+    grade(winner, name, await deps.suites.selection(pack, name))
     const quality = await deps.suites.answers(pack)
     if (quality !== undefined && 'code' in quality) findings.push(quality)
     else for (const one of quality?.evals ?? []) answers.push(await recallOf(pack, one, deps))
   }
   return { suites: graded, answers, findings }
 }
+
+const packNameIn = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null && 'pack_name' in value ? value.pack_name : undefined
 
 function selected(pack: Pack, prompt: string, router: Router, warnings: readonly Diagnostic[]): SuiteAnswer {
   const told = [statusWarning(pack), ...warnings].flatMap((warning) => warning?.code ?? [])

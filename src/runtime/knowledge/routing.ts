@@ -6,8 +6,8 @@ import type { SelectionSuite } from '../../model/knowledge-records.ts'
 import { type SuiteReader, trainSuite } from './suites.ts'
 
 export interface RoutingOptions {
-  /** A pack that must not be known by its own prompts: they are what is measured. */
-  readonly without?: string
+  /** False where packs must be known by their catalog entries alone: their prompts are what is measured. */
+  readonly prompts?: boolean
 }
 
 export type RouterFor = (packs: readonly Pack[], permissions: Permissions, options?: RoutingOptions) => Promise<Router>
@@ -15,14 +15,10 @@ export type RouterFor = (packs: readonly Pack[], permissions: Permissions, optio
 /** Finds the packs that a question is about; made again only when a header or a train suite has changed. */
 export function makeRouting(suites: SuiteReader): RouterFor {
   let known: { readonly facts: readonly unknown[]; readonly router: Router } | undefined
-  return async (packs, permissions, { without } = {}) => {
+  return async (packs, permissions, { prompts = true } = {}) => {
     const learned: (SelectionSuite | undefined)[] = []
     for (const pack of packs)
-      learned.push(
-        pack.id === without || !mayPrompt(pack, permissions)
-          ? undefined
-          : (await suites.selection(pack, 'train'))?.suite,
-      )
+      learned.push(prompts && mayPrompt(pack, permissions) ? (await suites.selection(pack, 'train'))?.suite : undefined)
     const facts = packs.flatMap(({ id, digest }, at) => [id, digest, learned[at]])
     if (known === undefined || !isSame(known.facts, facts))
       known = { facts, router: makeRouter(packs.map((pack, at) => routableOf(pack, learned[at]))) }

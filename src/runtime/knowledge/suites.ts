@@ -9,19 +9,22 @@ import type { Library } from './library.ts'
 import { openPackFiles, type PackFiles } from './pack-files.ts'
 import type { RootOptions } from './roots.ts'
 
-export type SuiteName = 'train' | 'validation'
+type SuiteRole = 'train' | 'validation'
+
+/** The suite of each pack by what it is for, or one from elsewhere by its file, for the pack that it names. */
+export type SuiteName = SuiteRole | { readonly file: string; readonly value: unknown }
 
 export const trainSuite = 'evals/discovery.train.json'
 
 // Routing learns from the first that is there; the old form knows no second suite.
-const places: Readonly<Record<SuiteName, readonly string[]>> = {
+const places: Readonly<Record<SuiteRole, readonly string[]>> = {
   train: [trainSuite, 'evals/discovery.json'],
   validation: ['evals/discovery.validation.json'],
 }
 
 export interface SuiteReader {
   /** The suite of a pack, or undefined where it has none. */
-  selection(pack: Pack, name: SuiteName): Promise<ReadSuite | undefined>
+  selection(pack: Pack, name: SuiteRole): Promise<ReadSuite | undefined>
   answers(pack: Pack): Promise<AnswerSuite | Diagnostic | undefined>
 }
 
