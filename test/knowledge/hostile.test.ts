@@ -16,6 +16,8 @@ interface Seen {
   readonly quarantined: readonly string[]
   readonly told: readonly string[]
   readonly texts: readonly string[]
+  /** What a model would have seen of each pack, of all, and of those that fit. */
+  readonly resolved: readonly string[]
 }
 
 interface Apart {
@@ -79,6 +81,14 @@ test('in a hostile tree the good packs are found, the bad ones quarantined, and 
   assert(texts.includes('inside') && !texts.some((text) => text.includes('outside')))
 })
 
+test('what a model sees of a hostile tree lies in it [K-70 K-77]', () => {
+  for (const more of [[], ['within-root']]) {
+    const { resolved } = scanApart(makeHostileTree().root, { more })
+    assert(resolved.some((text) => /\ninside\n/.test(text)))
+    assert(!resolved.some((text) => /\noutside\n|root:x:|run\.sh/.test(text)))
+  }
+})
+
 test('with links followed inside the root, none leads out and no loop is endless [K-15 K-70]', () => {
   const { packs, told, texts } = scanApart(makeHostileTree().root, { more: ['within-root'] })
   assert.deepEqual(packs, found.toSorted())
@@ -94,7 +104,7 @@ test('nothing of a pack is run [K-02]', () => {
   assert.equal(existsSync(marker), false)
 })
 
-test('a process that may read the root and the program alone finds and reads the same [K-02 K-70]', () => {
+test('a process that may read the root and the program alone finds, reads and resolves the same [K-02 K-70]', () => {
   const { root } = makeHostileTree()
   const readable = [root, project, realpathSync(join(project, 'node_modules'))].map((path) => `--allow-fs-read=${path}`)
   assert.deepEqual(scanApart(root, { flags: ['--permission', ...readable] }), scanApart(root))
@@ -126,7 +136,7 @@ function watched(root: string): { readonly opened: readonly string[]; readonly s
 }
 
 test.skipIf(!hasStrace)(
-  'seen from outside, a scan opens only what lies below the root, and starts nothing [K-02 K-15 K-70]',
+  'seen from outside, a scan and a resolution open only what lies below the root, and start nothing [K-02 K-15 K-70]',
   () => {
     const { root } = makeHostileTree()
     const own = watched(makeTree({ 'good/KNOWLEDGE.md': entry('good') }))

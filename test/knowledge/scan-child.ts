@@ -1,5 +1,6 @@
-// Finds and reads all packs below a folder, in a process of its own that others watch or confine.
+// Finds, reads and resolves all packs below a folder, in a process of its own that others watch or confine.
 
+import { openKnowledge } from '../../src/runtime/knowledge/knowledge.ts'
 import { openPackFiles } from '../../src/runtime/knowledge/pack-files.ts'
 import { makeScanner, type RootOptions } from '../../src/runtime/knowledge/scan.ts'
 
@@ -20,4 +21,13 @@ const quarantined = scan.quarantined.map(
   ({ id, diagnostics }) => `${id} ${diagnostics.map(({ code }) => code).join(' ')}`,
 )
 const told = scan.diagnostics.map(({ code, path: at }) => `${code} ${at}`)
-process.stdout.write(JSON.stringify({ packs: scan.packs.map(({ id }) => id), quarantined, told, texts }))
+
+// Every pack is named and confirmed, so that each is opened and chosen from; then the question alone has to find one.
+const knowledge = openKnowledge({ roots: [root], seed: new Uint8Array(16) })
+const ids = scan.packs.map(({ id }) => id)
+const resolved: string[] = []
+for (const select of [...[...ids, ...scan.quarantined.map(({ id }) => id)].map((id) => [id]), ids, []]) {
+  const request = { query: 'What is good, inside or outside?', select, confirm: ids, evidence: true }
+  resolved.push((await knowledge.resolve(request)).text)
+}
+process.stdout.write(JSON.stringify({ packs: ids, quarantined, told, texts, resolved }))
