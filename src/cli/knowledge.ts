@@ -59,7 +59,7 @@ const register: Register = (knowledge, io) => {
   addAuthoring(knowledge, io)
 
   answering(knowledge.command('gaps'))
-    .description('recent questions that no pack answered, or only a stale one')
+    .description('recent questions that no pack answered, or only a stale one; 50 unless --limit says otherwise')
     .option('--records <dir>', 'where resolutions were recorded (default: .ambit/runs)')
     .option('--config <file>', 'configuration file (default: ambit.config.ts or .json here)')
     .action(async (flags: KnowledgeFlags & { readonly records?: string }) => {
