@@ -128,7 +128,9 @@ function findingsIn(
   section: Section,
   anchors: readonly string[],
 ): readonly Diagnostic[] {
-  const found = (section.findings ?? []).map(({ code, message }) => diagnostic(code, path, message, { pack: id }))
+  const { findings = [], unanchored } = section
+  const said = unanchored === undefined || anchors.length > 0 ? findings : [...findings, unanchored]
+  const found = said.map(({ code, message }) => diagnostic(code, path, message, { pack: id }))
   if (header.grounding !== 'required' || anchors.length > 0) return found
   return [...found, diagnostic('ungrounded', path, `\`${section.id}\` names no source`, { pack: id })]
 }

@@ -1,6 +1,6 @@
 import type { Json } from '../../base/canonical.ts'
 import { limits } from '../../base/limits.ts'
-import { doubtsAbout, isForbidden } from './record-doubts.ts'
+import { doubtsAbout, isForbidden, unproven } from './record-doubts.ts'
 import {
   itemsOf,
   marksOf,
@@ -86,8 +86,9 @@ function limitsOn(about: readonly string[], constraints: ByTarget): readonly str
 
 function claimEntry(item: RecordItem, constraints: ByTarget, evidence: ReadonlyMap<string, RecordItem>): RecordEntry {
   const text = textsOf(item.fields, textKeys).join(' ') || item.id
-  const proofs = textsOf(item.fields, proofKeys)
-  const findings = doubtsAbout(item, 'claim', proofs.length > 0)
+  const proofs = textsOf(item.fields, proofKeys).flatMap((id) => evidence.get(id) ?? [])
+  const places = marksOf(item)
+  const findings = doubtsAbout(item, 'claim', proofs.length + places.length > 0)
   const doubt = findings.map(({ message }) => message).join('; ')
   const claim = isForbidden(item) ? 'Forbidden claim, not to be made' : doubt === '' ? 'Claim' : `Claim (${doubt})`
   return {
@@ -95,6 +96,8 @@ function claimEntry(item: RecordItem, constraints: ByTarget, evidence: ReadonlyM
     title: textOf(item.fields, ['name', 'title', 'label']) ?? item.id,
     lines: [`${claim}: ${text}`, ...limitsOn([item.id, ...textsOf(item.fields, conceptKeys)], constraints)],
     findings,
-    marks: [...marksOf(item), ...proofs.flatMap((id) => marksOf(evidence.get(id)))],
+    // Whether the files are there is known only where the pack is.
+    ...(proofs.length === 0 && places.length > 0 && { unanchored: unproven(item, 'claim') }),
+    marks: [...places, ...proofs.flatMap(marksOf)],
   }
 }

@@ -7,14 +7,19 @@ export function doubtsAbout(item: RecordItem, kind: string, proven: boolean): re
     code,
     message: `${kind} \`${item.id}\` ${message}`,
   })
-  const unproven = proven ? [] : [found('claim-source-required', 'has no evidence')]
+  const without = proven ? [] : [unproven(item, kind)]
   const state = stateOf(item)
-  if (isForbidden(item)) return [found('claim-disputed', 'is forbidden: it must not be made'), ...unproven]
-  if (/disput|conflict|contest/.test(state)) return [found('claim-disputed', 'is in dispute'), ...unproven]
-  if (/stale|outdated|deprecated/.test(state)) return [found('claim-stale', 'is out of date'), ...unproven]
-  if (!reviewed.test(state)) return [found('claim-inferred', 'was not reviewed'), ...unproven]
-  return unproven
+  if (isForbidden(item)) return [found('claim-disputed', 'is forbidden: it must not be made'), ...without]
+  if (/disput|conflict|contest/.test(state)) return [found('claim-disputed', 'is in dispute'), ...without]
+  if (/stale|outdated|deprecated/.test(state)) return [found('claim-stale', 'is out of date'), ...without]
+  if (!reviewed.test(state)) return [found('claim-inferred', 'was not reviewed'), ...without]
+  return without
 }
+
+export const unproven = ({ id }: RecordItem, kind: string): RecordFinding => ({
+  code: 'claim-source-required',
+  message: `${kind} \`${id}\` has no evidence`,
+})
 
 export const isForbidden = (item: RecordItem): boolean =>
   /forbid|prohibit|banned/.test(stateOf(item)) || item.fields['forbidden'] === true

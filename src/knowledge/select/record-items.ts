@@ -21,6 +21,7 @@ export interface RecordEntry {
   readonly title: string
   readonly lines: readonly string[]
   readonly findings: readonly RecordFinding[]
+  readonly unanchored?: RecordFinding | undefined
   readonly marks: readonly string[]
 }
 
@@ -85,11 +86,12 @@ const isMap = (value: Json): value is { readonly [key: string]: Json } =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The sources that an entry names. Only files of the pack can be anchors: a web address is text like any other. */
-export function marksOf(item: RecordItem | undefined): readonly string[] {
-  if (item === undefined) return []
-  const path = textOf(item.fields, ['path', 'source', 'source_path'])
-  const anchor = textOf(item.fields, ['anchor'])
+export function marksOf({ fields }: RecordItem): readonly string[] {
+  const path = textsOf(fields, ['path', 'source', 'source_path']).find(isPlace)
+  const anchor = textOf(fields, ['anchor'])
   const place = path === undefined ? [] : [anchor === undefined ? path : `${path}#${anchor.replace(/^#/, '')}`]
-  const marks = [...place, ...textsOf(item.fields, ['source_anchors', 'anchors', 'sources', 'evidence'])]
-  return marks.filter((mark) => /^(?:\.\/)*sources\//.test(mark)).slice(0, limits.knowledgeMarksMax)
+  const marks = [...place, ...textsOf(fields, ['source_anchors', 'anchors', 'sources', 'evidence'])]
+  return marks.filter(isPlace).slice(0, limits.knowledgeMarksMax)
 }
+
+const isPlace = (text: string): boolean => /^(?:\.\/)*(?:sources|documents|wiki|compiled)\//.test(text)

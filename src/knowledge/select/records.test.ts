@@ -100,6 +100,24 @@ test('evidence of a claim is an anchor when its file is there [K-71]', () => {
   assert.deepEqual(good?.anchors, ['sources/sheet.md#L3'])
 })
 
+test('evidence that is not there proves nothing, be it an entry or a file [K-71]', () => {
+  const claims = [
+    { id: 'entry', text: 'Pump one.', review_status: 'reviewed', evidence: ['gone'] },
+    { id: 'file', text: 'Pump two.', review_status: 'reviewed', source: { path: 'sources/gone.md' } },
+    { id: 'web', text: 'Pump three.', review_status: 'reviewed', source: 'https://example.org/' },
+    { id: 'there', text: 'Pump four.', review_status: 'reviewed', source: { path: './sources/sheet.md' } },
+    { id: 'known', text: 'Pump five.', review_status: 'reviewed', evidence_id: 'e1' },
+  ]
+  const records = index({ ...ontology, 'ontology/claims.json': { claims } })
+  const { choice } = chooseFrom([world({ profile: 'wiki-first' }, files, { records })], { query: 'pump' })
+  const unproven = choice.diagnostics.filter(({ code }) => code === 'claim-source-required')
+  assert.deepEqual(unproven.map(({ message }) => message).sort(), [
+    'claim `entry` has no evidence',
+    'claim `file` has no evidence',
+    'claim `web` has no evidence',
+  ])
+})
+
 test('records of any shape are read without harm [K-71]', () => {
   const odd: readonly Json[] = [
     null,

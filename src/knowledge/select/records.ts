@@ -24,14 +24,15 @@ export function indexRecords(
 function indexEntries(path: string, value: Json, entries: readonly RecordEntry[], count: CountTokens): FileIndex {
   const { terms, add } = makeSectionTerms()
   const taken = new Map<string, number>()
-  const sections = entries.map(({ item, title, lines, findings, marks }): Section => {
+  const sections = entries.map(({ item, title, lines, findings, unanchored, marks }): Section => {
     const text = lines.join('\n')
     add(title, text)
     const number = (taken.get(item.id) ?? 0) + 1
     taken.set(item.id, number)
     const id = number === 1 ? item.id : `${item.id}.${number}`
     const digest = sha256(text.replace(/\s+/g, ' '))
-    return { id, slug: item.id, headings: [title], ...nowhere, tokens: count(text), digest, marks, text, findings }
+    const own = { tokens: count(text), digest, marks, text, findings, unanchored }
+    return { id, slug: item.id, headings: [title], ...nowhere, ...own }
   })
   return { path, digest: sha256(canonical(value)), sections, terms }
 }

@@ -21,12 +21,14 @@ export interface Section {
   readonly tokens: number
   /** SHA-256 of the text with every run of blanks as one: equal for the same section in two places. */
   readonly digest: string
-  /** Places in `sources/` that the text itself names. */
+  /** Places of evidence that the text itself names. */
   readonly marks: readonly string[]
   /** The text as it is sent, where it is no part of a file. */
   readonly text?: string | undefined
   /** What must be said with the text, where it is sent. */
   readonly findings?: readonly { readonly code: DiagnosticCode; readonly message: string }[] | undefined
+  /** What must be said as well, if none of its places of evidence is there. */
+  readonly unanchored?: { readonly code: DiagnosticCode; readonly message: string } | undefined
 }
 
 /** A file, divided and made searchable once; all that is needed to choose from it without its text. */
