@@ -1,10 +1,10 @@
 import { quote } from '../../base/failure.ts'
 import type { SourceMap } from '../../model/knowledge-records.ts'
 import { type Diagnostic, diagnostic } from '../diagnostic.ts'
+import { packPath } from '../pack-path.ts'
 import { readSourceMap, sourceMapPath } from '../read-records.ts'
 import { anchorExists, type Places, placesOf, splitAnchor } from './anchors.ts'
 import type { PackContent } from './pack-content.ts'
-import { packPath } from './pack-path.ts'
 
 /** The source map: its shape, and whether everything it points at is there. */
 export function checkAnchors(pack: PackContent): readonly Diagnostic[] {

@@ -1,9 +1,9 @@
 import { quote } from '../../base/failure.ts'
 import { type Diagnostic, type DiagnosticCode, diagnostic } from '../diagnostic.ts'
 import { entryName } from '../discover/header.ts'
+import { packPath } from '../pack-path.ts'
 import { outlineOf } from '../select/headings.ts'
 import type { PackContent } from './pack-content.ts'
-import { packPath } from './pack-path.ts'
 
 /** What the frontmatter promises of the files. */
 export const checkLayout = (pack: PackContent): readonly Diagnostic[] => [

@@ -1,9 +1,9 @@
 import { quote } from '../../base/failure.ts'
 import { isObject } from '../../base/object.ts'
 import { type Diagnostic, diagnostic } from '../diagnostic.ts'
+import { packPath } from '../pack-path.ts'
 import { readPackJson, readRun } from '../read-records.ts'
 import type { PackContent, PackText } from './pack-content.ts'
-import { packPath } from './pack-path.ts'
 
 /** Records of runs, and JSON that must at least be JSON. */
 export const checkRecords = ({ files }: PackContent): readonly Diagnostic[] =>

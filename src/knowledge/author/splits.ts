@@ -1,9 +1,9 @@
 import { quote } from '../../base/failure.ts'
 import { type Diagnostic, diagnostic } from '../diagnostic.ts'
+import { packPath } from '../pack-path.ts'
 import { placeOf, splitsOf, stemOf } from '../select/layout.ts'
 import { sourceMapOf } from './grounding.ts'
 import type { PackContent, PackText } from './pack-content.ts'
-import { packPath } from './pack-path.ts'
 import { documentSections } from './sections.ts'
 
 /** Splits that no longer say what their document says, by comparing the texts. */

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { test } from 'vitest'
 import { givenContent } from '../../../test/support/knowledge-content.ts'
 import type { PackHeader } from '../../model/knowledge.ts'
-import { packPath } from './pack-path.ts'
+import { packPath } from '../pack-path.ts'
 import { validate } from './validate.ts'
 
 const told = (files: Readonly<Record<string, unknown>>, header: Partial<PackHeader> = {}): readonly string[] =>

@@ -1,6 +1,8 @@
+import { quote } from '../../base/failure.ts'
 import type { ClaimState, SourceMap } from '../../model/knowledge-records.ts'
 import { type Diagnostic, diagnostic } from '../diagnostic.ts'
-import { placeOf, plainPath, splitsOf } from './layout.ts'
+import { packPath } from '../pack-path.ts'
+import { placeOf, splitsOf } from './layout.ts'
 import type { Section } from './section.ts'
 
 /** What is known about where a section comes from. */
@@ -48,7 +50,8 @@ function byTarget<T>(items: readonly T[], targets: (item: T) => readonly string[
   const found = new Map<string, Reaching<T>[]>()
   for (const item of items) {
     for (const target of new Set(targets(item))) {
-      const [path = '', slug] = plainPath(target).split('#', 2)
+      const [named = '', slug] = target.split('#', 2)
+      const path = packPath(named) ?? ''
       const list = found.get(path) ?? []
       if (list.length === 0) found.set(path, list)
       list.push({ item, slug })
@@ -76,25 +79,37 @@ function originOf(
   paths: ReadonlySet<string>,
 ): Origin {
   if (claims.length + sections.length + section.marks.length === 0) return unknown
-  const sources = claims.map(({ source }) => ({ ...source, path: plainPath(source.path) }))
-  const named = [...sections.flatMap(({ source_anchors }) => source_anchors ?? []), ...section.marks].map(plainPath)
+  const claimed = claims.filter(({ status }) => !sourceless.has(status)).map(({ source }) => written(source))
+  const mapped = sections.flatMap(({ source_anchors }) => source_anchors ?? [])
+  const sources = claimed.flatMap((anchor) => insideOf(anchor) ?? [])
+  const named = [
+    ...mapped.flatMap((anchor) => insideOf(anchor) ?? []),
+    // What prose seems to name is no declaration: if it leads out of the pack, it is simply not there.
+    ...section.marks.map((mark) => insideOf(mark) ?? mark),
+  ]
   const isThere = (anchor: string): boolean => isEvidence(anchor, paths)
   return {
-    anchors: [...new Set([...sources.map(written), ...named])].filter(isThere),
+    anchors: [...new Set([...sources, ...named])].filter(isThere),
     disputed: claims.some(({ status }) => status === 'disputed'),
     diagnostics: [
       ...flagged(claims).map(([state, count]) =>
         diagnostic(`claim-${state}`, path, `${claimsOf(count)} in \`${section.id}\` ${says[state]}`, { pack }),
       ),
-      ...gone(sources.map(({ path: source }) => source).filter((source) => !isThere(source))).map((source) =>
+      ...few([...claimed, ...mapped].filter((anchor) => insideOf(anchor) === undefined)).map((anchor) =>
+        diagnostic('path-escape', path, `${quote(anchor)} leads out of the pack`, { pack }),
+      ),
+      ...few(sources.filter((source) => !isThere(source)).map(pathOf)).map((source) =>
         diagnostic('source-missing', source, `the source of a claim in \`${path}\` is not there`, { pack }),
       ),
-      ...gone(named.filter((anchor) => !isThere(anchor))).map((anchor) =>
+      ...few(named.filter((anchor) => !isThere(anchor))).map((anchor) =>
         diagnostic('anchor-missing', path, `\`${anchor}\` is not there`, { pack }),
       ),
     ],
   }
 }
+
+/** Such claims say themselves that they have no source. */
+const sourceless: ReadonlySet<ClaimState> = new Set(['missing', 'source-required'])
 
 const unknown: Origin = { anchors: [], diagnostics: [], disputed: false }
 
@@ -108,11 +123,18 @@ const isEvidence = (anchor: string, paths: ReadonlySet<string>): boolean => {
 /** The file that an anchor points into. */
 export const pathOf = (anchor: string): string => anchor.split('#', 1)[0] ?? ''
 
+/** An anchor with its path as the pack lists it; undefined if it leads out of the pack. */
+function insideOf(anchor: string): string | undefined {
+  const named = pathOf(anchor)
+  const path = packPath(named)
+  return path === undefined ? undefined : path + anchor.slice(named.length)
+}
+
 const written = ({ path, anchor }: { readonly path: string; readonly anchor?: string | undefined }): string =>
   anchor === undefined || anchor === '' ? path : `${path}#${anchor.replace(/^#/, '')}`
 
-const gone = (places: readonly string[]): readonly string[] => [...new Set(places)].slice(0, missingShown)
-const missingShown = 3
+const few = (places: readonly string[]): readonly string[] => [...new Set(places)].slice(0, findingsShown)
+const findingsShown = 3
 
 type Flagged = Exclude<ClaimState, 'confirmed'>
 

@@ -92,11 +92,26 @@ test('a document-first pack without documents or primary document shows the gap 
   assert.deepEqual(codes({}, ['documents/a.md']), [])
   assert.deepEqual(codes({}, ['documents/a.md', 'documents/b.md']), ['primary-missing documents/'])
   assert.deepEqual(codes({ primaryDocument: 'documents/b.md' }, ['documents/a.md']), ['primary-missing documents/b.md'])
-  assert.deepEqual(codes({ primaryDocument: '../../etc/passwd' }, ['documents/a.md']), [
-    'primary-missing ../../etc/passwd',
-  ])
+  assert.deepEqual(codes({ primaryDocument: '../../etc/passwd' }, ['documents/a.md']), ['path-escape KNOWLEDGE.md'])
   assert.deepEqual(codes({ primaryDocument: 'documents/a.md' }, ['documents/a.md']), [])
   assert.deepEqual(codes({ profile: 'wiki-first' }, ['documents/a.md']), ['primary-missing documents/'])
+})
+
+test('a key of the header that leads out of the pack is an error and names nothing [K-70]', () => {
+  const out = ['../../../etc/passwd', 'documents/../../a.md', '/documents/a.md', 'C:/a.md', 'file:///etc/passwd']
+  for (const path of out) {
+    const keys = { primaryDocument: path, primaryOntology: path, primaryAnswers: path }
+    const { diagnostics, tiers: found } = candidatesOf(makePack(keys), { paths: ['documents/a.md'], guide: '' })
+    assert.deepEqual(
+      diagnostics.map(({ code, severity }) => `${code} ${severity}`),
+      ['path-escape error', 'path-escape error', 'path-escape error'],
+    )
+    assert.deepEqual(found, [['documents/a.md']])
+  }
+  assert.deepEqual(tiers({ primaryDocument: 'wiki/../documents/b.md' }, ['documents/a.md', 'documents/b.md']), [
+    ['documents/b.md'],
+    ['documents/a.md'],
+  ])
 })
 
 test('of ontology and answers only what can be known is opened, never actions, logs or monitoring [K-71 K-72 K-74]', () => {

@@ -1,6 +1,9 @@
+import { quote } from '../../base/failure.ts'
 import { type Diagnostic, diagnostic } from '../diagnostic.ts'
+import { entryName } from '../discover/header.ts'
 import type { Pack } from '../pack.ts'
-import { placeOf, plainPath, splitsOf, stemOf } from './layout.ts'
+import { packPath } from '../pack-path.ts'
+import { placeOf, splitsOf, stemOf } from './layout.ts'
 
 /** The files of a pack that may serve, those to look at first in the first tier. No tier is ever the whole pack unasked. */
 export interface Candidates {
@@ -32,7 +35,7 @@ export function candidatesOf(pack: Pack, facts: CandidateFacts): Candidates {
   return {
     tiers: tiers.map((tier, at) => once(tier, tiers.slice(0, at).flat())).filter((tier) => tier.length > 0),
     records: [...files.ontology, ...files.answers].filter((path) => isRecord(path, pack)),
-    diagnostics: gaps(pack, files, primary),
+    diagnostics: [...escapes(pack), ...gaps(pack, files, primary)],
   }
 }
 
@@ -56,7 +59,7 @@ const once = (paths: readonly string[], before: readonly string[]): readonly str
 }
 
 function primaryOf({ header }: Pack, { document }: Sorted): string | undefined {
-  const named = header.primaryDocument === undefined ? undefined : plainPath(header.primaryDocument)
+  const named = packPath(header.primaryDocument ?? '')
   return document.find((path) => path === named)
 }
 
@@ -100,9 +103,7 @@ function beginning(primary: string, { split }: Sorted): readonly string[] {
 
 /** Action types, logs, gates, signals and monitoring are no facts about anything: they are not even opened. */
 function isRecord(path: string, { header }: Pack): boolean {
-  const named = [header.primaryOntology, header.primaryAnswers].some(
-    (key) => key !== undefined && plainPath(key) === path,
-  )
+  const named = [header.primaryOntology, header.primaryAnswers].some((key) => packPath(key ?? '') === path)
   return (named && !operational.test(stemOf(path))) || known.test(path)
 }
 
@@ -110,14 +111,29 @@ const known =
   /^(?:ontology\/(?:ontology|concepts|relations|claims|evidence|constraints)|answers\/(?:questions|answer-blocks|citation-targets))\.json$/
 const operational = /action|monitoring|gate|signal|feedback/i
 
+function escapes({ header, id }: Pack): readonly Diagnostic[] {
+  const { primaryDocument, primaryOntology, primaryAnswers } = header
+  return Object.entries({ primaryDocument, primaryOntology, primaryAnswers }).flatMap(([key, path]) =>
+    path === undefined || packPath(path) !== undefined
+      ? []
+      : [
+          diagnostic('path-escape', entryName, `\`metadata.${key}\` leads out of the pack: ${quote(path)}`, {
+            pack: id,
+          }),
+        ],
+  )
+}
+
 function gaps({ header, id }: Pack, files: Sorted, primary: string | undefined): readonly Diagnostic[] {
+  // One that leads out of the pack names no document at all.
+  const named = packPath(header.primaryDocument ?? '')
   const missing = (message: string): readonly Diagnostic[] => [
-    diagnostic('primary-missing', header.primaryDocument ?? 'documents/', message, { pack: id }),
+    diagnostic('primary-missing', named ?? 'documents/', message, { pack: id }),
   ]
-  if (header.primaryDocument !== undefined && primary === undefined) return missing('the primary document is not there')
+  if (named !== undefined && primary === undefined) return missing('the primary document is not there')
   if (header.profile === 'document-first' && files.document.length + files.split.length === 0)
     return missing('the pack keeps its facts in documents and has none')
-  if (header.profile === 'document-first' && header.primaryDocument === undefined && files.document.length > 1)
+  if (header.profile === 'document-first' && named === undefined && files.document.length > 1)
     return missing('the pack does not say which document is the primary one')
   if (header.profile === 'wiki-first' && files.view.length + files.split.length + files.wiki.length === 0)
     return missing('the pack has no views and no wiki pages')

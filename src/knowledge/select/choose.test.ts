@@ -195,6 +195,32 @@ test('anchors are those of the chosen sections, and each is there; claims warn w
   )
 })
 
+test('a source or an anchor that leads out of the pack is an error, and is not passed on [K-65 K-70]', () => {
+  const out = sourceMap.parse({
+    claims: [
+      {
+        claim_id: '1',
+        text: 'p',
+        status: 'confirmed',
+        source: { path: '../../../etc/passwd', anchor: 'L1' },
+        compiled_into: ['compiled/splits/../splits/pumps/pressure.md'],
+      },
+    ],
+    document_sections: [
+      { document: 'documents/pumps.md', section_id: 'pressure', title: 'P', source_anchors: ['/etc/hosts#L1'] },
+    ],
+  })
+  const { choice } = chooseFrom([world(primary, pumps, { sourceMap: out })], { query: 'pressure' })
+  assert.deepEqual(choice.packs[0]?.sections[0]?.anchors, [])
+  assert.deepEqual(
+    choice.diagnostics.map(({ code, severity, message }) => `${code} ${severity} ${message}`),
+    [
+      'path-escape error `../../../etc/passwd#L1` leads out of the pack',
+      'path-escape error `/etc/hosts#L1` leads out of the pack',
+    ],
+  )
+})
+
 test('sources are opened when evidence is asked for or a chosen section is disputed, and only those pointed at [K-57 K-63]', () => {
   const files = { ...pumps, 'sources/other.md': '# Pressure\n\nPressure pressure pressure.' }
   const disputed = { ...map, claims: map.claims.map((claim) => ({ ...claim, status: 'disputed' as const })) }

@@ -35,9 +35,6 @@ export const stemOf = (path: string): string => path.slice(path.lastIndexOf('/')
 /** The folder that holds the splits of a document. */
 export const splitsOf = (document: string): string => `compiled/splits/${stemOf(document)}`
 
-/** A path as packs write it, relative to the pack, without `./` before it. */
-export const plainPath = (path: string): string => path.replace(/^(?:\.\/)+/, '')
-
 /** The view that says where the facts of a pack end. */
 export const isBoundaries = (path: string): boolean =>
   placeOf(path) === 'view' && /^(?:boundaries|constraints)\b/i.test(stemOf(path))

@@ -1,6 +1,6 @@
 import type { CompileRun } from '../../model/knowledge-records.ts'
 import { type Diagnostic, diagnostic } from '../diagnostic.ts'
-import { plainPath } from './layout.ts'
+import { packPath } from '../pack-path.ts'
 
 export interface RecordedRun {
   /** Where it lies: names of runs begin with the time, so the last by name is the newest. */
@@ -21,15 +21,15 @@ export function runFindings(
   if (newest === undefined) return []
   const { path, run } = newest
   const finding = (at: string, message: string): Diagnostic => diagnostic('run-finding', at, message, { pack })
-  const found = (run.diagnostics ?? []).filter((one) => one.severity !== 'info' && files.has(plainPath(one.path)))
+  const isChosen = (place = ''): boolean => files.has(packPath(place) ?? '')
+  const found = (run.diagnostics ?? []).filter((one) => one.severity !== 'info' && isChosen(one.path))
   const chapters = (run.chapters ?? []).filter(
-    ({ coverage, path: file, document }) =>
-      coverage !== 'full' && [file, document].some((place) => place !== undefined && files.has(plainPath(place))),
+    ({ coverage, path: file, document }) => coverage !== 'full' && (isChosen(file) || isChosen(document)),
   )
   return [
     ...(run.status === 'passed' ? [] : [finding(path, `the last compile run ended as ${run.status}`)]),
     ...(run.review?.required === true ? [finding(path, 'the last compile run asks for a review')] : []),
-    ...found.map((one) => finding(plainPath(one.path), one.message)),
+    ...found.map((one) => finding(packPath(one.path) ?? '', one.message)),
     ...chapters.map(({ id, coverage, path: file, document }) =>
       finding(file ?? document ?? path, `chapter \`${id}\` has coverage ${coverage}`),
     ),
