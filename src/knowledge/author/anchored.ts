@@ -3,7 +3,10 @@ import type { SourceMap } from '../../model/knowledge-records.ts'
 import { type Diagnostic, diagnostic } from '../diagnostic.ts'
 import { packPath } from '../pack-path.ts'
 import { readSourceMap, sourceMapPath } from '../read-records.ts'
-import { anchorExists, type Places, placesOf, splitAnchor } from './anchors.ts'
+import { pathOf } from '../select/anchors.ts'
+import { indexFile } from '../select/file-index.ts'
+import { anchorExists } from '../select/places.ts'
+import type { Places } from '../select/section.ts'
 import type { PackContent } from './pack-content.ts'
 
 /** The source map: its shape, and whether everything it points at is there. */
@@ -45,13 +48,14 @@ function looker({ paths, files }: PackContent): Look {
   const places = new Map<string, Places>()
   const known = new Map<string, 'there' | 'out' | 'gone' | 'dead'>()
   const stateOf = (pointer: string) => {
-    const { path, anchor } = splitAnchor(pointer)
+    const path = pathOf(pointer)
+    const anchor = pointer.slice(path.length + 1)
     const inside = packPath(path)
     if (inside === undefined) return 'out'
     if (!there.has(inside)) return 'gone'
     const file = readable.get(inside)
     if (file === undefined || anchor === '') return 'there'
-    const found = places.get(inside) ?? placesOf(file)
+    const found = places.get(inside) ?? indexFile(inside, file.text).places
     places.set(inside, found)
     return anchorExists(found, anchor) ? 'there' : 'dead'
   }

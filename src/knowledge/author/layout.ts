@@ -3,6 +3,7 @@ import { type Diagnostic, type DiagnosticCode, diagnostic } from '../diagnostic.
 import { entryName } from '../discover/header.ts'
 import { packPath } from '../pack-path.ts'
 import { outlineOf } from '../select/headings.ts'
+import { isContext, saysWhereItStops } from '../select/layout.ts'
 import type { PackContent } from './pack-content.ts'
 
 /** What the frontmatter promises of the files. */
@@ -53,20 +54,12 @@ const escaping = (key: string, path: string): Diagnostic =>
 
 const has = (paths: readonly string[], folder: string): boolean => paths.some((path) => path.startsWith(folder))
 
-/** A persona says where it stops: in a file of that name, or under such a heading. */
 function checkPersona({ header, paths, files }: PackContent): readonly Diagnostic[] {
   if (header.mode !== 'persona') return []
-  const named = paths.some((path) => inContext.test(path) && limiting.test(path.slice(path.lastIndexOf('/') + 1)))
-  const headed = files.some(
-    ({ path, text }) =>
-      (path === entryName || inContext.test(path)) &&
-      outlineOf(text).headings.some(({ title }) => limiting.test(title)),
-  )
-  if (named || headed) return []
+  const titles = files
+    .filter(({ path }) => path === entryName || isContext(path))
+    .flatMap(({ text }) => outlineOf(text).headings.map(({ title }) => title))
+  if (saysWhereItStops(paths, titles)) return []
   const message = 'a persona without guidance on its boundaries: add `compiled/boundaries.md`, or a heading for them'
   return [diagnostic('persona-boundaries', entryName, message)]
 }
-
-const inContext = /^(?:compiled|documents|wiki)\/.+\.(?:md|mdx|markdown|txt)$/i
-const limiting =
-  /boundar|taboo|off[ -]limits|never|must not|do(?:es)? not|don'?ts?\b|guardrail|边界|禁忌|禁区|grenzen|límites|limites/i

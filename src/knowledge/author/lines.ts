@@ -17,5 +17,3 @@ const lineStarts = (text: string): readonly number[] => [
   0,
   ...text.matchAll(/\r\n|[\n\r]/g).map(({ 0: end, index }) => index + end.length),
 ]
-
-export const lineCount = (text: string): number => lineStarts(text).length

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { test } from 'vitest'
 import { chooseFrom, chosenIn, type Files, type World, world } from '../../../test/support/knowledge-selection.ts'
 import { sourceMap } from '../../model/knowledge-records.ts'
+import { checkLayout } from '../author/layout.ts'
 import type { RecordedRun } from './run-findings.ts'
 
 const pumps: Files = {
@@ -121,6 +122,30 @@ test('a persona that never says where it stops is reported [K-31]', () => {
   assert.deepEqual(codes({ ...open, 'compiled/more.md': '# Taboos\n\nNone.' }), [])
 })
 
+test('selection and validation agree whether a persona says where it stops [K-31]', () => {
+  const { 'compiled/boundaries.md': _, ...open } = persona
+  const told = [
+    ['compiled/guardrails.md', '# Rules\n\nNone.'],
+    ['compiled/more.md', '# What she must not say\n\nPrices.'],
+    ['compiled/more.md', '# 边界\n\n不谈价格。'],
+    ['compiled/more.md', '# Limits\n\nPrices.'],
+    ['compiled/more.md', '# Prices\n\nAre told within their limits.'],
+    ['assets/limits/logo.md', '# Logo\n\nA fish.'],
+  ] as const
+  const found = told.map(([path, text]) => {
+    const files = { ...open, [path]: text }
+    const given = world(mira, files)
+    const { header } = given.facts.pack
+    const texts = Object.entries(files).map(([name, own]) => ({ path: name, text: own }))
+    const reports = (list: readonly { readonly code: string }[]) =>
+      list.some(({ code }) => code === 'persona-boundaries')
+    const validated = reports(checkLayout({ header, paths: Object.keys(files), files: texts }))
+    assert.equal(reports(chooseFrom([given], { query: 'voice' }).choice.diagnostics), validated, path)
+    return validated
+  })
+  assert.deepEqual(found, [false, false, false, false, true, true])
+})
+
 test('every choice keeps its reason, and every dropped candidate too [K-68]', () => {
   const { choice } = chooseFrom([world(primary, pumps)], { query: 'pressure heat valve', budget: 170 })
   const [section] = choice.packs[0]?.sections ?? []
@@ -232,6 +257,23 @@ test('sources are opened when evidence is asked for or a chosen section is dispu
   assert.deepEqual(opened(map, false), [[], []])
   assert.deepEqual(opened(map, true), [['sources/sheet.md'], ['evidence sources/sheet.md']])
   assert.deepEqual(opened(disputed, false), [['sources/sheet.md'], ['evidence sources/sheet.md']])
+})
+
+test('evidence that is asked for is looked up, and a place that its file does not have is no anchor [K-63 K-65 K-88]', () => {
+  const pointers = ['L1', 'L4', 'L5', 'L3-L9', 'sheet', 'nowhere', 'page=7'].map((place) => `sources/sheet.md#${place}`)
+  const section = { document: 'documents/pumps.md', section_id: 'pressure', title: 'P', source_anchors: pointers }
+  const given = [world(primary, pumps, { sourceMap: sourceMap.parse({ claims: [], document_sections: [section] }) })]
+  const asked = (evidence: boolean) => chooseFrom(given, { query: 'pressure', evidence })
+  const { choice } = asked(true)
+  assert.deepEqual(
+    choice.packs[0]?.sections[0]?.anchors.map((anchor) => anchor.split('#')[1]),
+    ['L1', 'L4', 'sheet', 'page=7'],
+  )
+  assert.deepEqual(
+    choice.diagnostics.map(({ code, message }) => `${code} ${message.split('`')[1]}`),
+    ['L5', 'L3-L9', 'nowhere'].map((place) => `anchor-missing sources/sheet.md#${place}`),
+  )
+  assert(!asked(false).opened.includes('sources/sheet.md'))
 })
 
 test('where grounding is required a section without an anchor says so [K-64 K-75]', () => {

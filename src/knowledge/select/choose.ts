@@ -5,7 +5,9 @@ import type { Pack } from '../pack.ts'
 import { estimateTokens } from './estimate.ts'
 import { evidenceFor } from './evidence.ts'
 import { fill, type PackOffers } from './fill.ts'
+import { outlineOf } from './headings.ts'
 import { kept } from './kept.ts'
+import { isContext, saysWhereItStops } from './layout.ts'
 import { missingFacts } from './missing.ts'
 import { type Candidate, type Competition, compete, drop } from './offers.ts'
 import { runFindings } from './run-findings.ts'
@@ -28,7 +30,7 @@ export function choose(request: SelectionRequest): Choice {
   const chosen = competitions.map((one) => sectionsOf(one, taken))
   const dropped = competitions.flatMap((one, at) => [...one.dropped, ...leftOut(one, chosen[at] ?? [])])
   const evidence = evidenceFor(packs, chosen, left, request.evidence === true)
-  const complete = packs.map((opened, at) => packOf(opened, [...(chosen[at] ?? []), ...(evidence.sections[at] ?? [])]))
+  const complete = packs.map((opened, at) => packOf(opened, evidence.sections[at] ?? []))
   return {
     wanted: evidence.wanted,
     packs: complete.filter(({ sections }) => sections.length > 0).sort(personasFirst),
@@ -106,19 +108,18 @@ function warningsOf(
 const cutIn = (pack: string, path: string): Diagnostic =>
   diagnostic('scan-limit', path, `only ${limits.knowledgeSectionsMax} sections of the file are used`, { pack })
 
-/** A persona should say where it stops: in a view, in its guide, or under a heading of its own. */
 function boundariesOf({ pack, paths, guide, files }: OpenedPack['facts']): readonly Diagnostic[] {
-  if (pack.header.mode !== 'persona') return []
-  const said =
-    paths.some((path) => stops.test(path)) ||
-    stops.test(guide) ||
-    files.values().some(({ sections }) => sections.some(({ headings }) => headings.some((title) => stops.test(title))))
-  return said
-    ? []
-    : [diagnostic('persona-boundaries', '', 'the persona does not say where it stops', { pack: pack.id })]
+  if (pack.header.mode !== 'persona' || saysWhereItStops(paths, titlesIn(guide, files))) return []
+  return [diagnostic('persona-boundaries', '', 'the persona does not say where it stops', { pack: pack.id })]
 }
 
-const stops = /\b(?:boundar(?:y|ies)|taboos?|limits)\b/i
+/** Headings are known of the guide and of what is open. */
+function* titlesIn(guide: string, files: OpenedPack['facts']['files']): Generator<string> {
+  for (const { title } of outlineOf(guide).headings) yield title
+  for (const { path, sections } of files.values()) {
+    if (isContext(path)) for (const { headings } of sections) yield* headings
+  }
+}
 
 const personasFirst = (a: ChosenPack, b: ChosenPack): number => Number(isPersona(b)) - Number(isPersona(a))
 const isPersona = ({ pack }: ChosenPack): boolean => pack.header.mode === 'persona'

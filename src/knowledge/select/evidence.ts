@@ -1,11 +1,13 @@
+import { diagnostic } from '../diagnostic.ts'
 import { pathOf } from './anchors.ts'
 import { placeOf } from './layout.ts'
+import { anchorExists } from './places.ts'
 import type { FileIndex, Section } from './section.ts'
 import type { ChosenSection } from './selection.ts'
 import type { OpenedPack } from './tiers.ts'
 
 export interface Evidence {
-  /** For each pack what its chosen sections rest on. */
+  /** For each pack its chosen sections, and behind them what they rest on. */
   readonly sections: readonly (readonly ChosenSection[])[]
   readonly wanted: readonly { readonly pack: string; readonly paths: readonly string[] }[]
 }
@@ -13,6 +15,9 @@ export interface Evidence {
 /**
  * Excerpts of the sources that chosen sections point at, if they are asked for or a chosen section is disputed. No other
  * source is ever opened. They take what the facts left of the budget.
+ *
+ * Only here is an anchor looked up in its file. Elsewhere it is enough that the file is there: sources stay closed while
+ * views answer, and a finding that depended on what happens to be open would come and go.
  */
 export function evidenceFor(
   packs: readonly OpenedPack[],
@@ -27,15 +32,33 @@ export function evidenceFor(
     const { pack, files, unreadable } = opened.facts
     const missing = new Set(anchors.map(pathOf).filter((path) => !files.has(path) && unreadable?.has(path) !== true))
     if (missing.size > 0) wanted.push({ pack: pack.id, paths: [...missing].sort() })
-    const found = excerpts(opened, anchors, chosen[at] ?? [])
-    return found.filter(({ section, path }) => {
+    const dead = new Set(anchors.filter((anchor) => isDead(files, anchor)))
+    const live = anchors.filter((anchor) => !dead.has(anchor))
+    const found = excerpts(opened, live, chosen[at] ?? []).filter(({ section, path }) => {
       const cost = section.tokens + 16 + Math.ceil((path.length + section.id.length) / 3)
       const fits = cost <= left
       if (fits) left -= cost
       return fits
     })
+    return [...(chosen[at] ?? []).map((section) => without(dead, section)), ...found]
   })
   return { sections, wanted }
+}
+
+function isDead(files: ReadonlyMap<string, FileIndex>, anchor: string): boolean {
+  const path = pathOf(anchor)
+  const file = files.get(path)
+  return file !== undefined && !anchorExists(file.places, anchor.slice(path.length + 1))
+}
+
+function without(dead: ReadonlySet<string>, chosen: ChosenSection): ChosenSection {
+  const { pack, path, anchors, warnings } = chosen
+  const found = anchors.filter((anchor) => dead.has(anchor))
+  if (found.length === 0) return chosen
+  const told = found.map((anchor) =>
+    diagnostic('anchor-missing', path, `\`${anchor}\` names a place that the file does not have`, { pack }),
+  )
+  return { ...chosen, anchors: anchors.filter((anchor) => !dead.has(anchor)), warnings: [...warnings, ...told] }
 }
 
 function anchorsOf(

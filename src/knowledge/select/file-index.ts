@@ -2,7 +2,7 @@ import { sha256 } from '../../base/hash.ts'
 import { limits } from '../../base/limits.ts'
 import { divide, type Range } from './divide.ts'
 import { estimateTokens } from './estimate.ts'
-import { type Heading, outlineOf } from './headings.ts'
+import { type Heading, type Outline, outlineOf } from './headings.ts'
 import { stemOf } from './layout.ts'
 import { type CountTokens, type FileIndex, type Section, withHeadings } from './section.ts'
 import { makeSectionTerms } from './section-terms.ts'
@@ -16,7 +16,8 @@ export function indexFile(path: string, text: string, count: CountTokens = estim
   const sections: Section[] = []
   const place = makePlaces(text)
   const slugs = new Map<string, number>()
-  for (const { headings, from, lineFrom, to } of spansOf(text)) {
+  const outline = outlineOf(text)
+  for (const { headings, from, lineFrom, to } of spansOf(text, outline)) {
     if (sections.length >= limits.knowledgeSectionsMax) break
     const slug = uniqueSlug(headings.at(-1) ?? 'start', slugs)
     const parts = partsOf(text.slice(from, to), headings, count)
@@ -41,7 +42,10 @@ export function indexFile(path: string, text: string, count: CountTokens = estim
     }
   }
   const cut = sections.length >= limits.knowledgeSectionsMax
-  return { path, digest: sha256(text), sections, terms, ...(cut && { cut }) }
+  const titles = outline.headings.length > limits.knowledgeSectionsMax ? undefined : outline.headings
+  const headings = titles && new Set([...titles.map(({ title }) => slugOf(title)), ...sections.map(({ slug }) => slug)])
+  const places = { lines: place(text.length).line, headings }
+  return { path, digest: sha256(text), sections, terms, places, ...(cut && { cut }) }
 }
 
 /** Equal for equal texts, whatever their blanks. A few words may stand under many headings and mean something else under each. */
@@ -59,8 +63,7 @@ interface Span {
 }
 
 /** What stands under each heading; a heading with nothing under it is only part of the path of others. */
-function spansOf(text: string): readonly Span[] {
-  const { start, headings } = outlineOf(text)
+function spansOf(text: string, { start, headings }: Outline): readonly Span[] {
   const spans: Span[] = []
   const open: Heading[] = []
   let begun: Omit<Span, 'to'> = { headings: [], lineFrom: start, from: start }

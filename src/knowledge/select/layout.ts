@@ -38,3 +38,15 @@ export const splitsOf = (document: string): string => `compiled/splits/${stemOf(
 /** The view that says where the facts of a pack end. */
 export const isBoundaries = (path: string): boolean =>
   placeOf(path) === 'view' && /^(?:boundaries|constraints)\b/i.test(stemOf(path))
+
+/** What may tell of a persona; its guide may too. */
+export const isContext = (path: string): boolean => context.has(placeOf(path))
+const context: ReadonlySet<Place | undefined> = new Set(['split', 'view', 'document', 'wiki'])
+
+/** A persona says where it stops: in a file of that name, or under such a heading. */
+export const saysWhereItStops = (paths: readonly string[], titles: Iterable<string>): boolean =>
+  paths.some((path) => isContext(path) && limiting.test(stemOf(path))) ||
+  Iterator.from(titles).some((title) => limiting.test(title))
+
+const limiting =
+  /boundar|taboo|\blimits?\b|never|must not|do(?:es)? not|don'?ts?\b|guardrail|边界|禁忌|禁区|grenzen|límites|limites/i

@@ -34,7 +34,7 @@ function indexEntries(path: string, value: Json, entries: readonly RecordEntry[]
     const own = { tokens: count(text), digest, marks, text, findings, unanchored }
     return { id, slug: item.id, headings: [title], ...nowhere, ...own }
   })
-  return { path, digest: sha256(canonical(value)), sections, terms }
+  return { path, digest: sha256(canonical(value)), sections, terms, places: { lines: 0, headings: new Set() } }
 }
 
 /** What is put together from entries is no range of a file. */

@@ -31,6 +31,13 @@ export interface Section {
   readonly unanchored?: { readonly code: DiagnosticCode; readonly message: string } | undefined
 }
 
+/** The places of a text that anchors can name. */
+export interface Places {
+  readonly lines: number
+  /** Slugs, also of headings with nothing under them; undefined where there are too many to keep. */
+  readonly headings: ReadonlySet<string> | undefined
+}
+
 /** A file, divided and made searchable once; all that is needed to choose from it without its text. */
 export interface FileIndex {
   readonly path: string
@@ -38,6 +45,7 @@ export interface FileIndex {
   readonly digest: string
   readonly sections: readonly Section[]
   readonly terms: SectionTerms
+  readonly places: Places
   /** There were more sections than are kept of a file. */
   readonly cut?: boolean | undefined
 }
