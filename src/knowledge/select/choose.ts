@@ -15,7 +15,7 @@ import type { CountTokens } from './section.ts'
 import { queryTerms } from './section-rank.ts'
 import type { Choice, ChosenPack, ChosenSection, DroppedSection, SelectionRequest } from './selection.ts'
 import { type OpenedPack, openPack } from './tiers.ts'
-import { distinct, packFence, warningParts, warningTokens } from './warnings.ts'
+import { distinct, noRoomFor, packFence, warningParts, warningTokens } from './warnings.ts'
 
 /** What of the active packs answers the query within the budget, and why. The texts are read afterwards. */
 export function choose(request: SelectionRequest): Choice {
@@ -36,11 +36,16 @@ export function choose(request: SelectionRequest): Choice {
     packs: complete.filter(({ sections }) => sections.length > 0).sort(personasFirst),
     dropped,
     missing: missingFacts(request, packs, complete),
-    diagnostics: complete.flatMap(({ warnings, sections }) =>
-      distinct([...warnings, ...sections.flatMap((section) => section.warnings)]),
-    ),
+    diagnostics: [
+      ...complete.flatMap(({ warnings, sections }) =>
+        distinct([...warnings, ...sections.flatMap((section) => section.warnings)]),
+      ),
+      ...competitions.filter((one, at) => one.candidates.length > 0 && chosen[at]?.length === 0).map(noRoom),
+    ],
   }
 }
+
+const noRoom = ({ opened }: Competition): Diagnostic => noRoomFor(opened.facts.pack)
 
 const nothing: Choice = { wanted: [], packs: [], dropped: [], missing: [], diagnostics: [] }
 

@@ -1,6 +1,6 @@
 import { limits } from '../../base/limits.ts'
 import type { PackFence, PackPart } from '../../fence/fence.ts'
-import type { Diagnostic } from '../diagnostic.ts'
+import { type Diagnostic, diagnostic } from '../diagnostic.ts'
 import type { Pack } from '../pack.ts'
 
 /** What the wrapper says of a pack; its trust is the effective one. */
@@ -34,6 +34,9 @@ const part = (code: string, severity: string, text: string): PackPart => ({
 
 const gravestFirst = (a: Diagnostic, b: Diagnostic): number =>
   Number(b.severity === 'error') - Number(a.severity === 'error')
+
+export const noRoomFor = ({ id }: Pack): Diagnostic =>
+  diagnostic('truncated', '', 'the budget left no room for the pack', { pack: id })
 
 export const distinct = (diagnostics: readonly Diagnostic[]): readonly Diagnostic[] => [
   ...new Map(diagnostics.map((one) => [JSON.stringify([one.code, one.path, one.message]), one])).values(),

@@ -291,3 +291,33 @@ test('a guide stays within its budget, cut between paragraphs [K-55 K-76]', () =
     )
   }
 })
+
+test('every pack from which nothing was sent for lack of room says so, and no other [K-64 K-76]', () => {
+  const text = `# Pump\n\n${'The pump is fine. '.repeat(12)}\n`
+  const given = ['a', 'b', 'c', 'd'].map((name) => world({ name }, { 'documents/a.md': `${text}Of ${name}.\n` }))
+  const voice = world(
+    { name: 'mira', mode: 'persona', profile: 'wiki-first' },
+    {
+      'compiled/voice.md': `# Voice\n\n${'Dry, short. '.repeat(40)}`,
+      'compiled/boundaries.md': '# Boundaries\n\nNone.',
+    },
+  )
+  const silent = world({ name: 'silent' }, { 'documents/a.md': '# Fish\n\nSwims.\n' })
+  const all = [...given, voice, silent]
+  for (const budget of [1, 40, 120, 200, 300, 450, 600, 900, 1_500]) {
+    const { choice, diagnostics, packs } = resolve(all, { query: 'pump', budget })
+    const told = [...choice.diagnostics, ...diagnostics].filter(({ message }) =>
+      message.includes('no room for the pack'),
+    )
+    assert(told.every(({ code }) => code === 'truncated'))
+    const sent = packs.map(({ id }) => id)
+    assert.deepEqual(
+      [...told.map(({ pack }) => pack ?? ''), ...sent].sort(),
+      all
+        .map(({ facts }) => facts.pack.id)
+        .filter((id) => !id.endsWith('silent'))
+        .sort(),
+      `${budget}`,
+    )
+  }
+})

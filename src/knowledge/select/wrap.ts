@@ -5,7 +5,7 @@ import { type Diagnostic, diagnostic } from '../diagnostic.ts'
 import { type Draft, type DraftSection, draftOf, hasFacts, shortened, type TextOf, textOfDraft } from './drafts.ts'
 import type { CountTokens } from './section.ts'
 import type { Choice, ChosenSection } from './selection.ts'
-import { distinct, packFence, warningParts } from './warnings.ts'
+import { distinct, noRoomFor, packFence, warningParts } from './warnings.ts'
 
 export interface WrapRequest {
   readonly choice: Choice
@@ -58,7 +58,7 @@ export function wrap({ choice, textOf, seed, budget, count }: WrapRequest): Wrap
     kept = shortened(kept, written.tokens - budget, count)
     written = write(kept)
   }
-  const left = drafts.slice(kept.length).map(leftOut)
+  const left = drafts.slice(kept.length).map(({ chosen }) => noRoomFor(chosen.pack))
   const lost = read.flatMap((one) => one.lost)
   return { ...written, diagnostics: [...lost, ...written.diagnostics, ...left, ...tooSmall(drafts, kept)] }
 }
@@ -132,9 +132,6 @@ function joinedWithin(texts: readonly string[], charsMax: number): string {
   }
   return out
 }
-
-const leftOut = ({ chosen }: Draft): Diagnostic =>
-  diagnostic('truncated', '', 'the budget left no room for the pack', { pack: chosen.pack.id })
 
 const tooSmall = (drafts: readonly Draft[], packs: readonly Draft[]): readonly Diagnostic[] =>
   drafts.length > 0 && packs.length === 0
