@@ -32,9 +32,13 @@ export function candidatesOf(pack: Pack, facts: CandidateFacts): Candidates {
       : profile === 'wiki-first'
         ? [[...files.view, ...files.split], files.wiki]
         : hybridTiers(pack, files, primary, facts)
+  const filled = tiers.map((tier, at) => once(tier, tiers.slice(0, at).flat())).filter((tier) => tier.length > 0)
+  const records = [...files.ontology, ...files.answers].filter((path) => isRecord(path, pack))
+  // A document-first pack that has nothing but its guide: better that than nothing, and the gap is told.
+  const isBare = profile === 'document-first' && filled.length + records.length === 0 && facts.guide.trim() !== ''
   return {
-    tiers: tiers.map((tier, at) => once(tier, tiers.slice(0, at).flat())).filter((tier) => tier.length > 0),
-    records: [...files.ontology, ...files.answers].filter((path) => isRecord(path, pack)),
+    tiers: isBare ? [[entryName]] : filled,
+    records,
     diagnostics: [...escapes(pack), ...gaps(pack, files, primary)],
   }
 }

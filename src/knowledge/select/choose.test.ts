@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'vitest'
-import { chooseFrom, chosenIn, type Files, type World, world } from '../../../test/support/knowledge-selection.ts'
-import { sourceMap } from '../../model/knowledge-records.ts'
+import {
+  chooseFrom,
+  chosenIn,
+  type Files,
+  resolve,
+  type World,
+  world,
+} from '../../../test/support/knowledge-selection.ts'
 import { checkLayout } from '../author/layout.ts'
 import type { RecordedRun } from './run-findings.ts'
 
@@ -172,118 +178,6 @@ test('required facts and a query that nothing covers are missing, with advice [K
   assert.deepEqual(choice.missing, [{ fact: 'anything', recommendation: 'ask_user_or_mark_unknown' }])
 })
 
-const map = sourceMap.parse({
-  claims: [
-    {
-      claim_id: '1',
-      text: 'p',
-      status: 'stale',
-      source: { path: 'sources/sheet.md', anchor: 'L3' },
-      document: 'documents/pumps.md',
-      section_id: 'pressure',
-    },
-    {
-      claim_id: '2',
-      text: 'p',
-      status: 'confirmed',
-      source: { path: 'sources/gone.md' },
-      compiled_into: ['./compiled/splits/pumps/pressure.md'],
-    },
-    {
-      claim_id: '3',
-      text: 'h',
-      status: 'disputed',
-      source: { path: '../../etc/passwd' },
-      compiled_into: ['compiled/briefing.md#other'],
-    },
-  ],
-  document_sections: [
-    {
-      document: 'documents/pumps.md',
-      section_id: 'pressure',
-      title: 'Pressure',
-      source_anchors: ['sources/sheet.md#sheet', 'sources/no.md#L1'],
-    },
-  ],
-})
-
-test('anchors are those of the chosen sections, and each is there; claims warn where they went [K-36 K-65 K-88]', () => {
-  const { choice } = chooseFrom([world(primary, pumps, { sourceMap: map })], { query: 'pressure' })
-  assert.deepEqual(choice.packs[0]?.sections[0]?.anchors, ['sources/sheet.md#L3', 'sources/sheet.md#sheet'])
-  assert.deepEqual(
-    choice.diagnostics.map(({ code, path }) => `${code} ${path}`),
-    [
-      'claim-stale compiled/splits/pumps/pressure.md',
-      'source-missing sources/gone.md',
-      'anchor-missing compiled/splits/pumps/pressure.md',
-    ],
-  )
-})
-
-test('a source or an anchor that leads out of the pack is an error, and is not passed on [K-65 K-70]', () => {
-  const out = sourceMap.parse({
-    claims: [
-      {
-        claim_id: '1',
-        text: 'p',
-        status: 'confirmed',
-        source: { path: '../../../etc/passwd', anchor: 'L1' },
-        compiled_into: ['compiled/splits/../splits/pumps/pressure.md'],
-      },
-    ],
-    document_sections: [
-      { document: 'documents/pumps.md', section_id: 'pressure', title: 'P', source_anchors: ['/etc/hosts#L1'] },
-    ],
-  })
-  const { choice } = chooseFrom([world(primary, pumps, { sourceMap: out })], { query: 'pressure' })
-  assert.deepEqual(choice.packs[0]?.sections[0]?.anchors, [])
-  assert.deepEqual(
-    choice.diagnostics.map(({ code, severity, message }) => `${code} ${severity} ${message}`),
-    [
-      'path-escape error `../../../etc/passwd#L1` leads out of the pack',
-      'path-escape error `/etc/hosts#L1` leads out of the pack',
-    ],
-  )
-})
-
-test('sources are opened when evidence is asked for or a chosen section is disputed, and only those pointed at [K-57 K-63]', () => {
-  const files = { ...pumps, 'sources/other.md': '# Pressure\n\nPressure pressure pressure.' }
-  const disputed = { ...map, claims: map.claims.map((claim) => ({ ...claim, status: 'disputed' as const })) }
-  const opened = (sources: typeof map, evidence: boolean) => {
-    const result = chooseFrom([world(primary, files, { sourceMap: sources })], { query: 'pressure', evidence })
-    const roles = result.choice.packs[0]?.sections.map(({ role, path }) => `${role} ${path}`)
-    return [result.opened.filter((path) => path.startsWith('sources/')), roles?.slice(1)]
-  }
-  assert.deepEqual(opened(map, false), [[], []])
-  assert.deepEqual(opened(map, true), [['sources/sheet.md'], ['evidence sources/sheet.md']])
-  assert.deepEqual(opened(disputed, false), [['sources/sheet.md'], ['evidence sources/sheet.md']])
-})
-
-test('evidence that is asked for is looked up, and a place that its file does not have is no anchor [K-63 K-65 K-88]', () => {
-  const pointers = ['L1', 'L4', 'L5', 'L3-L9', 'sheet', 'nowhere', 'page=7'].map((place) => `sources/sheet.md#${place}`)
-  const section = { document: 'documents/pumps.md', section_id: 'pressure', title: 'P', source_anchors: pointers }
-  const given = [world(primary, pumps, { sourceMap: sourceMap.parse({ claims: [], document_sections: [section] }) })]
-  const asked = (evidence: boolean) => chooseFrom(given, { query: 'pressure', evidence })
-  const { choice } = asked(true)
-  assert.deepEqual(
-    choice.packs[0]?.sections[0]?.anchors.map((anchor) => anchor.split('#')[1]),
-    ['L1', 'L4', 'sheet', 'page=7'],
-  )
-  assert.deepEqual(
-    choice.diagnostics.map(({ code, message }) => `${code} ${message.split('`')[1]}`),
-    ['L5', 'L3-L9', 'nowhere'].map((place) => `anchor-missing sources/sheet.md#${place}`),
-  )
-  assert(!asked(false).opened.includes('sources/sheet.md'))
-})
-
-test('where grounding is required a section without an anchor says so [K-64 K-75]', () => {
-  const grounded = { ...primary, grounding: 'required' } as const
-  const codes = (more = {}) =>
-    chooseFrom([world(grounded, pumps, more)], { query: 'pressure' }).choice.diagnostics.map(({ code }) => code)
-  assert.deepEqual(codes(), ['ungrounded'])
-  assert(!codes({ sourceMap: map }).includes('ungrounded'))
-})
-
 test('the newest compile run warns of what it found in chosen files [K-64 K-66]', () => {
   const run = (path: string, message: string, at = 'compiled/splits/pumps/pressure.md'): RecordedRun => {
     const diagnostics = [{ severity: 'warning' as const, message, path: at }]
@@ -333,6 +227,28 @@ test('when a file changes the next choice uses the new text [K-88]', () => {
   assert.deepEqual(chosen(before, 'flow litres'), ['compiled/briefing.md#briefing'])
   assert.deepEqual(chosen(after, 'flow litres'), ['compiled/splits/pumps/pressure.md#flow'])
   assert.deepEqual(chosen(before, 'flow litres'), ['compiled/briefing.md#briefing'])
+})
+
+test('a document-first pack with nothing but its guide gives the guide as an overview, and the gap is told [K-30]', () => {
+  const guide = '# Pumps\n\nFor the plant in Kiel.\n\n## Known gaps\n\nNo pressure yet.\n'
+  const entry = { 'KNOWLEDGE.md': `---\nname: pumps\n---\n${guide}` }
+  const roles = (files: Files, query: string, header = {}) => {
+    const { choice } = chooseFrom([world(header, files, { guide })], { query })
+    const sent = choice.packs.flatMap(({ sections }) =>
+      sections.map(({ role, path, section }) => `${role} ${path}#${section.id}`),
+    )
+    return [sent, choice.diagnostics.map(({ code }) => code)]
+  }
+  assert.deepEqual(roles(entry, 'pressure'), [['overview KNOWLEDGE.md#known-gaps'], ['primary-missing']])
+  assert.deepEqual(roles(entry, 'tulips'), [
+    ['overview KNOWLEDGE.md#pumps', 'overview KNOWLEDGE.md#known-gaps'],
+    ['primary-missing'],
+  ])
+  assert.deepEqual(roles({ ...entry, 'documents/a.md': '# Heat\n\nSome.' }, 'pressure'), [[], []])
+  assert.deepEqual(roles(entry, 'pressure', { profile: 'wiki-first' }), [[], ['primary-missing']])
+  const { text } = resolve([world({}, entry, { guide })], { query: 'pressure' })
+  assert.match(text, /path="KNOWLEDGE\.md"[^>]*>\nPumps > Known gaps\n\nNo pressure yet\./)
+  assert.doesNotMatch(text, /name: pumps/)
 })
 
 test('a file that cannot be had is passed over [K-30]', () => {

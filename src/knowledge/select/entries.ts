@@ -1,4 +1,5 @@
 import type { PackMode } from '../../model/knowledge.ts'
+import { entryName } from '../discover/header.ts'
 import { kept } from './kept.ts'
 import { isBoundaries, type Place, placeOf, stemOf } from './layout.ts'
 import type { FileIndex, Section } from './section.ts'
@@ -28,7 +29,7 @@ export function entryOf(mode: PackMode, found: RankedSection, tier: number): Ent
     section,
     score: Math.max(leastScore, worth * tierShare ** tier),
     matched,
-    role: matched.length > 0 ? 'fact' : 'overview',
+    role: matched.length > 0 && file.path !== entryName ? 'fact' : 'overview',
   }
 }
 
@@ -39,9 +40,9 @@ export function standInsOf(file: FileIndex, ranked: readonly RankedSection[]): r
   return first.map((at) => ({ file, at, score: 0, matched: [] }))
 }
 
-/** Voice and limits of a persona matter whatever was asked; boundaries and a briefing do where nothing better is found. */
+/** Voice and limits of a persona matter whatever was asked; boundaries, a briefing or a guide where nothing better is found. */
 export const standsIn = (mode: PackMode, path: string): boolean =>
-  (mode === 'persona' && portrays.test(stemOf(path))) || isBoundaries(path) || isBriefing(path)
+  (mode === 'persona' && portrays.test(stemOf(path))) || isBoundaries(path) || isBriefing(path) || path === entryName
 
 /** The best first; of equal ones by tier, path and place in the file, so that the order of files does not matter. */
 export function byScore(a: Entry, b: Entry): number {
