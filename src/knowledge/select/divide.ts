@@ -1,5 +1,5 @@
 import { estimateTokens } from './estimate.ts'
-import { linesOf } from './headings.ts'
+import { type Line, linesOf, makeFences } from './headings.ts'
 
 /** A part of a text, from `from` up to `to`. */
 export interface Range {
@@ -9,22 +9,24 @@ export interface Range {
 
 /**
  * The text in pieces of about `tokensMax` at most: cut between paragraphs, in a paragraph that is too long between lines
- * and sentences, in a sentence that is too long between words. The pieces together are the text.
+ * and sentences, in a sentence that is too long between words. A code fence is cut only if it is too long by itself, and
+ * then between lines. The pieces together are the text.
  */
 export function divide(text: string, tokensMax: number): readonly Range[] {
-  return gather(text, paragraphs(text), tokensMax, (range) =>
-    gather(text, sentences(text, range), tokensMax, (sentence) =>
-      gather(text, words(text, sentence, tokensMax), tokensMax, (word) => [word]),
+  const byWords = (range: Range) => gather(text, words(text, range, tokensMax), tokensMax, (word) => [word])
+  return gather(text, paragraphs(text), tokensMax, (paragraph) =>
+    gather(text, blocks(text, paragraph), tokensMax, (block) =>
+      gather(text, block.fenced ? lines(text, block) : sentences(text, block), tokensMax, byWords),
     ),
   )
 }
 
 /** Neighbours joined as long as they stay within the limit; one that exceeds it alone is divided further. */
-function gather(
+function gather<R extends Range>(
   text: string,
-  ranges: Iterable<Range>,
+  ranges: Iterable<R>,
   tokensMax: number,
-  further: (range: Range) => readonly Range[],
+  further: (range: R) => readonly Range[],
 ): readonly Range[] {
   const out: Range[] = []
   let open: (Range & { readonly tokens: number }) | undefined
@@ -36,19 +38,20 @@ function gather(
     }
     if (open !== undefined) out.push({ from: open.from, to: open.to })
     open = undefined
-    if (tokens <= tokensMax) open = { ...range, tokens }
+    if (tokens <= tokensMax) open = { from: range.from, to: range.to, tokens }
     else out.push(...further(range))
   }
   if (open !== undefined) out.push({ from: open.from, to: open.to })
   return out
 }
 
-/** Each with the blank lines behind it. A code fence may hold blank lines: it is cut there only when it is too long. */
+/** Each with the blank lines behind it. The blank lines of a code fence end no paragraph. */
 export function* paragraphs(text: string): Generator<Range> {
+  const fenceAt = makeFences()
   let from = 0
   let blank = false
   for (const line of linesOf(text)) {
-    const empty = line.text.trim() === ''
+    const empty = fenceAt(line.text) === undefined && line.text.trim() === ''
     if (blank && !empty) {
       yield { from, to: line.from }
       from = line.from
@@ -57,6 +60,25 @@ export function* paragraphs(text: string): Generator<Range> {
   }
   if (from < text.length) yield { from, to: text.length }
 }
+
+/** The code fences of a paragraph, and what stands between them. */
+function* blocks(text: string, { from, to }: Range): Generator<Range & { readonly fenced: boolean }> {
+  const fenceAt = makeFences()
+  let start = from
+  let fence: number | undefined
+  for (const line of lines(text, { from, to })) {
+    const next = fenceAt(line.text)
+    if (next !== fence && line.from > start) {
+      yield { from: start, to: line.from, fenced: fence !== undefined }
+      start = line.from
+    }
+    fence = next
+  }
+  if (start < to) yield { from: start, to, fenced: fence !== undefined }
+}
+
+const lines = (text: string, { from, to }: Range): Iterable<Line> =>
+  linesOf(text.slice(from, to)).map((line) => ({ text: line.text, from: from + line.from, to: from + line.to }))
 
 function* sentences(text: string, { from, to }: Range): Generator<Range> {
   const end = /[.!?]["')\]]*\s+|[。！？｡]|[\r\n]+/g

@@ -16,22 +16,33 @@ export interface Outline {
 export function outlineOf(text: string): Outline {
   const start = startOf(text)
   const headings: Heading[] = []
-  let fence: string | undefined
+  const fenceAt = makeFences()
   let previous: Line | undefined
   let beforePrevious: Line | undefined
   for (const line of linesOf(text, start)) {
-    const closes = fence !== undefined && closesFence(line.text, fence)
-    const opened = fence ?? fenceOf(line.text)
-    if (opened === undefined) {
+    const fenced = fenceAt(line.text) !== undefined
+    if (!fenced) {
       const heading = hashed(line) ?? underlined(line, previous, beforePrevious)
       if (heading !== undefined) headings.push(heading)
     }
     beforePrevious = previous
     // What stands in a fence, and its ends, can be no title of an underline.
-    previous = opened === undefined ? line : undefined
-    fence = closes ? undefined : opened
+    previous = fenced ? undefined : line
   }
   return { start, headings }
+}
+
+/** Asked line by line: the number of the code fence that the line belongs to, its ends included; undefined outside. */
+export function makeFences(): (line: string) => number | undefined {
+  let open: string | undefined
+  let number = 0
+  return (line) => {
+    const closes = open !== undefined && closesFence(line, open)
+    const opened = open ?? fenceOf(line)
+    if (open === undefined && opened !== undefined) number++
+    open = closes ? undefined : opened
+    return opened === undefined ? undefined : number
+  }
 }
 
 export interface Line {
