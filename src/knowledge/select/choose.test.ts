@@ -43,6 +43,13 @@ test('what splits leave open is looked for in documents, and the same section is
   )
 })
 
+test('the same long text under two headings is two facts, and both are sent [K-56]', () => {
+  const long = 'The pump runs at three bar and not one bit more, whatever is written on it.'
+  const files = { 'documents/pumps.md': `# Model A\n\n${long}\n\n# Model B\n\n${long}\n` }
+  const { choice } = chooseFrom([world(primary, files)], { query: 'pump' })
+  assert.deepEqual(chosenIn(choice), ['documents/pumps.md#model-a', 'documents/pumps.md#model-b'])
+})
+
 test('indexes, runs and sources are never chosen from, whatever is asked [K-62 K-63]', () => {
   for (const query of ['pressure', 'measured sheet', 'pressure 9 bar', 'nothing of this']) {
     const { choice, opened } = chooseFrom([world(primary, pumps)], { query })

@@ -48,11 +48,12 @@ export function indexFile(path: string, text: string, count: CountTokens = estim
   return { path, digest: sha256(text), sections, terms, places, ...(cut && { cut }) }
 }
 
-/** Equal for equal texts, whatever their blanks. A few words may stand under many headings and mean something else under each. */
-export function sectionDigest(headings: readonly string[], body: string): string {
-  const text = body.trim().replace(/\s+/g, ' ')
-  return sha256(text.length < 64 ? `${headings.at(-1) ?? ''}\n${text}` : text)
-}
+/**
+ * Equal for equal texts under equal headings, whatever their blanks: a text may mean something else under another one.
+ * Only the last heading counts, for a split may leave out those above it.
+ */
+export const sectionDigest = (headings: readonly string[], body: string): string =>
+  sha256([headings.at(-1) ?? '', body].map((text) => text.trim().replace(/\s+/g, ' ')).join('\n'))
 
 interface Span {
   readonly headings: readonly string[]

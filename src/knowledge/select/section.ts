@@ -19,7 +19,7 @@ export interface Section {
   readonly lastLine: number
   /** Of the text as it is sent, with its headings. */
   readonly tokens: number
-  /** SHA-256 of the text with every run of blanks as one: equal for the same section in two places. */
+  /** From `sectionDigest`: equal for the same section in two places. */
   readonly digest: string
   /** Places of evidence that the text itself names. */
   readonly marks: readonly string[]
