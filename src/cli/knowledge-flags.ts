@@ -62,7 +62,7 @@ export async function each<Flags extends KnowledgeFlags>(
   work: (packs: Knowledge, flags: Flags, roots: readonly RootOptions[]) => Promise<boolean>,
 ): Promise<void> {
   const roots = await rootsOf(io, dir, flags)
-  const packs = await knowledgeOf(io, roots, flags)
+  const packs = await knowledgeOf(io, roots, flags, dir !== undefined || flags.root !== undefined)
   await inTurns(io, roots, flags, (now) => work(packs, now, roots))
 }
 
@@ -119,11 +119,18 @@ async function rootsOf(io: Io, dir: string | undefined, flags: KnowledgeFlags): 
   return settleRoots(roots, io.cwd)
 }
 
-async function knowledgeOf(io: Io, roots: readonly RootOptions[], flags: KnowledgeFlags): Promise<Knowledge> {
+async function knowledgeOf(
+  io: Io,
+  roots: readonly RootOptions[],
+  flags: KnowledgeFlags,
+  named: boolean,
+): Promise<Knowledge> {
   const { knowledge } = await loadSettings(sourceOf(io, flags))
-  if (flags.record === undefined) return openKnowledge({ ...knowledge, roots })
+  // What the configuration approves are packs of its own roots: the same id in a folder named here is another pack.
+  const approve = named ? [] : knowledge.approve
+  if (flags.record === undefined) return openKnowledge({ ...knowledge, approve, roots })
   const folder = await runsFolder(io, flags, flags.record)
-  return openKnowledge({ ...knowledge, roots, records: { folder, query: flags.withhold ? 'digest' : 'text' } })
+  return openKnowledge({ ...knowledge, approve, roots, records: { folder, query: flags.withhold ? 'digest' : 'text' } })
 }
 
 /** Where runs are recorded: the folder that was named, otherwise `runs` where the configuration keeps data. */

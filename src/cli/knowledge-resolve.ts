@@ -48,7 +48,7 @@ export function addResolve(knowledge: Command, io: Io): void {
         const [select, confirm] = [idsOf(flags.pack), idsOf(flags.confirm)]
         const resolution = await packs.resolve({ query, budget, select, confirm, enable, disable, required, evidence })
         const { trace, record, text, tokens } = resolution
-        const status = record?.status ?? (trace.outcome === 'refused' ? 'failed' : 'nothing')
+        const status = record?.status ?? (trace.outcome === 'nothing' ? 'nothing' : 'failed')
         const findings = findingsOf(trace)
         const more = {
           context: text,

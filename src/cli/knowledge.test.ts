@@ -95,6 +95,22 @@ test('nothing activated is a good answer; a pack that was named and refused is n
   )
 })
 
+test('an approval in the configuration is no approval of a folder that is named here [K-48 K-50]', async () => {
+  const shell = givenPacks()
+  const config = { knowledge: { roots: [{ path: 'packs' }], approve: [{ id: 'workspace:pumps' }] } }
+  writeFileSync(join(shell.cwd, 'ambit.config.json'), JSON.stringify(config))
+  const used = async (...words: string[]) =>
+    (await shell.run('knowledge', 'resolve', ...words, ...question, '--json')).json<{ context: string }>().context !==
+    ''
+  assert.deepEqual([await used(), await used('packs'), await used('--root', 'workspace=packs')], [true, false, false])
+})
+
+test('a budget that holds nothing exits with 1 [K-76 K-89]', async () => {
+  const shell = givenPacks()
+  const { code, json } = await shell.run('knowledge', 'resolve', ...roots, ...question, '--budget', '20', '--json')
+  assert.deepEqual([code, json<Answer>().ok], [1, false])
+})
+
 test('wrong usage and a root that is not there exit with 2 [K-89]', async () => {
   const shell = givenPacks()
   for (const words of [

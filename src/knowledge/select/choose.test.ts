@@ -195,7 +195,7 @@ test('the newest compile run warns of what it found in chosen files [K-64 K-66]'
     chooseFrom([world(primary, pumps, { runs: given })], { query: 'pressure' }).choice.diagnostics.map(
       ({ code, message }) => `${code} ${message}`,
     )
-  assert.deepEqual(told(runs), ['run-finding new'])
+  assert.deepEqual(told(runs), ['run-finding the last compile run reports: new'])
   assert.deepEqual(told([run('runs/compile-3.json', 'elsewhere', 'documents/x.md')]), [])
 })
 

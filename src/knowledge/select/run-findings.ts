@@ -29,7 +29,7 @@ export function runFindings(
   return [
     ...(run.status === 'passed' ? [] : [finding(path, `the last compile run ended as ${run.status}`)]),
     ...(run.review?.required === true ? [finding(path, 'the last compile run asks for a review')] : []),
-    ...found.map((one) => finding(packPath(one.path) ?? '', one.message)),
+    ...found.map((one) => finding(packPath(one.path) ?? '', `the last compile run reports: ${one.message}`)),
     ...chapters.map(({ id, coverage, path: file, document }) =>
       finding(file ?? document ?? path, `chapter \`${id}\` has coverage ${coverage}`),
     ),
