@@ -68,6 +68,7 @@ export const severities = {
   'injection-pattern': 'warning',
   'control-token': 'warning',
   'claim-unanchored': 'warning',
+  'reference-broken': 'warning',
   'split-outdated': 'warning',
   'section-oversized': 'warning',
   'description-weak': 'warning',

@@ -4,7 +4,7 @@ import { type Diagnostic, diagnostic } from '../diagnostic.ts'
 import { readSourceMap, sourceMapPath } from '../read-records.ts'
 import type { PackContent } from './pack-content.ts'
 
-/** Claims and sections that do not say where exactly they come from, though the pack could. */
+/** Claims that are in doubt, and claims and sections that do not say where exactly they come from, though the pack could. */
 export function checkGrounding({ header, files }: PackContent): readonly Diagnostic[] {
   const map = sourceMapOf(files)
   if (map === undefined)
@@ -18,6 +18,17 @@ export function checkGrounding({ header, files }: PackContent): readonly Diagnos
         ]
       : []
   return [
+    ...map.claims.flatMap(({ claim_id, status }) =>
+      status === 'confirmed' || status === 'inferred'
+        ? []
+        : [
+            diagnostic(
+              `claim-${status}`,
+              sourceMapPath,
+              `claim ${quote(claim_id)} is ${status}: check it, or take it out`,
+            ),
+          ],
+    ),
     ...map.claims
       .filter(({ status, source }) => status !== 'missing' && source.anchor === undefined && !source.path.includes('#'))
       .map(({ claim_id }) => unanchored(`claim ${quote(claim_id)} names a file and no place in it`)),

@@ -100,3 +100,45 @@ test('findings do not depend on the order of files [K-19 K-90]', () => {
     'control-token wiki/a.md',
   ])
 })
+
+test('links to files that are not in the pack are told, and nothing else that looks like one [K-90]', () => {
+  const text = [
+    'See [limits](limits.md#heat), [gone](gone.md "a title"), [up](../wiki/a.md), [out](../../../etc/x.md).',
+    '[web](https://example.com/a.md) [top](#limits) [root](/docs/b.md) ![picture](p.png)',
+    '```',
+    '[code](never.md)',
+    '```',
+  ].join('\n')
+  const files = { 'documents/a.md': text, 'documents/limits.md': 'At most 9 bar.', 'wiki/a.md': 'A page.' }
+  const found = linted(files).filter(({ code }) => code === 'reference-broken')
+  assert.deepEqual(
+    found.map(({ path, message }) => [path, message]),
+    [
+      ['documents/a.md', 'links to `../../../etc/x.md`, which is not in the pack'],
+      ['documents/a.md', 'links to `gone.md`, which is not in the pack'],
+    ],
+  )
+})
+
+test('a link of hostile length takes no hostile time [K-90]', () => {
+  assert.deepEqual(
+    told({ 'documents/a.md': `${'[a]('.repeat(50_000)}${'x'.repeat(100_000)}` }).filter((one) =>
+      one.startsWith('reference'),
+    ),
+    [],
+  )
+})
+
+test('claims that are in doubt are told [K-65 K-90]', () => {
+  const claim = (claim_id: string, status: string) => ({
+    claim_id,
+    text: 't',
+    status,
+    source: { path: 'sources/a.md', anchor: 'L1' },
+  })
+  const map = { claims: [claim('a', 'confirmed'), claim('b', 'stale'), claim('c', 'disputed')] }
+  const codes = told({ 'indexes/source-map.json': map, 'sources/a.md': 'x\n' }).filter((one) =>
+    one.startsWith('claim-'),
+  )
+  assert.deepEqual(codes, ['claim-disputed indexes/source-map.json', 'claim-stale indexes/source-map.json'])
+})
