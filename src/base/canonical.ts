@@ -121,7 +121,8 @@ function numberStable(value: number): string {
   return value === 0 ? '0' : `${value}`
 }
 
-const byUnit = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+/** Compares by UTF-16 units, as text is compared without asking for more. */
+export const byUnit = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /** Compares by Unicode code point: above U+D7FF this differs from comparing UTF-16 units. */
 export function byCodePoint(a: string, b: string): number {

@@ -8,3 +8,7 @@ export const isObject = (value: unknown): value is Readonly<Record<string, unkno
 
 /** The same, of JSON. */
 export const isJsonObject = (value: Json | undefined): value is JsonObject => isObject(value)
+
+/** An object without the members that are undefined. */
+export const defined = <T extends object>(values: T): Partial<T> =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { counted } from '../base/counted.ts'
 import type { Diagnostic, Severity } from '../knowledge/diagnostic.ts'
 import type { PackHeader } from '../model/knowledge.ts'
 import { type CheckedPack, lintPack, validatePack } from '../runtime/knowledge/check.ts'
@@ -99,17 +100,16 @@ const rowsOf = (findings: readonly Diagnostic[]): readonly (readonly string[])[]
 
 function summaryLine(io: Io, { folder, header, files, findings }: Checked): string {
   const { error, warning, info } = countsOf(findings)
-  const counted = [...some(error, 'error'), ...some(warning, 'warning'), ...some(info, 'note')].join(', ')
+  const found = [...some(error, 'error'), ...some(warning, 'warning'), ...some(info, 'note')].join(', ')
   const mark = error > 0 ? paint(io, 'red', 'bad') : paint(io, 'green', 'ok')
   const maker = [header?.producedBy?.kind, header?.producedBy?.name, header?.producedBy?.version]
     .filter(Boolean)
     .join(' ')
   const by = maker === '' ? '' : `; says it was made by ${maker}`
-  return `${mark}  ${plain(folder)}: ${counted || 'nothing found'} in ${files} files${plain(by)}`
+  return `${mark}  ${plain(folder)}: ${found || 'nothing found'} in ${files} files${plain(by)}`
 }
 
-const some = (number: number, noun: string): readonly string[] =>
-  number === 0 ? [] : [`${number} ${noun}${number === 1 ? '' : 's'}`]
+const some = (number: number, noun: string): readonly string[] => (number === 0 ? [] : [counted(number, noun)])
 
 function nextStep(command: Check, packs: readonly Checked[]): string {
   const bad = packs.filter(({ findings }) => countsOf(findings).error > 0).map(({ folder }) => plain(folder))

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import { Failure, problem, quote } from '../base/failure.ts'
 import type { Diagnostic } from '../knowledge/diagnostic.ts'
-import { loadSettings } from '../runtime/config.ts'
+import { loadSettings, type Settings } from '../runtime/config.ts'
 import { parseRoot, settleRoots } from '../runtime/knowledge/given-roots.ts'
 import { type Knowledge, openKnowledge } from '../runtime/knowledge/knowledge.ts'
 import { conventionalRoots, type RootOptions } from '../runtime/knowledge/scan.ts'
@@ -61,8 +61,9 @@ export async function each<Flags extends KnowledgeFlags>(
   flags: Flags,
   work: (packs: Knowledge, flags: Flags, roots: readonly RootOptions[]) => Promise<boolean>,
 ): Promise<void> {
-  const roots = await rootsOf(io, dir, flags)
-  const packs = await knowledgeOf(io, roots, flags, dir !== undefined || flags.root !== undefined)
+  const settings = await loadSettings(sourceOf(io, flags))
+  const roots = rootsOf(io, dir, flags, settings)
+  const packs = await knowledgeOf(io, roots, flags, { settings, named: dir !== undefined || flags.root !== undefined })
   await inTurns(io, roots, flags, (now) => work(packs, now, roots))
 }
 
@@ -110,8 +111,12 @@ export async function inTurns<Flags extends KnowledgeFlags>(
 }
 
 /** The folder or roots that were named, else those of the configuration, else the usual folders. All of them are there. */
-async function rootsOf(io: Io, dir: string | undefined, flags: KnowledgeFlags): Promise<readonly RootOptions[]> {
-  const { knowledge } = await loadSettings(sourceOf(io, flags))
+function rootsOf(
+  io: Io,
+  dir: string | undefined,
+  flags: KnowledgeFlags,
+  { knowledge }: Settings,
+): readonly RootOptions[] {
   const named = [...(dir === undefined ? [] : [{ path: dir }]), ...(flags.root ?? []).map(parseRoot)]
   const home = io.env['HOME'] ?? homedir()
   const roots = named.length > 0 ? named : (knowledge.roots ?? conventionalRoots(io.cwd, home))
@@ -123,9 +128,8 @@ async function knowledgeOf(
   io: Io,
   roots: readonly RootOptions[],
   flags: KnowledgeFlags,
-  named: boolean,
+  { settings: { knowledge }, named }: { readonly settings: Settings; readonly named: boolean },
 ): Promise<Knowledge> {
-  const { knowledge } = await loadSettings(sourceOf(io, flags))
   // What the configuration approves are packs of its own roots: the same id in a folder named here is another pack.
   const approve = named ? [] : knowledge.approve
   if (flags.record === undefined) return openKnowledge({ ...knowledge, approve, roots })

@@ -1,8 +1,7 @@
 import type { CatalogEntry } from '../knowledge/catalog.ts'
 import type { Diagnostic } from '../knowledge/diagnostic.ts'
 import type { Gap } from '../knowledge/gaps.ts'
-import { trustRank } from '../knowledge/pack.ts'
-import type { PackTrust } from '../model/knowledge.ts'
+import { isTrusted } from '../knowledge/pack.ts'
 import type { ResolutionTrace } from '../model/knowledge-trace.ts'
 import type { Scan } from '../runtime/knowledge/scan.ts'
 import { printFields } from './fields.ts'
@@ -95,8 +94,6 @@ export function printWaiting(io: Io, findings: readonly Diagnostic[], { packs }:
     paint(io, 'dim', `to use a pack that waits: --confirm <name> for this call, or ${ways} in the configuration`),
   )
 }
-
-const isTrusted = (trust: PackTrust): boolean => trustRank(trust) >= trustRank('user-confirmed')
 
 function packLines(io: Io, trace: ResolutionTrace): readonly string[] {
   const used = trace.activated.flatMap((pack) => [

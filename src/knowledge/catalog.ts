@@ -1,41 +1,37 @@
+import { byUnit } from '../base/canonical.ts'
+import { defined } from '../base/object.ts'
 import { type CatalogPart, fence, type PackPart } from '../fence/fence.ts'
-import type { PackGrounding, PackMode, PackProfile, PackStatus, PackTrust, RootScope } from '../model/knowledge.ts'
+import type { PackHeader, RootScope } from '../model/knowledge.ts'
 import { isEnabled, needsApproval, type Permissions } from './gates.ts'
 import type { Pack } from './pack.ts'
 import { byPrecedence } from './precedence.ts'
 
-/** What can be known of a pack before it is opened. */
-export interface CatalogEntry {
-  readonly id: string
-  readonly name: string
-  readonly description: string
-  readonly type: string
-  readonly status: PackStatus
-  readonly profile: PackProfile
-  readonly mode: PackMode
-  /** The effective one. */
-  readonly trust: PackTrust
+type OfHeader =
+  | 'name'
+  | 'description'
+  | 'type'
+  | 'status'
+  | 'profile'
+  | 'mode'
+  | 'grounding'
+  | 'scope'
+  | 'version'
+  | 'language'
+  | 'compatibility'
+  | 'primaryDocument'
+
+/** What can be known of a pack before it is opened. The trust is the effective one. */
+export interface CatalogEntry extends Pick<PackHeader, OfHeader>, Pick<Pack, 'id' | 'path' | 'digest' | 'trust'> {
   readonly needsApproval: boolean
-  readonly grounding: PackGrounding
-  readonly scope?: string | undefined
-  readonly version?: string | undefined
-  readonly language?: string | undefined
-  readonly compatibility?: string | undefined
-  readonly primaryDocument?: string | undefined
   readonly root: { readonly id: string; readonly scope: RootScope }
-  readonly path: string
-  readonly digest: string
 }
 
 /** The packs that somebody may ask for. What is switched off or archived is not listed and blocked, it is not there. */
 export const catalogOf = (packs: readonly Pack[], permissions: Permissions): readonly CatalogEntry[] =>
   packs
     .filter((pack) => pack.header.status !== 'archived' && isEnabled(pack, permissions))
-    .toSorted((left, right) => byName(left, right) || byPrecedence(left, right))
+    .toSorted((left, right) => byUnit(left.header.name, right.header.name) || byPrecedence(left, right))
     .map((pack) => entryOf(pack, permissions))
-
-const byName = (left: Pack, right: Pack): number =>
-  left.header.name < right.header.name ? -1 : left.header.name > right.header.name ? 1 : 0
 
 function entryOf(pack: Pack, permissions: Permissions): CatalogEntry {
   const { name, description, type, status, profile, mode, grounding } = pack.header
@@ -51,15 +47,12 @@ function entryOf(pack: Pack, permissions: Permissions): CatalogEntry {
     trust: pack.trust,
     needsApproval: needsApproval(pack, permissions),
     grounding,
-    ...given({ scope, version, language, compatibility, primaryDocument }),
+    ...defined({ scope, version, language, compatibility, primaryDocument }),
     root: { id: pack.root, scope: pack.scope },
     path: pack.path,
     digest: pack.digest,
   }
 }
-
-const given = <T extends object>(values: T): Partial<T> =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>
 
 /**
  * The catalog as a model sees it, in a fence; nothing where there is no pack. Packs that wait for approval are marked. As

@@ -1,3 +1,4 @@
+import { byUnit } from '../base/canonical.ts'
 import type { ResolutionTrace } from '../model/knowledge-trace.ts'
 
 /** A question that no pack answered, or only a stale one, and how often it was asked. */
@@ -17,14 +18,12 @@ export interface Gap {
 export function gapsIn(traces: readonly ResolutionTrace[]): readonly Gap[] {
   const groups = Map.groupBy(traces, ({ query_digest }) => query_digest)
   return [...groups.values()]
-    .map((asked) => gapOf(asked.toSorted((left, right) => byText(left.at, right.at))))
+    .map((asked) => gapOf(asked.toSorted((left, right) => byUnit(left.at, right.at))))
     .filter((gap) => gap !== undefined)
     .sort(
-      (left, right) => right.asked - left.asked || byText(right.last, left.last) || byText(left.digest, right.digest),
+      (left, right) => right.asked - left.asked || byUnit(right.last, left.last) || byUnit(left.digest, right.digest),
     )
 }
-
-const byText = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)
 
 /** What was asked last counts: a question that is answered by now is no gap. */
 function gapOf(asked: readonly ResolutionTrace[]): Gap | undefined {

@@ -1,6 +1,5 @@
 import { type Diagnostic, diagnostic } from './diagnostic.ts'
-import type { Pack } from './pack.ts'
-import { trustRank } from './pack.ts'
+import { isTrusted, type Pack } from './pack.ts'
 
 /** What people have said about packs. A model can say none of it. */
 export interface Permissions {
@@ -35,7 +34,7 @@ const isListed = ({ id, scope, header }: Pack, list: readonly string[]): boolean
   list.includes(header.name) || list.includes(id) || list.includes(scope)
 
 export const needsApproval = (pack: Pack, { approved }: Permissions): boolean =>
-  trustRank(pack.trust) < trustRank('user-confirmed') && !approved(pack)
+  !isTrusted(pack.trust) && !approved(pack)
 
 function statusAllows(pack: Pack, use: Use, { confirmed }: Permissions): boolean {
   const { status } = pack.header

@@ -36,5 +36,8 @@ export interface QuarantinedPack {
 
 export const trustRank = (trust: PackTrust): number => packTrust.options.indexOf(trust)
 
+/** Whether it may be used without a person who approves it. */
+export const isTrusted = (trust: PackTrust): boolean => trustRank(trust) >= trustRank('user-confirmed')
+
 export const lowerTrust = (left: PackTrust, right: PackTrust): PackTrust =>
   trustRank(left) <= trustRank(right) ? left : right

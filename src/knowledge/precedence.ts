@@ -1,3 +1,4 @@
+import { byUnit } from '../base/canonical.ts'
 import { rootScope } from '../model/knowledge.ts'
 import { type Diagnostic, diagnostic } from './diagnostic.ts'
 import type { Use } from './gates.ts'
@@ -12,15 +13,14 @@ export interface Winner {
 /** One pack for each name, of packs that may all be used: one that may not cannot hide one that may. Sorted by name. */
 export function winners(usable: readonly Pack[], use: Use): readonly Winner[] {
   const groups = Map.groupBy(usable.toSorted(byPrecedence), ({ header }) => header.name)
-  return [...groups.values()].map((group) => winnerOf(group, use)).sort((a, b) => byText(nameOf(a), nameOf(b)))
+  return [...groups.values()].map((group) => winnerOf(group, use)).sort((a, b) => byUnit(nameOf(a), nameOf(b)))
 }
 
 /** Scope, then order of the roots, then path. */
 export const byPrecedence = (left: Pack, right: Pack): number =>
-  scopeRank(left) - scopeRank(right) || left.order - right.order || byText(left.path, right.path)
+  scopeRank(left) - scopeRank(right) || left.order - right.order || byUnit(left.path, right.path)
 
 const scopeRank = ({ scope }: Pack): number => rootScope.options.indexOf(scope)
-const byText = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)
 const nameOf = ({ pack }: Winner): string => pack.header.name
 
 function winnerOf(group: readonly Pack[], use: Use): Winner {

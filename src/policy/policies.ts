@@ -1,4 +1,4 @@
-import type { Json } from '../base/canonical.ts'
+import { byUnit, type Json } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
 import { objectHash } from '../base/hash.ts'
 import type { ContextContract } from '../model/context.ts'
@@ -171,7 +171,6 @@ function gather(compiled: readonly Compiled[], capabilityId: string): Applicable
 const isHistorical = (rules: readonly CompiledRule[]): boolean =>
   rules.some(({ condition }) => condition.reads.some((path) => path.split('.', 1)[0] === 'history'))
 
-const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
-const byPolicyName = (a: Compiled, b: Compiled): number => byText(a.ref.name, b.ref.name)
+const byPolicyName = (a: Compiled, b: Compiled): number => byUnit(a.ref.name, b.ref.name)
 const rankOf = ({ decision }: CompiledRule): number => byStrictness.indexOf(decision)
-const byRank = (a: CompiledRule, b: CompiledRule): number => rankOf(a) - rankOf(b) || byText(a.name, b.name)
+const byRank = (a: CompiledRule, b: CompiledRule): number => rankOf(a) - rankOf(b) || byUnit(a.name, b.name)

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { Failure, quote } from '../base/failure.ts'
 import { readJson } from '../base/json.ts'
+import { defined } from '../base/object.ts'
 import type { Config } from '../model/config.ts'
 import { parseAs } from '../model/parse.ts'
 import { type Policy, policy as policyShape } from '../model/policy.ts'
@@ -46,20 +47,17 @@ export function settleHosting(
   return {
     port,
     hostname,
-    spec: { capabilities: [], ...(present({ ...rules, ...code }) as Omit<OfferSpec, 'capabilities' | 'policies'>) },
+    spec: { capabilities: [], ...(defined({ ...rules, ...code }) as Omit<OfferSpec, 'capabilities' | 'policies'>) },
     policies: policies.map((given) =>
       typeof given === 'string' ? { file: resolve(base, given), name: relative(base, resolve(base, given)) } : given,
     ),
     upstreams: upstreams.map((given) =>
       typeof given === 'string' ? { path: resolve(base, given), name: relative(base, resolve(base, given)) } : given,
     ),
-    egress: present(egress) as Hosting['egress'],
+    egress: defined(egress) as Hosting['egress'],
     folder: base,
   }
 }
-
-const present = (members: object): object =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 
 /** A pattern that cannot be read would deny every call: better said before the first. */
 function checkPattern(pattern: string, pointer: string): void {

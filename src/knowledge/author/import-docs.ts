@@ -1,3 +1,4 @@
+import { byUnit } from '../../base/canonical.ts'
 import { sha256 } from '../../base/hash.ts'
 import { limits } from '../../base/limits.ts'
 import { version } from '../../base/version.ts'
@@ -7,7 +8,7 @@ import { stemOf } from '../select/layout.ts'
 import { type CompiledDocument, compileDocument } from './compile-document.ts'
 import { generatedSuite } from './generated-suite.ts'
 import { descriptionOf, guideOf, plainTitle } from './import-texts.ts'
-import { byUnits, type PackText } from './pack-content.ts'
+import type { PackText } from './pack-content.ts'
 import { placeDocuments } from './place-documents.ts'
 import { entryFile, inOrder, jsonFile } from './write-pack.ts'
 
@@ -76,7 +77,7 @@ const primaryOf = (paths: readonly string[]): string | undefined => {
     return at < 0 ? beginnings.length : at
   }
   return paths.toSorted(
-    (left, right) => rank(left) - rank(right) || depth(left) - depth(right) || byUnits(left, right),
+    (left, right) => rank(left) - rank(right) || depth(left) - depth(right) || byUnit(left, right),
   )[0]
 }
 

@@ -1,3 +1,4 @@
+import { byUnit } from '../../base/canonical.ts'
 import type { PackHeader } from '../../model/knowledge.ts'
 import type { Diagnostic } from '../diagnostic.ts'
 
@@ -16,17 +17,14 @@ export interface PackContent {
   readonly files: readonly PackText[]
 }
 
-/** Compares by code units, as everything about packs is sorted. */
-export const byUnits = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)
-
 /** Findings in an order that does not depend on how they were looked for. */
 export const sortedFindings = (findings: readonly Diagnostic[]): readonly Diagnostic[] =>
   findings.toSorted(
     (left, right) =>
-      byUnits(left.path, right.path) ||
-      byUnits(left.code, right.code) ||
+      byUnit(left.path, right.path) ||
+      byUnit(left.code, right.code) ||
       lineIn(left) - lineIn(right) ||
-      byUnits(left.message, right.message),
+      byUnit(left.message, right.message),
   )
 
 const lineIn = ({ message }: Diagnostic): number => Number(/^line (\d+)/.exec(message)?.[1] ?? Number.MAX_SAFE_INTEGER)

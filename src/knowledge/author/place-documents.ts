@@ -1,4 +1,5 @@
-import { byUnits, type PackText } from './pack-content.ts'
+import { byUnit } from '../../base/canonical.ts'
+import type { PackText } from './pack-content.ts'
 
 /**
  * Documents at their paths below `documents/`, in order. Folders stay; what paths in a pack cannot bear is written as
@@ -10,9 +11,9 @@ export function placeDocuments(documents: readonly PackText[]): readonly PackTex
   const taken = new Set(['knowledge', 'skill'])
   return documents
     .filter(({ path }) => !isContract(path))
-    .toSorted((left, right) => depthOf(left.path) - depthOf(right.path) || byUnits(left.path, right.path))
+    .toSorted((left, right) => depthOf(left.path) - depthOf(right.path) || byUnit(left.path, right.path))
     .map(({ path, text }) => ({ path: `documents/${placeOf(path, taken)}`, text }))
-    .toSorted((left, right) => byUnits(left.path, right.path))
+    .toSorted((left, right) => byUnit(left.path, right.path))
 }
 
 /** Entry files of packs and Skills: what they ask of a reader is no document. */

@@ -3,6 +3,7 @@ import { limits } from '../../base/limits.ts'
 import { type Diagnostic, diagnostic } from '../diagnostic.ts'
 import { entryName } from '../discover/header.ts'
 import { packPath } from '../pack-path.ts'
+import { decoded } from '../select/places.ts'
 import type { PackContent, PackText } from './pack-content.ts'
 
 /** Links of the guide, of documents and of wiki pages to files of the pack that are not there. Splits repeat what they are split from. */
@@ -26,11 +27,3 @@ const fenced = /^(```|~~~)[^\n]*\n[\s\S]*?^\1/gm
 // A relative link to a text file, without what follows it: no address, no absolute path, no place in the same file.
 const links =
   /\]\(<?(?![a-z][a-z0-9+.-]*:|[/#])([^\s()<>#?]{1,512}\.(?:md|mdx|markdown|txt))(?:[#?][^\s()<>]*)?>?(?:\s[^)\n]{0,200})?\)/gi
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
-}

@@ -1,22 +1,23 @@
+import { byUnit } from '../../base/canonical.ts'
 import { version } from '../../base/version.ts'
-import type { PackGrounding, PackMode, PackProfile, PackStatus } from '../../model/knowledge.ts'
+import type { PackHeader } from '../../model/knowledge.ts'
 import { entryName } from '../discover/header.ts'
-import { byUnits, type PackText } from './pack-content.ts'
+import type { PackText } from './pack-content.ts'
 
-/** What we write into the frontmatter of a pack that we make. */
-export interface NewHeader {
-  readonly name: string
-  readonly description: string
-  readonly type: string
-  readonly status: PackStatus
-  readonly profile: PackProfile
-  readonly mode: PackMode
-  readonly grounding: PackGrounding
-  /** `2026-03-14`, where it is known. */
-  readonly updated?: string | undefined
-  readonly primaryDocument?: string | undefined
-  readonly primaryOntology?: string | undefined
-}
+/** What we write into the frontmatter of a pack that we make; `updated` is `2026-03-14`, where it is known. */
+export type NewHeader = Pick<
+  PackHeader,
+  | 'name'
+  | 'description'
+  | 'type'
+  | 'status'
+  | 'profile'
+  | 'mode'
+  | 'grounding'
+  | 'updated'
+  | 'primaryDocument'
+  | 'primaryOntology'
+>
 
 /** The entry file. Nobody has reviewed what is new, and so it says. */
 export function entryFile(header: NewHeader, guide: string): PackText {
@@ -61,4 +62,4 @@ export const jsonFile = (path: string, value: unknown): PackText => ({
 })
 
 export const inOrder = (files: readonly PackText[]): readonly PackText[] =>
-  files.toSorted((left, right) => byUnits(left.path, right.path))
+  files.toSorted((left, right) => byUnit(left.path, right.path))

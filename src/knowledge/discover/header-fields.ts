@@ -1,5 +1,6 @@
 import { quote } from '../../base/failure.ts'
 import { limits } from '../../base/limits.ts'
+import { defined } from '../../base/object.ts'
 import {
   type PackHeader,
   type ProducedBy,
@@ -67,9 +68,6 @@ function texts<const K extends string>(fields: Fields, keys: readonly K[]): { re
     entries.flatMap(([key, value]) => (value === undefined ? [] : [[key, clip(value, limits.knowledgeFieldCharsMax)]])),
   ) as { readonly [key in K]?: string }
 }
-
-const defined = <T extends object>(values: T): Partial<T> =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>
 
 /** Reports a name out of form. It is not mended: it would be another name. */
 function nameOf(name: string | undefined, folder: string, report: Report): string {

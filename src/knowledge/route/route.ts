@@ -1,3 +1,4 @@
+import { byUnit } from '../../base/canonical.ts'
 import { limits } from '../../base/limits.ts'
 import { type Calibration, calibration as current } from './calibration.ts'
 import { type Measured, makeMeasure } from './measure.ts'
@@ -30,13 +31,11 @@ export interface Router {
 
 /** Which pack a question is about, if any. Equal packs in any order give equal answers. */
 export function makeRouter(packs: readonly Routable[], calibration: Calibration = current): Router {
-  const sorted = packs.toSorted((a, b) => compare(a.name, b.name) || compare(a.id, b.id))
+  const sorted = packs.toSorted((a, b) => byUnit(a.name, b.name) || byUnit(a.id, b.id))
   const measure = makeMeasure(sorted, calibration)
   const rank = (query: string) => rankAll(measure(query.slice(0, limits.knowledgeQueryCharsMax)), calibration)
   return { rank, decide: (query) => decide(rank(query), calibration) }
 }
-
-const compare = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)
 
 function rankAll(measured: readonly Measured[], calibration: Calibration): readonly Ranked[] {
   const sorted = measured.toSorted((a, b) => b.score - a.score)

@@ -10,7 +10,8 @@ export function anchorExists({ lines, headings }: Places, anchor: string): boole
   return from >= 1 && from <= to && to <= lines
 }
 
-function decoded(text: string): string {
+/** A text with its percent signs resolved, or as it is. */
+export function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

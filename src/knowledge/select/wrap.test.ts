@@ -57,7 +57,7 @@ test('one wrapper holds what is chosen of a pack, with warnings, path, section a
     ],
   )
   const [pack] = packs
-  assert.deepEqual([pack?.files, pack?.anchors, pack?.order], [['compiled/facts.md'], ['sources/sheet.md#L3'], 0])
+  assert.deepEqual([pack?.files, pack?.anchors], [['compiled/facts.md'], ['sources/sheet.md#L3']])
   assert.deepEqual(
     pack?.sections.map(({ digest }) => digest),
     [sha256('Pumps > Pressure\n\nAt most 3 bar (sources/sheet.md#L3).')],
@@ -81,7 +81,7 @@ const mira = world(
 test('personas come before data, one wrapper each, with the notice that style has no authority [K-80 K-81 K-83 K-84]', () => {
   const { text, packs } = resolve([pumps, mira], { query: 'pressure' })
   assert.deepEqual(
-    packs.map(({ name, order }) => [name, order]),
+    packs.map(({ pack }, order) => [pack.header.name, order]),
     [
       ['mira', 0],
       ['pumps', 1],
@@ -237,7 +237,7 @@ test('personas get a third of what is emitted at most while data has more to say
   ]
   const { packs } = resolve(given, { query: 'pressure and voice', budget: 1_500 })
   assert.deepEqual(
-    packs.map(({ name }) => name),
+    packs.map(({ pack }) => pack.header.name),
     ['mira', 'pumps'],
   )
   assert((packs[0]?.tokens ?? 0) <= 500 + 40)
@@ -310,7 +310,7 @@ test('every pack from which nothing was sent for lack of room says so, and no ot
       message.includes('no room for the pack'),
     )
     assert(told.every(({ code }) => code === 'truncated'))
-    const sent = packs.map(({ id }) => id)
+    const sent = packs.map(({ pack }) => pack.id)
     assert.deepEqual(
       [...told.map(({ pack }) => pack ?? ''), ...sent].sort(),
       all

@@ -4,7 +4,7 @@ import { type Fenced, fence, type PackPart } from '../../fence/fence.ts'
 import { type Diagnostic, diagnostic } from '../diagnostic.ts'
 import { type Draft, type DraftSection, draftOf, hasFacts, shortened, type TextOf, textOfDraft } from './drafts.ts'
 import type { CountTokens } from './section.ts'
-import type { Choice, ChosenSection } from './selection.ts'
+import type { Choice, ChosenPack, ChosenSection } from './selection.ts'
 import { distinct, noRoomFor, packFence, warningParts } from './warnings.ts'
 
 export interface WrapRequest {
@@ -24,10 +24,7 @@ export interface WrappedSection extends ChosenSection {
   readonly cut: boolean
 }
 
-export interface WrappedPack {
-  readonly id: string
-  readonly name: string
-  readonly order: number
+export interface WrappedPack extends Pick<ChosenPack, 'pack' | 'activation'> {
   readonly text: string
   readonly tokens: number
   readonly boundary: string
@@ -67,8 +64,8 @@ export function wrap({ choice, textOf, seed, budget, count }: WrapRequest): Wrap
 function makeWriter(seed: Uint8Array, count: CountTokens): (drafts: readonly Draft[]) => Wrapped {
   const done = new Map<Draft, WrappedPack>()
   return (drafts) => {
-    const packs = drafts.map((draft, order) => {
-      const pack = done.get(draft) ?? writePack(draft, order, seed, count)
+    const packs = drafts.map((draft) => {
+      const pack = done.get(draft) ?? writePack(draft, seed, count)
       done.set(draft, pack)
       return pack
     })
@@ -80,7 +77,7 @@ function makeWriter(seed: Uint8Array, count: CountTokens): (drafts: readonly Dra
 
 const ours = new Set(['truncated', 'fence-disarmed'])
 
-function writePack(draft: Draft, order: number, seed: Uint8Array, count: CountTokens): WrappedPack {
+function writePack(draft: Draft, seed: Uint8Array, count: CountTokens): WrappedPack {
   const { chosen, sections, truncated } = draft
   const { id } = chosen.pack
   const cut = truncated
@@ -93,9 +90,8 @@ function writePack(draft: Draft, order: number, seed: Uint8Array, count: CountTo
   const warnings = first.disarmed === 0 ? known : [disarmedIn(id, first.disarmed), ...known]
   const { text, boundary } = first.disarmed === 0 ? first : write(warnings)
   return {
-    id,
-    name: chosen.pack.header.name,
-    order,
+    pack: chosen.pack,
+    activation: chosen.activation,
     text,
     tokens: count(text),
     boundary,

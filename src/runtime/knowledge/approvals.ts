@@ -11,24 +11,19 @@ import type { PackApproval } from './settings.ts'
 export async function approvedIds(
   approvals: readonly PackApproval[],
   packs: readonly Pack[],
-  deps: { readonly roots: readonly RootOptions[]; readonly library: Library },
+  library: Library,
 ): Promise<ReadonlySet<string>> {
   const approved = new Set<string>()
   for (const { id, digest } of approvals) {
     const pack = packs.find((one) => one.id === id)
     if (pack === undefined) continue
-    if (digest === undefined || digest === (await contentDigest(pack, deps))) approved.add(id)
+    if (digest === undefined || digest === (await contentDigest(pack, library))) approved.add(id)
   }
   return approved
 }
 
-async function contentDigest(
-  pack: Pack,
-  { roots, library }: { readonly roots: readonly RootOptions[]; readonly library: Library },
-): Promise<string | undefined> {
-  const root = roots.find(({ id }) => id === pack.root)
-  if (root === undefined) return undefined
-  const files = await openPackFiles(root, pack)
+async function contentDigest(pack: Pack, library: Library): Promise<string | undefined> {
+  const files = await library.files(pack)
   return digestOf(files, (file) => library.of(pack, files, file, 'digest', (_, digest) => digest))
 }
 

@@ -67,8 +67,8 @@ export function openKnowledge(options: KnowledgeOptions): Knowledge {
   const roots = settleRoots(options.roots, process.cwd())
   const counter = makeTokenCounter({ entriesMax: limits.knowledgeFilesKeptMax })
   const now = options.now ?? Date.now
-  const library = makeLibrary({ count: counter.count, now })
-  const suites = makeSuiteReader(roots, library)
+  const library = makeLibrary({ roots, count: counter.count, now })
+  const suites = makeSuiteReader(library)
   const routerFor = makeRouting(suites)
   return view({ options, roots, library, suites, routerFor, count: counter.count, now }, undefined)
 }
@@ -95,7 +95,7 @@ function view(shared: Shared, grants: readonly string[] | undefined): Knowledge 
     return { scan, permissions: await permissionsFor(shared, scan, request) }
   }
   const resolve = async (request: ResolveRequest) =>
-    resolveQuery(request, { ...(await look(request)), roots, library, routerFor, count, now, seed: options.seed })
+    resolveQuery(request, { ...(await look(request)), library, routerFor, count, now, seed: options.seed })
   const seed = () => options.seed ?? randomBytes(16)
   const catalog = async () => {
     const { scan, permissions } = await look()
@@ -122,8 +122,7 @@ function view(shared: Shared, grants: readonly string[] | undefined): Knowledge 
       const [found] = activated
       if (found === undefined) throw notOpened(name, refused[0]?.diagnostics[0]?.message)
       const { pack, warnings } = found
-      const root = roots.find(({ id }) => id === pack.root) as RootOptions
-      const { guide, paths } = (await library.open(root, pack)).facts
+      const { guide, paths } = (await library.open(pack)).facts
       const key = `${pack.id} ${pack.digest} ${sha256(guide)}`
       const already = open.has(key)
       open.add(key)
@@ -148,11 +147,11 @@ const isReached = (at: string, grants: readonly string[]): boolean =>
   grants.some((grant) => at === '' || covers(grant, at) || covers(at, grant))
 
 async function permissionsFor(
-  { options, roots, library }: Shared,
+  { options, library }: Shared,
   scan: Scan,
   { enable, disable = [], confirm = [] }: Partial<ResolveRequest>,
 ): Promise<Permissions> {
-  const approved = await approvedIds(options.approve ?? [], scan.packs, { roots, library })
+  const approved = await approvedIds(options.approve ?? [], scan.packs, library)
   const confirmed = (pack: Pack) => confirm.some((word) => word === pack.id || word === pack.header.name)
   return {
     enable: [options.enable, enable].filter((list) => list !== undefined),

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import type { Json } from '../../base/canonical.ts'
 import { limits } from '../../base/limits.ts'
 import { recent } from '../../base/recent.ts'
@@ -36,7 +37,9 @@ export interface OpenPack {
 
 /** Opens packs, and keeps what was made of a file for as long as it does not change. */
 export interface Library {
-  open(root: RootOptions, pack: Pack): Promise<OpenPack>
+  open(pack: Pack): Promise<OpenPack>
+  /** The files of a pack. */
+  files(pack: Pack): Promise<PackFiles>
   /** What `make` makes of the text of a file, or what is wrong with it; made again only when the file has changed. */
   of<T>(
     pack: Pack,
@@ -52,7 +55,13 @@ interface Kept {
   readonly value: unknown
 }
 
-export function makeLibrary(deps: { readonly count: (text: string) => number; readonly now: () => number }): Library {
+export interface LibraryDeps {
+  readonly roots: readonly RootOptions[]
+  readonly count: (text: string) => number
+  readonly now: () => number
+}
+
+export function makeLibrary(deps: LibraryDeps): Library {
   const kept = new Map<string, Kept>()
   const opened = recent<string, OpenPack>(limits.knowledgePacksKeptMin)
 
@@ -70,8 +79,9 @@ export function makeLibrary(deps: { readonly count: (text: string) => number; re
       else kept.delete(key)
       return value
     },
-    open: async (root, pack) => {
-      const files = await openPackFiles(root, pack)
+    files: (pack) => openPackFiles(rootOf(pack, deps), pack),
+    open: async (pack) => {
+      const files = await library.files(pack)
       const { files: listed, diagnostics } = await files.list()
       const known = opened.get(pack.id)
       // What selection prepares hangs on the facts: the same ones are given while no file has changed.
@@ -85,6 +95,12 @@ export function makeLibrary(deps: { readonly count: (text: string) => number; re
     },
   }
   return library
+}
+
+function rootOf(pack: Pack, { roots }: LibraryDeps): RootOptions {
+  const root = roots.find(({ id }) => id === pack.root)
+  assert(root !== undefined, 'a pack comes from one of the roots')
+  return root
 }
 
 const areSame = (left: readonly PackFile[], right: readonly PackFile[]): boolean =>

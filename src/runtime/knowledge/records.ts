@@ -28,12 +28,12 @@ const clipped = <T extends { readonly query?: string | undefined; readonly missi
   kept: T,
 ): T => ({
   ...kept,
-  ...(kept.query !== undefined && { query: clip(kept.query) }),
-  ...(kept.missing !== undefined && { missing: kept.missing.map(clip) }),
+  ...(kept.query !== undefined && { query: beginning(kept.query) }),
+  ...(kept.missing !== undefined && { missing: kept.missing.map(beginning) }),
 })
 
 // Half a pair of surrogates could not be read again.
-const clip = (text: string): string => text.slice(0, limits.knowledgeQueryCharsMax).toWellFormed()
+const beginning = (text: string): string => text.slice(0, limits.knowledgeQueryCharsMax).toWellFormed()
 
 const traceEnd = '.trace.json'
 

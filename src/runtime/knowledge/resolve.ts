@@ -15,13 +15,11 @@ import type { Choice, ChosenSection, PackFacts } from '../../knowledge/select/se
 import { type Wrapped, wrap } from '../../knowledge/select/wrap.ts'
 import type { Library, OpenPack } from './library.ts'
 import type { Resolution, ResolveRequest } from './resolution.ts'
-import type { RootOptions } from './roots.ts'
 import type { RouterFor } from './routing.ts'
 import type { Scan } from './scan.ts'
 import { traceOf } from './trace.ts'
 
 export interface ResolveDeps {
-  readonly roots: readonly RootOptions[]
   readonly scan: Scan
   readonly permissions: Permissions
   readonly library: Library
@@ -59,7 +57,7 @@ export async function resolveQuery(request: ResolveRequest, deps: ResolveDeps): 
   const record = recordOf({
     runId,
     query,
-    used: wrapped.packs.map((pack) => usedPack(pack, choice)),
+    used: wrapped.packs,
     missing: choice.missing.map(({ fact }) => fact),
     tokens: wrapped.tokens,
     failed: activation.refused.length > 0 || failed,
@@ -78,7 +76,7 @@ export async function resolveQuery(request: ResolveRequest, deps: ResolveDeps): 
     failed,
     catalogHash: catalogHash(deps),
   })
-  return { text: wrapped.text, tokens: wrapped.tokens, blocks: blocksOf(wrapped, choice), record, trace }
+  return { text: wrapped.text, tokens: wrapped.tokens, blocks: blocksOf(wrapped), record, trace }
 }
 
 /** Where nothing was used: what might have been, had somebody approved it. */
@@ -118,15 +116,10 @@ interface Opened {
   readonly facts: PackFacts
 }
 
-async function openAll(
-  { activated }: Activation<Routing>,
-  { roots, library }: ResolveDeps,
-): Promise<readonly Opened[]> {
+async function openAll({ activated }: Activation<Routing>, { library }: ResolveDeps): Promise<readonly Opened[]> {
   const opened: Opened[] = []
   for (const { pack, activation, warnings } of activated) {
-    const root = roots.find(({ id }) => id === pack.root)
-    if (root === undefined) continue
-    const open = await library.open(root, pack)
+    const open = await library.open(pack)
     opened.push({ open, facts: { ...open.facts, activation, warnings } })
   }
   return opened
@@ -160,22 +153,9 @@ async function readChosen({ packs }: Choice, opened: readonly Opened[]): Promise
   return texts
 }
 
-function usedPack(wrapped: Wrapped['packs'][number], { packs }: Choice) {
-  const chosen = packs.find(({ pack }) => pack.id === wrapped.id)
-  if (chosen === undefined) throw new Error('a pack was wrapped that was not chosen')
-  const { files, anchors, warnings } = wrapped
-  return {
-    pack: chosen.pack,
-    activation: chosen.activation,
-    files,
-    anchors,
-    warnings: warnings as readonly Diagnostic[],
-  }
-}
-
-const blocksOf = ({ packs }: Wrapped, choice: Choice): Resolution['blocks'] =>
+const blocksOf = ({ packs }: Wrapped): Resolution['blocks'] =>
   packs.map((wrapped, index) => {
-    const { header } = usedPack(wrapped, choice).pack
+    const { header } = wrapped.pack
     const name = `knowledge:${header.name}${header.version === undefined ? '' : `@${header.version}`}`
     return {
       id: name,

@@ -1,5 +1,5 @@
-import type { Permissions } from '../../knowledge/gates.ts'
-import { type Pack, trustRank } from '../../knowledge/pack.ts'
+import { needsApproval, type Permissions } from '../../knowledge/gates.ts'
+import type { Pack } from '../../knowledge/pack.ts'
 import { makeRouter, type Router } from '../../knowledge/route/route.ts'
 import { promptsOf } from '../../knowledge/route/suite.ts'
 import type { SelectionSuite } from '../../model/knowledge-records.ts'
@@ -18,7 +18,9 @@ export function makeRouting(suites: SuiteReader): RouterFor {
   return async (packs, permissions, { prompts = true } = {}) => {
     const learned: (SelectionSuite | undefined)[] = []
     for (const pack of packs)
-      learned.push(prompts && mayPrompt(pack, permissions) ? (await suites.selection(pack, 'train'))?.suite : undefined)
+      learned.push(
+        prompts && !needsApproval(pack, permissions) ? (await suites.selection(pack, 'train'))?.suite : undefined,
+      )
     const facts = packs.flatMap(({ id, digest }, at) => [id, digest, learned[at]])
     if (known === undefined || !isSame(known.facts, facts))
       known = { facts, router: makeRouter(packs.map((pack, at) => routableOf(pack, learned[at]))) }
@@ -39,7 +41,3 @@ function routableOf({ id, header }: Pack, suite: SelectionSuite | undefined) {
     ...promptsOf(suite === undefined ? [] : [{ path: trainSuite, suite }], true),
   }
 }
-
-/** What a pack says of itself counts only when somebody stands behind it. */
-const mayPrompt = (pack: Pack, { approved }: Permissions): boolean =>
-  trustRank(pack.trust) >= trustRank('user-confirmed') || approved(pack)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { byUnit } from '../../base/canonical.ts'
 import { quote } from '../../base/failure.ts'
 import { limits } from '../../base/limits.ts'
 import { placeOf } from '../../files/contained.ts'
@@ -160,7 +161,7 @@ function missing(root: RootOptions, options: ScanOptions): Scan {
 }
 
 const byPath = <T extends { readonly path: string }>(packs: readonly T[]): readonly T[] =>
-  packs.toSorted((left, right) => (left.path < right.path ? -1 : left.path > right.path ? 1 : 0))
+  packs.toSorted((left, right) => byUnit(left.path, right.path))
 
 const joined = (scans: readonly Scan[]): Scan => ({
   roots: scans.flatMap(({ roots }) => roots),

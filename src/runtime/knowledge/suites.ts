@@ -1,13 +1,13 @@
 import { limits } from '../../base/limits.ts'
 import { recent } from '../../base/recent.ts'
 import type { Diagnostic } from '../../knowledge/diagnostic.ts'
+import { entryName } from '../../knowledge/discover/header.ts'
 import type { Pack } from '../../knowledge/pack.ts'
 import { readAnswerSuite, readPackJson } from '../../knowledge/read-records.ts'
 import { type ReadSuite, readSuite } from '../../knowledge/route/suite.ts'
 import type { AnswerSuite } from '../../model/knowledge-records.ts'
 import type { Library } from './library.ts'
-import { openPackFiles, type PackFiles } from './pack-files.ts'
-import type { RootOptions } from './roots.ts'
+import type { PackFiles } from './pack-files.ts'
 
 type SuiteRole = 'train' | 'validation'
 
@@ -28,18 +28,18 @@ export interface SuiteReader {
   answers(pack: Pack): Promise<AnswerSuite | Diagnostic | undefined>
 }
 
-export function makeSuiteReader(roots: readonly RootOptions[], library: Library): SuiteReader {
+export function makeSuiteReader(library: Library): SuiteReader {
   const known = recent<string, PackFiles>(limits.knowledgeSuitesKeptMin)
-  const open = async (pack: Pack): Promise<PackFiles | undefined> => {
-    const root = roots.find(({ id }) => id === pack.root)
-    const files = known.get(pack.id) ?? (root && (await openPackFiles(root, pack)))
-    if (files !== undefined) known.set(pack.id, files)
+  const open = async (pack: Pack): Promise<PackFiles> => {
+    const files = await library.files(pack)
+    // A pack that was away for a moment is looked for again.
+    if (files.find(entryName) !== undefined) known.set(pack.id, files)
     return files
   }
   const read = async <T>(pack: Pack, path: string, make: (text: string) => T): Promise<T | Diagnostic | undefined> => {
-    const files = await open(pack)
-    const file = files?.find(path)
-    return files && file && library.of(pack, files, file, 'suite', make)
+    const files = known.get(pack.id) ?? (await open(pack))
+    const file = files.find(path)
+    return file && library.of(pack, files, file, 'suite', make)
   }
   return {
     selection: async (pack, name) => {

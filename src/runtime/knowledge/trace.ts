@@ -36,7 +36,7 @@ export function traceOf(facts: TraceFacts): ResolutionTrace {
     resolver: { tool: 'ambit', version, ...(decision !== undefined && { calibration: decision.calibration }) },
     catalog_hash: facts.catalogHash,
     roots: scan.roots.map(({ id, scope, packs, cut }) => ({ id, scope, packs, cut: cut.length > 0 })),
-    activated: wrapped.packs.map((pack) => activatedPack(pack, choice)),
+    activated: wrapped.packs.map(activatedPack),
     refused: activation.refused.map(({ named, diagnostics }) => ({ named, findings: [...diagnostics] })),
     considered: (decision?.considered ?? [])
       .slice(0, limits.knowledgeTracedMax)
@@ -52,16 +52,12 @@ export function traceOf(facts: TraceFacts): ResolutionTrace {
   }
 }
 
-function outcomeOf({ activation, choice, wrapped, failed }: TraceFacts): ResolutionTrace['outcome'] {
+function outcomeOf({ activation, wrapped, failed }: TraceFacts): ResolutionTrace['outcome'] {
   if (wrapped.packs.length === 0) return activation.refused.length > 0 ? 'refused' : failed ? 'failed' : 'nothing'
-  const used = choice.packs.filter(({ pack }) => wrapped.packs.some(({ id }) => id === pack.id))
-  return used.every(({ pack }) => pack.header.status === 'stale') ? 'only-stale' : 'answered'
+  return wrapped.packs.every(({ pack }) => pack.header.status === 'stale') ? 'only-stale' : 'answered'
 }
 
-function activatedPack(wrapped: WrappedPack, { packs }: Choice): ResolutionTrace['activated'][number] {
-  const chosen = packs.find(({ pack }) => pack.id === wrapped.id)
-  if (chosen === undefined) throw new Error('a pack was wrapped that was not chosen')
-  const { pack, activation } = chosen
+function activatedPack({ pack, activation, tokens, sections }: WrappedPack): ResolutionTrace['activated'][number] {
   return {
     id: pack.id,
     name: pack.header.name,
@@ -70,8 +66,8 @@ function activatedPack(wrapped: WrappedPack, { packs }: Choice): ResolutionTrace
     trust: pack.trust,
     ...(pack.header.version !== undefined && { version: pack.header.version }),
     digest: pack.digest,
-    tokens: wrapped.tokens,
-    sections: wrapped.sections.map(({ path, section, digest, tier, score, matched }) => ({
+    tokens,
+    sections: sections.map(({ path, section, digest, tier, score, matched }) => ({
       path,
       section: section.id,
       digest,
