@@ -13,11 +13,13 @@ import { systemClock } from '../runtime/system.ts'
 import type { Io } from './io.ts'
 import { line, plain, printJson } from './io.ts'
 import { addLint, addValidate } from './knowledge-check.ts'
+import { isForPrograms } from './knowledge-flags.ts'
 
 interface WriteOptions {
   readonly output?: string
   readonly dryRun?: boolean
   readonly json?: boolean
+  readonly text?: boolean
 }
 
 interface NewOptions extends WriteOptions {
@@ -83,7 +85,8 @@ const writing = (command: Command): Command =>
   command
     .option('--output <folder>', 'where to write it, empty or not there yet; otherwise .agents/knowledge/<name>')
     .option('--dry-run', 'only list what would be written')
-    .option('--json', 'print JSON for programs')
+    .option('--json', 'print JSON for programs, as without a terminal')
+    .option('--text', 'print for people, even into a pipe; so does AMBIT_OUTPUT=text')
     .addHelpText('after', '\nNothing is ever written over. Exit 0: done. 2: usage, or the folder is not free.')
 
 interface Written {
@@ -100,7 +103,7 @@ async function write(io: Io, { command, name, files, findings, options }: Writte
   checkFree(folder, shown)
   if (!options.dryRun) await writePack(folder, files, shown)
   const status = options.dryRun ? 'planned' : 'written'
-  if (options.json)
+  if (isForPrograms(io, options))
     return printJson(io, {
       ok: true,
       command,

@@ -160,12 +160,16 @@ interface Answer {
   readonly ok?: boolean
 }
 
+/** Whether programs read the answer: they ask for it, or nobody looks. */
+export const isForPrograms = (io: Io, { json, text }: Pick<KnowledgeFlags, 'json' | 'text'>): boolean =>
+  json === true || (io.terminal === false && text !== true)
+
 /** One object for programs, with `--json` or where nobody looks; otherwise what `print` prints. Answers whether all is well. */
 export function answer(io: Io, command: string, flags: KnowledgeFlags, given: Answer, print: () => void): boolean {
   const { findings, more } = given
   const bad = findings.some(({ severity }) => severity === 'error')
   const { ok = !bad, status = bad ? 'failed' : 'passed' } = given
-  if (flags.json || flags.output !== undefined || (io.terminal === false && !flags.text))
+  if (flags.output !== undefined || isForPrograms(io, flags))
     put(io, flags, `${JSON.stringify({ ok, command, status, findings, ...more }, null, 2)}\n`)
   else print()
   return ok

@@ -58,6 +58,8 @@ test('where nobody looks the answer is one JSON object; --text is for people all
   const json = (await piped.run('knowledge', 'catalog', ...roots)).json<Answer & { packs: { name: string }[] }>()
   assert.deepEqual([json.ok, json.packs.map(({ name }) => name)], [true, ['pumps']])
   assert.match((await piped.run('knowledge', 'catalog', ...roots, '--text')).out, /^PACK/)
+  assert.equal((await piped.good('knowledge', 'new', 'valves', '--dry-run')).json<Answer>().command, 'new')
+  assert.match((await piped.good('knowledge', 'new', 'valves', '--text')).out, /^wrote/)
 })
 
 test('a model is shown the catalog in a fence, and nothing where there is none [K-38 K-40]', async () => {
