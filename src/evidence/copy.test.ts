@@ -48,6 +48,10 @@ test('what is allowed stays: fractions, the largest integers, objects without a 
   assert.deepEqual(copyEvent(Object.assign(Object.create(null), value)), value)
 })
 
+test('minus zero becomes zero, as it will be read [F-02]', () => {
+  assert.deepEqual(copyEvent({ at: [-0] }), { at: [0] })
+})
+
 test('depth and size are bounded, and so are cycles [F-02]', () => {
   const nested = (depth: number): object => (depth === 0 ? {} : { a: nested(depth - 1) })
   assert.doesNotThrow(() => copyEvent(nested(limits.eventDepthMax - 1)))

@@ -25,7 +25,7 @@ function copyValue(value: unknown, depth: number, walk: Walk): unknown {
       if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value)))
         throw refusal(walk, 'is a number beyond 2^53 − 1, or none')
       count(walk, `${value}`.length + 1)
-      return value
+      return value === 0 ? 0 : value // JSON has no −0
     case 'boolean':
       count(walk, 5)
       return value
