@@ -17,7 +17,13 @@ interface Form {
   readonly quote: (text: string) => string
   readonly number: (value: number) => string
   readonly before: (a: string, b: string) => number
-  readonly keys: Map<string, string>
+  readonly keys: Map<string, Member>
+}
+
+/** A key as it is written, with its colon: first in its object, and behind another. */
+interface Member {
+  readonly first: string
+  readonly next: string
 }
 
 // Almost all keys are seen again: their quoted text is kept, up to a bound that hostile input cannot push.
@@ -49,13 +55,14 @@ function writeArray(items: readonly Json[], form: Form, depth: number): string {
 function writeObject(object: Readonly<Record<string, Json>>, form: Form, depth: number): string {
   const prototype: unknown = Object.getPrototypeOf(object)
   if (prototype !== Object.prototype && prototype !== null) throw unsupported('an object with a class')
-  let out = ''
+  let out = '{'
   for (const key of sorted(Object.keys(object), form)) {
     const value = object[key]
     if (value === undefined) continue
-    out += (out === '' ? '' : form.comma) + member(key, form) + write(value, form, depth)
+    const { first, next } = member(key, form)
+    out += (out === '{' ? first : next) + write(value, form, depth)
   }
-  return `{${out}}`
+  return `${out}}`
 }
 
 /** Keys in order. Most objects have few keys, often in order already: there, moving each to its place is quickest. */
@@ -73,12 +80,13 @@ function sorted(keys: string[], form: Form): string[] {
 }
 const fewKeys = 16
 
-function member(key: string, form: Form): string {
+function member(key: string, form: Form): Member {
   const kept = form.keys.get(key)
   if (kept !== undefined) return kept
-  const text = form.quote(key) + form.colon
-  if (key.length <= keyCharsKeptMax && form.keys.size < keysKeptMax) form.keys.set(key, text)
-  return text
+  const first = form.quote(key) + form.colon
+  const made = { first, next: form.comma + first }
+  if (key.length <= keyCharsKeptMax && form.keys.size < keysKeptMax) form.keys.set(key, made)
+  return made
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must be escaped

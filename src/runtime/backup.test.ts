@@ -81,9 +81,10 @@ const folderOf = (settings: Settings): string => join(settings.dataDir, '..')
 /** Everything a store holds, table by table; reading it makes no table. */
 async function contentsOf(settings: Settings): Promise<unknown> {
   const database = await openDatabase(settings)
-  const all = tables.map(({ name, key }) =>
-    database.read(() => rows(`SELECT * FROM ${name} ORDER BY ${key.join(', ')}`)).then((found) => [name, found]),
-  )
+  const all = tables.map(async ({ name, key }) => [
+    name,
+    await database.read(() => rows(`SELECT * FROM ${name} ORDER BY ${key.join(', ')}`)),
+  ])
   return Promise.all(all).finally(() => database.close())
 }
 

@@ -17,7 +17,11 @@ const rowsPerStep = 500
  * Writes the whole store as lines of JSON from one snapshot, while others go on writing. The last line holds the
  * count of rows and a running hash over all lines before it. The form is the same for every database.
  */
-export function dump(database: Database, createdAt: string, write: (line: string) => void): Promise<BackupSummary> {
+export async function dump(
+  database: Database,
+  createdAt: string,
+  write: (line: string) => void,
+): Promise<BackupSummary> {
   return database.read(() => dumpAll(createdAt, write))
 }
 

@@ -2,7 +2,7 @@ import { formatTime } from '../base/time.ts'
 import type { EventDraft, Leaf, SealedEvent } from '../model/evidence.ts'
 import type { TenantId } from '../model/tenant-id.ts'
 import type { KnownChains } from './known-chains.ts'
-import { addSections, noSections, type Sections } from './sections.ts'
+import { addSection, noSections, type Sections } from './sections.ts'
 import { noTenant } from './tenants.ts'
 import { number, type Row, type Statement, sql, text, type Value, type Work } from './work.ts'
 
@@ -34,7 +34,8 @@ export interface Wanted {
 /** The chains of the tenants that are about to write events, and what has to be read of them first. */
 interface Chains {
   readonly chains: Map<TenantId, Chain>
-  readonly unread: Map<TenantId, Set<string>>
+  /** With the correlation whose tail it is, or undefined for the chain itself. */
+  readonly unread: readonly (readonly [tenant: TenantId, correlation: string | undefined])[]
 }
 
 /**
@@ -42,23 +43,28 @@ interface Chains {
  * commit fails as a duplicate.
  */
 export function recallChains(wanted: readonly Wanted[], known: KnownChains): Chains {
-  const [chains, unread] = [new Map<TenantId, Chain>(), new Map<TenantId, Set<string>>()]
+  const chains = new Map<TenantId, Chain>()
+  const unread: [TenantId, string | undefined][] = []
   for (const { tenant, drafts, opens } of wanted) {
     if (drafts.length === 0) continue
     const chain = chains.get(tenant) ?? known.recall(tenant)
-    if (chain === undefined) unread.set(tenant, unread.get(tenant) ?? new Set())
+    if (chain === undefined) unread.push([tenant, undefined])
     else chains.set(tenant, chain)
     for (const { correlation } of drafts) {
       const id = correlation.correlation_id
-      if (id !== opens && !chain?.tails.has(id)) unread.set(tenant, (unread.get(tenant) ?? new Set()).add(id))
+      if (id !== opens && !chain?.tails.has(id)) unread.push([tenant, id])
     }
   }
   return { chains, unread }
 }
 
 export function* readChains({ chains, unread }: Chains): Work<void> {
-  for (const [tenant, correlations] of unread)
-    chains.set(tenant, yield* readChain(tenant, chains.get(tenant), [...correlations]))
+  const correlations = new Map<TenantId, Set<string>>()
+  for (const [tenant, id] of unread) {
+    const ids = correlations.get(tenant) ?? new Set()
+    correlations.set(tenant, id === undefined ? ids : ids.add(id))
+  }
+  for (const [tenant, ids] of correlations) chains.set(tenant, yield* readChain(tenant, chains.get(tenant), [...ids]))
 }
 
 /** The chain with the tails of more correlations; read whole when nothing is remembered of it. */
@@ -134,45 +140,45 @@ export function instantOf(time: string): number | undefined {
   return !Number.isNaN(ms) && formatTime(ms) === time ? ms : undefined
 }
 
-const selectLast = 'SELECT sequence, content_hash FROM events WHERE tenant_id = ? ORDER BY sequence DESC LIMIT 1'
+const selectBefore = `SELECT sequence, content_hash FROM events WHERE tenant_id = ? AND NOT (sequence > ? AND sequence <= ?)
+  ORDER BY sequence DESC LIMIT 1`
 
 /**
- * Asks for the last event of every chain that is only remembered, and says whether they are the remembered ones. The
- * store may have gone back behind them, or others may have written what was then purged: its numbers look free. Where
- * the version of the store says that nobody else has written, there is nothing to ask.
+ * The chains that are only remembered: the store may have gone back behind them, or others may have written what was then
+ * purged, and its numbers look free. Where the version of the store says that nobody else has written, there are none.
  */
-export function lastEvents(
-  chains: ReadonlyMap<TenantId, Chain>,
-  version: number | undefined,
-): {
-  readonly statements: readonly Statement[]
-  readonly agree: (answers: readonly (readonly Row[])[]) => boolean
-} {
-  const asked = [...chains].filter(
-    ([, { remembered, seen }]) => remembered && (version === undefined || seen !== version),
-  )
-  return {
-    statements: asked.map(([tenant]) => sql(selectLast, tenant)),
-    agree: (answers) =>
-      asked.every(([, { from }], index) => {
-        const [last] = answers[index] ?? []
-        return last !== undefined && last['sequence'] === from.sequence && last['content_hash'] === from.hash
-      }),
-  }
+export function unsureOf(chains: ReadonlyMap<TenantId, Chain>, version: number | undefined): readonly Unsure[] {
+  const unsure: Unsure[] = []
+  for (const [tenant, chain] of chains)
+    if (chain.remembered && (version === undefined || chain.seen !== version)) unsure.push({ tenant, chain })
+  return unsure
 }
+
+export interface Unsure {
+  readonly tenant: TenantId
+  readonly chain: Chain
+}
+
+/** Asks for the last event besides those that were just written. */
+export const askBefore = ({ tenant, chain }: Unsure): Statement =>
+  sql(selectBefore, tenant, chain.from.sequence, chain.sequence)
+
+/** Whether it is the remembered one. */
+export const isBefore = ({ chain: { from } }: Unsure, [last]: readonly Row[] = []): boolean =>
+  last !== undefined && last['sequence'] === from.sequence && last['content_hash'] === from.hash
 
 const saveClock = `INSERT INTO clocks (tenant_id, latest, lag_ms) VALUES (?, ?, ?)
   ON CONFLICT (tenant_id) DO UPDATE SET latest = excluded.latest, lag_ms = excluded.lag_ms`
 
-/** What must be stored of chains besides their events: what searches look for, and that a clock went back. */
-export function besidesOf(chains: ReadonlyMap<TenantId, Chain>): readonly Statement[] {
-  const statements: Statement[] = []
-  for (const [tenant, { sections, latest, lagMs, behind, from }] of chains) {
-    statements.push(...addSections(tenant, sections))
-    // While the last event is the latest there is nothing to keep of the clock.
-    if (behind || lagMs !== from.lagMs) statements.push(sql(saveClock, tenant, latest, lagMs))
-  }
-  return statements
+/** What must be stored of a chain besides its events: what searches look for, and that a clock went back. */
+export function addBesides(
+  statements: Statement[],
+  tenant: TenantId,
+  { sections, latest, lagMs, behind, from }: Chain,
+): void {
+  for (const row of sections.rows) statements.push(addSection(tenant, row))
+  // While the last event is the latest there is nothing to keep of the clock.
+  if (behind || lagMs !== from.lagMs) statements.push(sql(saveClock, tenant, latest, lagMs))
 }
 
 export const leafOf = (found: Row): Leaf => ({

@@ -261,7 +261,7 @@ const commit = (store: Store, tenant: TenantId, ids: readonly string[]): Promise
 
 /** A store in memory whose transactions are counted, and pass through `around` once its tenants are made. */
 async function counted(
-  around: (write: () => Promise<unknown>) => unknown = (write) => write(),
+  around: (write: () => unknown) => unknown = (write) => write(),
   lanePerTenant = false,
   path = ':memory:',
 ): Promise<{ store: Store; tenant: TenantId; other: TenantId; transactions: () => number }> {

@@ -8,17 +8,17 @@ export interface Database {
   /** Work that shares a lane is committed together; work of different lanes may run at the same time. */
   lane(tenant: string): string
 
-  /** Runs the work against one unchanging snapshot. It must not write. */
-  read<T>(work: () => Work<T>): Promise<T>
+  /** Runs the work against one unchanging snapshot. It must not write. An embedded database has the answer at once. */
+  read<T>(work: () => Work<T>): T | Promise<T>
 
   /**
-   * Runs the work as one transaction. When the promise resolves, all of it is durable as configured; when it
-   * rejects with anything but `store.unavailable`, none of it happened. After `store.unavailable` during the
+   * Runs the work as one transaction. When there is an answer, all of it is durable as configured; when it
+   * fails with anything but `store.unavailable`, none of it happened. After `store.unavailable` during the
    * commit itself either may be true (`data.outcome` is `unknown`). The work is run again from its start when the
-   * database asks for it. A broken unique key rejects with `Duplicate`.
+   * database asks for it. A broken unique key fails with `Duplicate`.
    * Work with a `queue` runs only when no other work with the same one does, in this process or any other.
    */
-  write<T>(work: () => Work<T>, queue?: string): Promise<T>
+  write<T>(work: () => Work<T>, queue?: string): T | Promise<T>
 
   /** A number that is another one once others have written, asked inside a `write`; missing where nobody can tell. */
   readonly version?: () => number

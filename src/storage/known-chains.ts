@@ -44,6 +44,6 @@ function begun(chain: Chain): Chain {
   chain.from = { sequence, hash, lagMs }
   chain.behind = false
   chain.remembered = true
-  chain.sections.rows = []
+  if (chain.sections.rows.length > 0) chain.sections.rows = []
   return chain
 }

@@ -179,7 +179,7 @@ function* rowsOf(version: number): Work<void> {
   for (const { rows } of steps.slice(0, version)) for (const [text, ...params] of rows) yield [sql(text, ...params)]
 }
 
-const everyRow = (database: Database, version: number): Promise<(readonly Row[])[]> =>
+const everyRow = async (database: Database, version: number): Promise<(readonly Row[])[]> =>
   database.read(function* () {
     const found: (readonly Row[])[] = []
     const tables = steps.slice(0, version).flatMap((step) => step.tables)

@@ -230,7 +230,8 @@ export async function migrate(database: Database, version: number = schemaVersio
 }
 
 /** The version a database is at; 0 when it is empty. */
-export const versionOf = (database: Database): Promise<number> => database.read(() => currentVersion(database.dialect))
+export const versionOf = async (database: Database): Promise<number> =>
+  database.read(() => currentVersion(database.dialect))
 
 function* nextStep(dialect: Database['dialect'], version: number): Work<number> {
   if (dialect === 'postgres') yield [sql('SELECT pg_advisory_xact_lock(7203175)')]

@@ -53,8 +53,7 @@ function note({ newest, rows }: Sections, section: number, field: Field, value: 
 const add = `INSERT INTO event_sections (tenant_id, field, value, section) VALUES (?, ?, ?, ?)
   ON CONFLICT (tenant_id, field, value, section) DO NOTHING`
 
-export const addSections = (tenant: TenantId, { rows }: Sections): readonly Statement[] =>
-  rows.map((row) => counted(add, tenant, ...row))
+export const addSection = (tenant: TenantId, row: Sections['rows'][number]): Statement => counted(add, tenant, ...row)
 
 /** What is to be done once the events of a correlation are gone: values that no event of their section has go as well. */
 export function* withoutEvents(tenant: TenantId, correlation: string): Work<readonly Statement[]> {

@@ -46,34 +46,27 @@ export interface Store {
 /** Opens a store on a database, bringing its tables up to date first. */
 export async function openStore(database: Database): Promise<Store> {
   await migrate(database)
-  const enqueue = groupCommit(database)
-  let underWay = 0
-  let whenIdle: (() => void) | undefined
+  const queue = groupCommit(database)
+  const reading = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
-
-  const track = <T>(begin: () => Promise<T>): Promise<T> => {
-    if (closing !== undefined)
-      return Promise.reject(new Failure('store.unavailable', 'the store is closed', { outcome: 'none' }))
-    const running = begin()
-    underWay++
-    running.then(done, done)
-    return running
-  }
-  const done = (): void => {
-    underWay--
-    if (underWay === 0) whenIdle?.()
-  }
-  const idle = (): Promise<void> =>
-    new Promise((resolve) => {
-      whenIdle = resolve
-      if (underWay === 0) resolve()
-    })
+  const closed = () => Promise.reject(new Failure('store.unavailable', 'the store is closed', { outcome: 'none' }))
   return {
-    read: (work) => track(() => database.read(work)),
-    write: async (tenant, change) => (await track(() => enqueue(tenant, { change }))).value,
-    commit: (tenant, commit) => track(() => enqueue(tenant, commit)),
+    read: async (work) => {
+      if (closing !== undefined) return closed()
+      const found = database.read(work)
+      if (!(found instanceof Promise)) return found
+      reading.add(found)
+      try {
+        return await found
+      } finally {
+        reading.delete(found)
+      }
+    },
+    write: async (tenant, change) =>
+      (await (closing === undefined ? queue.commit(tenant, { change }) : closed())).value,
+    commit: (tenant, commit) => (closing === undefined ? queue.commit(tenant, commit) : closed()),
     close: () => {
-      closing ??= idle().then(() => database.close())
+      closing ??= Promise.allSettled([queue.idle(), ...reading]).then(() => database.close())
       return closing
     },
   }

@@ -104,7 +104,7 @@ test('a read does not see what another connection commits between its statements
   function* count(): Work<unknown> {
     return (yield* row('SELECT COUNT(*) AS n FROM things'))?.['n']
   }
-  const writes: Promise<unknown>[] = []
+  const writes: unknown[] = []
   const seen = await one.read(function* () {
     const counts: unknown[] = [yield* count()]
     for (const id of times(3, (index) => index)) {

@@ -3,7 +3,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { Failure } from '../../base/failure.ts'
 import { limits } from '../../base/limits.ts'
 import { type Database, Duplicate, storable } from '../database.ts'
-import type { Row, Statement, Table, Value, Work } from '../work.ts'
+import type { Row, Statement, Table, Work } from '../work.ts'
 
 export interface SqliteOptions {
   /** A file, or `:memory:` for a store that ends with the process. */
@@ -25,23 +25,26 @@ export function openSqlite(options: SqliteOptions): Database {
     statements.set(sql, statement)
     return statement
   }
+  // What is asked for from inside other work begins when that has ended, which is within this turn of the event loop.
+  const inTurn = <T>(act: () => T): T | Promise<T> => (connection.isTransaction ? Promise.resolve().then(act) : act())
   return {
     dialect: 'sqlite',
     lane: () => '',
-    read: async (work) => {
-      if (connection.isTransaction) await undefined
-      return transact(prepare, 'BEGIN', work)
-    },
-    write: async (work) => {
-      // Asked for from inside other work, which ends within this turn.
-      if (connection.isTransaction) await undefined
-      return transact(prepare, 'BEGIN IMMEDIATE', work)
-    },
-    version: () => Number(prepare('PRAGMA data_version').get()?.['data_version']),
+    read: (work) => inTurn(() => transact(prepare, 'BEGIN', work)),
+    write: (work) => inTurn(() => transact(prepare, 'BEGIN IMMEDIATE', work)),
+    // Nobody else can write to a store in memory.
+    version: options.path === ':memory:' ? () => 0 : versionOf(connection),
     close: async () => {
       if (connection.isOpen) connection.close()
     },
   }
+}
+
+function versionOf(connection: DatabaseSync): () => number {
+  const select = connection.prepare('PRAGMA data_version')
+  // An object with named columns costs more to make than the answer to find.
+  select.setReturnArrays(true)
+  return () => Number((select.get() as unknown as readonly unknown[])[0])
 }
 
 function open({ path, durability = 'full' }: SqliteOptions): DatabaseSync {
@@ -92,11 +95,15 @@ function switchToWal(connection: DatabaseSync): void {
 }
 
 function transact<T>(prepare: Prepare, begin: string, work: () => Work<T>): T {
+  const running = work()
+  // What can be done beforehand is done before others have to wait.
+  const first = running.next()
+  if (first.done) return first.value
   let outcome: Outcome = 'none'
   try {
     prepare(begin).run()
     try {
-      const value = drive(prepare, work())
+      const value = drive(prepare, running, first)
       outcome = 'unknown'
       prepare('COMMIT').run()
       return value
@@ -109,8 +116,8 @@ function transact<T>(prepare: Prepare, begin: string, work: () => Work<T>): T {
   }
 }
 
-function drive<T>(prepare: Prepare, work: Work<T>): T {
-  let step = work.next()
+function drive<T>(prepare: Prepare, work: Work<T>, first: IteratorResult<readonly Statement[], T>): T {
+  let step = first
   while (!step.done) step = work.next(step.value.map((statement) => execute(prepare, statement)))
   return step.value
 }
@@ -118,11 +125,15 @@ function drive<T>(prepare: Prepare, work: Work<T>): T {
 function execute(prepare: Prepare, statement: Statement): readonly Row[] {
   if ('sql' in statement) {
     const prepared = prepare(spell(statement.sql))
-    const params = bound(statement.params)
+    const { params } = statement
+    params.forEach(storable)
     return statement.counted ? [{ count: Number(prepared.run(...params).changes) }] : (prepared.all(...params) as Row[])
   }
   const insert = prepare(insertInto(statement.into))
-  for (const row of statement.rows) insert.run(...bound(row))
+  for (const row of statement.rows) {
+    row.forEach(storable)
+    insert.run(...row)
+  }
   return []
 }
 
@@ -139,8 +150,6 @@ function insertInto(table: Table): string {
 
 // The whole database is locked while a transaction writes, so rows need no locks of their own.
 const spell = (sql: string): string => (sql.endsWith(' FOR UPDATE') ? sql.slice(0, -' FOR UPDATE'.length) : sql)
-
-const bound = (params: readonly Value[]): Value[] => params.map(storable)
 
 function rollBack(prepare: Prepare): void {
   try {
