@@ -10,9 +10,17 @@ const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 
 /** `prefix_` + 10 characters of time + 16 of entropy (10 bytes), lower-case Crockford base 32: text order is time order. */
 export function formatId(prefix: IdPrefix, ms: number, entropy: Uint8Array): string {
+  if (ms !== last.ms) last = { ms, text: timeText(ms) }
+  return `${prefix}_${last.text}${base32(entropy)}`
+}
+
+// Many are made within one millisecond.
+let last = { ms: 0, text: timeText(0) }
+
+function timeText(ms: number): string {
   let time = ''
   for (let rest = ms, digit = 0; digit < 10; digit++, rest = Math.floor(rest / 32)) time = alphabet[rest % 32] + time
-  return `${prefix}_${time}${base32(entropy)}`
+  return time
 }
 
 function base32(bytes: Uint8Array): string {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { canonical, type Json, stable } from '../base/canonical.ts'
+import { canonical, type Json } from '../base/canonical.ts'
 import { objectHash } from '../base/hash.ts'
-import { fractionsAsText } from './json.ts'
+import { hashedText } from './json.ts'
 
 const protocol = 'chp/0.1'
 
@@ -53,7 +53,7 @@ export function digestChunks(): { readonly add: (delta: Json) => number; readonl
   const hash = createHash('sha256')
   return {
     add: (delta) => {
-      const line = `${stable(fractionsAsText(delta))}\n`
+      const line = `${hashedText(delta)}\n`
       hash.update(line)
       return line.length
     },
@@ -70,7 +70,7 @@ export const contextDigest = (digest: TenantDigest, name: string, value: Json): 
   digest(['ambit-context-v1', name, canonical(value)])
 
 export const inputDigest = (digest: TenantDigest, payload: Json): string =>
-  digest(['ambit-input-v1', stable(fractionsAsText(payload))])
+  digest(['ambit-input-v1', hashedText(payload)])
 
 export const correlationDigest = (digest: TenantDigest, id: string): string => digest(['ambit-correlation-v1', id])
 

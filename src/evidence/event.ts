@@ -1,7 +1,7 @@
-import { type Json, stable } from '../base/canonical.ts'
+import type { Json } from '../base/canonical.ts'
 import { sha256 } from '../base/hash.ts'
 import { hashScheme } from '../model/evidence.ts'
-import { fractionsAsText } from './json.ts'
+import { hashedText } from './json.ts'
 
 /** The members of an event that its content hash covers by name, each as JSON text (`stable`). */
 export interface HeaderTexts {
@@ -17,7 +17,7 @@ export interface HeaderTexts {
 }
 
 /** What an event's hash, or an approval, says about a payload without showing it. Fractions stand in it as text. */
-export const payloadCommitment = (payload: Json): string => sha256(stable(fractionsAsText(payload)))
+export const payloadCommitment = (payload: Json): string => sha256(hashedText(payload))
 
 /** The v2 hash covers the commitment to the payload. */
 export const contentHash = (header: HeaderTexts, commitment: string): string =>

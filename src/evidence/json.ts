@@ -1,7 +1,22 @@
-import type { Json } from '../base/canonical.ts'
+import { type Json, stable } from '../base/canonical.ts'
+import { Failure } from '../base/failure.ts'
 
 /** For values whose type keeps unknown members: the canonical writers refuse at run time whatever is not JSON. */
 export const asJson = (value: unknown): Json => value as Json
+
+/** The hashed form of a value, fractions as text. Almost none has one, so they are looked for once it was refused. */
+export function hashedText(value: Json): string {
+  try {
+    return stable(value)
+  } catch (error) {
+    if (!isUnsupported(error)) throw error
+    return stable(fractionsAsText(value))
+  }
+}
+
+/** True if the hashed form has refused a value, perhaps for a fraction. */
+export const isUnsupported = (error: unknown): boolean =>
+  error instanceof Failure && error.code === 'canonical.unsupported'
 
 /**
  * The same value with every fraction as its shortest text. Whatever else the hashed form refuses stays as it is, and

@@ -12,7 +12,7 @@ import {
   type SealedEvent,
 } from '../model/evidence.ts'
 import { contentHash, type HeaderTexts } from './event.ts'
-import { asJson, fractionsAsText } from './json.ts'
+import { asJson, fractionsAsText, isUnsupported } from './json.ts'
 
 /**
  * Seals for one host: writes the call record into the payload, commits to it, hashes and chains.
@@ -48,7 +48,7 @@ function sealAny(draft: EventDraft, sequence: number, prevHash: string | null, h
   try {
     return sealOne(draft, sequence, prevHash, host)
   } catch (error) {
-    if (!(error instanceof Failure) || error.code !== 'canonical.unsupported') throw error
+    if (!isUnsupported(error)) throw error
     return sealOne(withoutFractions(draft), sequence, prevHash, host)
   }
 }
@@ -58,7 +58,7 @@ const withoutFractions = (draft: EventDraft): EventDraft => ({
   payload: fractionsAsText(draft.payload),
   subject: fractionsAsText(draft.subject),
   correlation: fractionsAsText(draft.correlation),
-  ...(draft.record && { record: fractionsAsText(draft.record) }),
+  record: fractionsAsText(draft.record),
 })
 
 function sealOne(draft: EventDraft, sequence: number, prevHash: string | null, host: Host): SealedEvent {
@@ -114,10 +114,42 @@ const partsOf = (draft: EventDraft): Parts => ({
 
 // The members of a record are known, so they are written in order, as `stable` would.
 function recordText(draft: EventDraft, parts: Parts, sequence: number, tenant: string): string {
-  const more: AttemptRecord = draft.record ?? {}
+  const more = draft.record === undefined ? noTexts : textsOf(draft.record)
   const denial = draft.denial && `{"code": ${stable(draft.denial.code)}, "digest": "sha256:${sha256(parts.denial)}"}`
   const error = draft.error && `{"digest": "sha256:${sha256(parts.error)}", "type": ${stable(draft.error.type)}}`
-  return `{"actor": ${stable(asJson(draft.actor))}${member('approval', more.approval)}, "assurance": ${parts.assurance}${member('basis', more.basis)}, "capability_version": ${parts.version}${member('context', more.context)}, "correlation": ${correlationText(draft.correlation)}${member('decision', more.decision)}, "denial": ${denial}${member('descriptor', more.descriptor)}, "error": ${error}${member('facts', more.facts)}${member('input', more.input)}${member('policy', more.policy)}, "redacted": ${draft.redacted}${member('run', more.run)}, "seq": ${sequence}, "subject": ${parts.subject}, "tenant": ${tenant}, "v": "${recordScheme}"}`
+  return `{"actor": ${stable(asJson(draft.actor))}${more.approval}, "assurance": ${parts.assurance}${more.basis}, "capability_version": ${parts.version}${more.context}, "correlation": ${correlationText(draft.correlation)}${more.decision}, "denial": ${denial}${more.descriptor}, "error": ${error}${more.others}, "redacted": ${draft.redacted}${more.run}, "seq": ${sequence}, "subject": ${parts.subject}, "tenant": ${tenant}, "v": "${recordScheme}"}`
+}
+
+/** The members that an attempt adds to the record, as they stand between the others. */
+interface RecordTexts {
+  readonly approval: string
+  readonly basis: string
+  readonly context: string
+  readonly decision: string
+  readonly descriptor: string
+  readonly others: string
+  readonly run: string
+}
+
+const noTexts: RecordTexts = { approval: '', basis: '', context: '', decision: '', descriptor: '', others: '', run: '' }
+
+// The last event of an attempt says again what the first one said.
+const known = new WeakMap<AttemptRecord, RecordTexts>()
+
+function textsOf(record: AttemptRecord): RecordTexts {
+  const before = known.get(record)
+  if (before !== undefined) return before
+  const texts = {
+    approval: member('approval', record.approval),
+    basis: member('basis', record.basis),
+    context: member('context', record.context),
+    decision: member('decision', record.decision),
+    descriptor: member('descriptor', record.descriptor),
+    others: `${member('facts', record.facts)}${member('input', record.input)}${member('policy', record.policy)}`,
+    run: member('run', record.run),
+  }
+  known.set(record, texts)
+  return texts
 }
 
 const member = (name: string, value: unknown): string =>
@@ -133,10 +165,13 @@ function payloadText(payload: { readonly [key: string]: Json }, record: string):
   if (Object.hasOwn(payload, 'decision')) {
     throw new Failure('field.invalid', 'an event payload has the member `decision`, the place of the call record')
   }
-  let text = ''
-  for (const key of [...Object.keys(payload), 'decision'].sort(byCodePoint)) {
-    const value = key === 'decision' ? record : payload[key] === undefined ? undefined : stable(payload[key])
-    if (value !== undefined) text += `${text === '' ? '' : ', '}${stable(key)}: ${value}`
+  let before = ''
+  let after = ''
+  for (const key of Object.keys(payload).sort(byCodePoint)) {
+    const value = payload[key]
+    if (value === undefined) continue
+    if (byCodePoint(key, 'decision') < 0) before += `${stable(key)}: ${stable(value)}, `
+    else after += `, ${stable(key)}: ${stable(value)}`
   }
-  return `{${text}}`
+  return `{${before}"decision": ${record}${after}}`
 }

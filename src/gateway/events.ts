@@ -24,7 +24,7 @@ export const draftsOf = (
       event_id: ids.next('evt'),
       timestamp,
       secrets,
-      ...((index === 0 || index === specs.length - 1) && { record }),
+      record: index === 0 || index === specs.length - 1 ? record : undefined,
     }),
   )
 }
@@ -44,17 +44,19 @@ interface Made {
   readonly event_id: string
   readonly timestamp: string
   readonly secrets: readonly string[]
-  readonly record?: AttemptRecord
+  readonly record: AttemptRecord | undefined
 }
 
-function draftOf(attempt: Attempt, spec: EventSpec, { secrets, ...made }: Made): EventDraft {
+function draftOf(attempt: Attempt, spec: EventSpec, { event_id, timestamp, secrets, record }: Made): EventDraft {
   const { call, subject, capability, version } = attempt
   const payload = spec.foreign ? redact(spec.payload ?? {}, nothingMarked, secrets) : undefined
   const denial = spec.denial && redact(asJson(spec.denial.details ?? {}), nothingMarked, secrets)
   return {
+    event_id,
     event_type: spec.type,
     invocation_id: call.invocationId,
     capability_id: call.capabilityId,
+    timestamp,
     outcome: spec.outcome ?? null,
     correlation: call.correlation,
     payload: (payload?.value ?? spec.payload ?? {}) as EventDraft['payload'],
@@ -69,8 +71,8 @@ function draftOf(attempt: Attempt, spec: EventSpec, { secrets, ...made }: Made):
       payload?.redacted === true ||
       denial?.redacted === true ||
       Object.keys(call.payload).length > 0,
-    ...(capability?.descriptor.assurance && { assurance: capability.descriptor.assurance.level }),
-    ...made,
+    assurance: capability?.descriptor.assurance?.level,
+    record,
   }
 }
 

@@ -56,11 +56,7 @@ export async function passGates(deps: GatewayDeps, offer: Offer, attempt: Attemp
 }
 
 /** The gate before all others, even before a recorded result. */
-export function scopeGate(attempt: Attempt): Found {
-  const { capabilityId, caller } = attempt.call
-  const refusal = keyScope({ capabilityId, scopes: caller.scopes })
-  return refusal && noted(attempt, refusal)
-}
+export const scopeGate = ({ capabilityId, caller }: Call): Found => keyScope({ capabilityId, scopes: caller.scopes })
 
 /** Puts on record which gate refused, and by what, unless a rule that did is there already. */
 export function noted(attempt: Attempt, refusal: Refusal): Refusal {

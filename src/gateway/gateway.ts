@@ -18,7 +18,7 @@ import type { GatewayDeps } from './deps.ts'
 import { discover } from './discover.ts'
 import { openDoubts } from './doubts.ts'
 import { expireApprovals } from './expire-approvals.ts'
-import { passGates, scopeGate } from './gates.ts'
+import { noted, passGates, scopeGate } from './gates.ts'
 import { rememberAgain } from './history.ts'
 import { type Host, invoke } from './invoke.ts'
 import { callScope, openJournal } from './journal.ts'
@@ -135,7 +135,8 @@ async function preview({ deps }: Host, caller: CallCaller, envelope: unknown): P
     ? await deps.store.read(() => approvalRecords.findByCall(deps.tenant, recordKey(call)))
     : []
   const attempt = { ...startAttempt(call), requests }
-  const refusal = scopeGate(attempt) ?? (await passGates(deps, deps.offer(), attempt))
+  const scope = scopeGate(call)
+  const refusal = scope ? noted(attempt, scope) : await passGates(deps, deps.offer(), attempt)
   const matched_rules = attempt.basis.map(({ rule }) => rule)
   if (refusal === undefined) return { outcome: 'allowed', gate: null, denial: null, matched_rules }
   return { outcome: refusal.outcome, gate: String(refusal.gate), denial: refusal.denial, matched_rules }

@@ -36,9 +36,11 @@ export interface Host {
 
 /** Takes one call from its envelope to its result, whatever that is. Chunks of a stream are told as they come. */
 export async function invoke(host: Host, call: Call, watch: Watch = unwatched): Promise<Recorded> {
-  const attempt = startAttempt(call)
-  const scope = scopeGate(attempt)
-  if (scope !== undefined) return { result: await host.journal.refuse(attempt, undefined, scope) }
+  const scope = scopeGate(call)
+  if (scope !== undefined) {
+    const attempt = startAttempt(call)
+    return { result: await host.journal.refuse(attempt, undefined, noted(attempt, scope)) }
+  }
   const fingerprint = fingerprintOf(call)
   for (;;) {
     const found = call.named ? await lookUp(host, call, fingerprint) : unknownCall

@@ -307,9 +307,9 @@ export interface EventDraft {
   /** False only if nothing was held back. */
   readonly redacted: boolean
   /** `S1` when absent. */
-  readonly assurance?: AssuranceLevel
-  /** On the first and last event of an attempt. */
-  readonly record?: AttemptRecord
+  readonly assurance?: AssuranceLevel | undefined
+  /** On the first and last event of an attempt. Must not be changed once an event with it was sealed. */
+  readonly record?: AttemptRecord | undefined
 }
 
 /** An event with its place, ready to be stored; `body` is the whole event as JSON text with sorted members. */

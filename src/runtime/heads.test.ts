@@ -6,6 +6,7 @@ import { describe, onTestFinished, test, vi } from 'vitest'
 import { givenAmbit, givenTenant, tempFolder } from '../../test/cli/given.ts'
 import { Failure } from '../base/failure.ts'
 import { verifyCheckpoints } from '../evidence/checkpoint.ts'
+import { openRoot } from '../files/root.ts'
 import type { Checkpoint } from '../model/evidence.ts'
 import { tenantId } from '../model/tenant-id.ts'
 import { allCheckpoints } from '../storage/checkpoints.ts'
@@ -296,7 +297,7 @@ describe('a head that could not be signed is signed later [H-88]', () => {
     cpSync(keys, join(folder, 'keys'), { recursive: true })
     const heads = await openHeads({
       ...ambit,
-      files: undefined,
+      files: await openRoot(join(folder, '.ambit', 'heads')),
       everyEvents: 1,
       everyMs: Number.MAX_SAFE_INTEGER,
     })
@@ -307,6 +308,17 @@ describe('a head that could not be signed is signed later [H-88]', () => {
     cpSync(join(folder, 'keys'), keys, { recursive: true })
     await heads.close()
     assert.equal((await kept(ambit)).at(-1)?.logSize, 4)
+  })
+
+  test('that of a store which ends with the process only when somebody asks', async () => {
+    const config = { store: { driver: 'sqlite', path: ':memory:' }, checkpoint: { everyEvents: 1 } } as const
+    const ambit = await givenAmbit({ config })
+    await givenTenant(ambit)
+    for (let time = 0; time < 3; time++) await record(ambit, me, [event])
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    assert.deepEqual(await kept(ambit), [])
+    assert.equal((await ambit.heads.checkpoint(me.tenant))?.log_size, 5)
+    await ambit.close()
   })
 
   test('a pause longer than a timer can wait is the longest it can', async () => {

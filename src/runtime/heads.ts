@@ -34,7 +34,7 @@ export interface HeadsDeps {
   readonly store: Store
   readonly keyring: Keyring
   readonly clock: Clock
-  /** Undefined for a store that ends with the process: its heads would have nothing to be held against. */
+  /** Undefined for a store that ends with the process: its heads have nothing to be held against, and are signed when asked for. */
   readonly files: FileRoot | undefined
   readonly everyEvents: number
   readonly everyMs: number
@@ -63,6 +63,8 @@ export async function openHeads(deps: HeadsDeps): Promise<Heads> {
     newest: (tenant) => inFile.get(tenant),
     expect: (tenant) => known.written.expect(tenant),
     grew: (tenant, events) => {
+      // What ends with the process needs no heads until somebody asks for one.
+      if (files === undefined) return
       known.written.note(tenant, events)
       const count = (unsigned.get(tenant) ?? 0) + events.length
       unsigned.set(tenant, count)

@@ -16,7 +16,7 @@ export function randomIds(clock: Clock): Ids {
         last = now
         entropy = fresh()
       } else {
-        entropy = countedUp(entropy)
+        countUp(entropy)
       }
       return formatId(prefix, last, entropy)
     },
@@ -39,11 +39,9 @@ function entropyPool(): () => Buffer<ArrayBuffer> {
   }
 }
 
-function countedUp(bytes: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
-  const next = Buffer.from(bytes)
-  for (let index = next.length - 1; index >= 0; index--) {
-    next[index] = ((next[index] ?? 0) + 1) & 0xff
-    if (next[index] !== 0) break
+function countUp(bytes: Buffer): void {
+  for (let index = bytes.length - 1; index >= 0; index--) {
+    bytes[index] = ((bytes[index] ?? 0) + 1) & 0xff
+    if (bytes[index] !== 0) break
   }
-  return next
 }
