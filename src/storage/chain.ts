@@ -140,8 +140,8 @@ export function instantOf(time: string): number | undefined {
   return !Number.isNaN(ms) && formatTime(ms) === time ? ms : undefined
 }
 
-const selectBefore = `SELECT sequence, content_hash FROM events WHERE tenant_id = ? AND NOT (sequence > ? AND sequence <= ?)
-  ORDER BY sequence DESC LIMIT 1`
+const selectEnd = `SELECT (SELECT MAX(sequence) FROM events WHERE tenant_id = ?) AS last,
+  (SELECT content_hash FROM events WHERE tenant_id = ? AND sequence = ?) AS hash`
 
 /**
  * The chains that are only remembered: the store may have gone back behind them, or others may have written what was then
@@ -159,13 +159,12 @@ export interface Unsure {
   readonly chain: Chain
 }
 
-/** Asks for the last event besides those that were just written. */
-export const askBefore = ({ tenant, chain }: Unsure): Statement =>
-  sql(selectBefore, tenant, chain.from.sequence, chain.sequence)
+/** Asks, once a chain is written, how it ends and what its new events were put behind. */
+export const askEnd = ({ tenant, chain }: Unsure): Statement => sql(selectEnd, tenant, tenant, chain.from.sequence)
 
-/** Whether it is the remembered one. */
-export const isBefore = ({ chain: { from } }: Unsure, [last]: readonly Row[] = []): boolean =>
-  last !== undefined && last['sequence'] === from.sequence && last['content_hash'] === from.hash
+/** Whether they were put behind the remembered event, and nothing is behind them. */
+export const isEnd = ({ chain }: Unsure, [end]: readonly Row[] = []): boolean =>
+  end !== undefined && end['last'] === chain.sequence && end['hash'] === chain.from.hash
 
 const saveClock = `INSERT INTO clocks (tenant_id, latest, lag_ms) VALUES (?, ?, ?)
   ON CONFLICT (tenant_id) DO UPDATE SET latest = excluded.latest, lag_ms = excluded.lag_ms`

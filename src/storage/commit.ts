@@ -4,10 +4,10 @@ import type { EventDraft, Seal, SealedEvent } from '../model/evidence.ts'
 import type { TenantId } from '../model/tenant-id.ts'
 import {
   addBesides,
-  askBefore,
+  askEnd,
   type Chain,
   eventRow,
-  isBefore,
+  isEnd,
   noteTime,
   readChains,
   recallChains,
@@ -298,20 +298,20 @@ function* insertAll(
   for (const [tenant, chain] of chains) addBesides(statements, tenant, chain)
   // Where nobody can tell whether others have written, their events are asked for on the same way.
   const asked = database.version === undefined ? unsureOf(chains, undefined) : []
-  const answers = yield [...statements, ...asked.map(askBefore)]
-  checkBefore(asked, answers.slice(statements.length))
+  const answers = yield [...statements, ...asked.map(askEnd)]
+  checkEnds(asked, answers.slice(statements.length))
   if (rows.length > 0 && database.version !== undefined) {
     const version = database.version()
     const unsure = unsureOf(chains, version)
-    if (unsure.length > 0) checkBefore(unsure, yield unsure.map(askBefore))
+    if (unsure.length > 0) checkEnds(unsure, yield unsure.map(askEnd))
     for (const chain of chains.values()) chain.seen = version
   }
   return answers
 }
 
 /** What was built on is not the end any more: as with a number that is taken, the chain has to be read. */
-function checkBefore(unsure: readonly Unsure[], answers: readonly (readonly Row[])[]): void {
-  if (!unsure.every((each, index) => isBefore(each, answers[index]))) throw new Duplicate()
+function checkEnds(unsure: readonly Unsure[], answers: readonly (readonly Row[])[]): void {
+  if (!unsure.every((each, index) => isEnd(each, answers[index]))) throw new Duplicate()
 }
 
 function sealInto(chain: Chain, drafts: readonly EventDraft[], seal: Seal): readonly SealedEvent[] {
