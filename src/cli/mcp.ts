@@ -3,7 +3,8 @@ import { openConfiguredHost } from '../runtime/hosting.ts'
 import type { Register } from './command.ts'
 import { plain } from './io.ts'
 import { keepUp } from './reload.ts'
-import { type CommonOptions, inTenant, sourceOf, whoAsks, withTenant } from './session.ts'
+import { type CommonOptions, inTenant, sourceOf, withTenant } from './session.ts'
+import { whoAsks } from './who-asks.ts'
 
 const register: Register = (command, io) => {
   withTenant(command)

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
-import { Failure, quote } from '../base/failure.ts'
-import { tenantId } from '../model/tenant-id.ts'
+import { Failure } from '../base/failure.ts'
 import type { Ambit } from '../runtime/ambit.ts'
 import type { Caller } from '../runtime/caller.ts'
 import type { ConfigSource, Settings } from '../runtime/config.ts'
@@ -43,7 +42,11 @@ export const inTenant = <T>(
   io: Io,
   options: CommonOptions,
   work: (ambit: Ambit, caller: Caller) => Promise<T>,
-): Promise<T> => opened(io, options, async (ambit) => work(ambit, await whoAsks(ambit, io, options)))
+): Promise<T> =>
+  opened(io, options, async (ambit) => {
+    const { whoAsks } = await import('./who-asks.ts')
+    return work(ambit, await whoAsks(ambit, io, options))
+  })
 
 /** Refuses a key: it opens one tenant and no other. */
 export function operatorOnly(io: Io): void {
@@ -70,24 +73,4 @@ function checkThere({ store, tenant }: Settings): void {
   if (store.driver !== 'sqlite' || store.path === ':memory:' || existsSync(store.path)) return
   const help = `run \`ambit tenant create ${tenant}\` to make it, or go to the folder of your configuration`
   throw new Failure('store.unavailable', 'there is no store here yet', {}, help)
-}
-
-/** Whoever `AMBIT_KEY` says, as of now: a key that was taken back is refused. */
-export async function whoAsks(ambit: Ambit, io: Io, { tenant }: CommonOptions): Promise<Caller> {
-  const key = io.env['AMBIT_KEY']
-  if (!key) return operatorOf(ambit, tenant)
-  const { authenticate } = await import('../runtime/api-keys.ts')
-  const caller = await authenticate(ambit, key)
-  if (tenant === undefined || tenant === caller.tenant) return caller
-  const help = `use a key of tenant ${quote(tenant)}, or unset AMBIT_KEY to act as the operator of this machine`
-  throw new Failure('tenant.mismatch', 'the key in AMBIT_KEY is of another tenant', {}, help)
-}
-
-/** A tenant that is not there is said to be missing, not empty. */
-async function operatorOf(ambit: Ambit, tenant: string | undefined): Promise<Caller> {
-  const { operator } = await import('../runtime/caller.ts')
-  const { tenantOf } = await import('../runtime/tenants.ts')
-  const caller = operator(tenant === undefined ? ambit.settings.tenant : tenantId(tenant))
-  await tenantOf(ambit, caller)
-  return caller
 }

@@ -65,11 +65,18 @@ export async function openHost(
     retain: openRetention(ambit, tenant, hostId),
   }
   const gateway = await openGateway(deps)
+  const secrets = new Map<string, Uint8Array>()
+  const secretFor = (purpose: string): Uint8Array => {
+    const made = () => Buffer.from(digest(['ambit-secret-for', purpose]).replace('hmac-sha256:', ''), 'hex')
+    const secret = secrets.get(purpose) ?? made()
+    secrets.set(purpose, secret)
+    return secret
+  }
   return {
     tenant,
     hostId,
     gateway,
-    secretFor: (purpose) => Buffer.from(digest(['ambit-secret-for', purpose]).replace('hmac-sha256:', ''), 'hex'),
+    secretFor,
     offer: (next) => {
       offered = next
       for (const changed of watching) changed()

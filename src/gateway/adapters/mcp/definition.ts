@@ -1,5 +1,5 @@
 import { canonical, type Json } from '../../../base/canonical.ts'
-import { objectHash } from '../../../base/hash.ts'
+import { sha256 } from '../../../base/hash.ts'
 import { limits } from '../../../base/limits.ts'
 import type { McpUpstream } from '../../../model/upstream.ts'
 
@@ -20,10 +20,19 @@ export const readTools = (page: unknown): readonly ToolDefinition[] => {
  * too large to be looked at.
  */
 export function definitionOf(tool: ToolDefinition): string | undefined {
+  if (!known.has(tool)) known.set(tool, digestOf(tool))
+  return known.get(tool)
+}
+
+// Asked at every call, and of the same object as long as the server lists nothing new.
+const known = new WeakMap<ToolDefinition, string | undefined>()
+
+function digestOf(tool: ToolDefinition): string | undefined {
   const { name, title, description, inputSchema, outputSchema, annotations } = tool
   const definition = { name, title, description, inputSchema, outputSchema, annotations }
   try {
-    return canonical(definition).length > limits.mcpDefinitionBytesMax ? undefined : objectHash(definition)
+    const text = canonical(definition)
+    return text.length > limits.mcpDefinitionBytesMax ? undefined : `sha256:${sha256(text)}`
   } catch {
     return undefined
   }

@@ -3,6 +3,7 @@ import { objectHash } from '../../../base/hash.ts'
 import { limits } from '../../../base/limits.ts'
 import type { McpUpstream } from '../../../model/upstream.ts'
 import type { UpstreamDeps } from '../adapter.ts'
+import { secretNames, textsOf } from '../secret-text.ts'
 import { type Connection, connect } from './connection.ts'
 import { type Drift, driftOf, type ToolDefinition } from './definition.ts'
 import type { Address } from './http.ts'
@@ -67,10 +68,17 @@ export function openLink(upstream: McpUpstream, deps: UpstreamDeps): Link {
     return current
   }
 
-  const ready: Link['ready'] = async (secret) => {
+  // Only what a secret is part of may be another one the next time.
+  const isFixed = secretNames(textsOf(upstream.server)).length === 0
+  const line = async (secret: (name: string) => Promise<string>): Promise<Line> => {
+    if (isFixed && current !== undefined && !signal.aborted) return current
     const server = await fillServer(upstream.server, deps.folder, secret)
     if (signal.aborted) throw unavailable(name, 'it is being closed')
-    const { connection, listing } = await lineTo(server).opening
+    return lineTo(server)
+  }
+
+  const ready: Link['ready'] = async (secret) => {
+    const { connection, listing } = await (await line(secret)).opening
     const tools = await listing.tools().catch(() => {
       throw unavailable(name, 'it does not list its tools')
     })
