@@ -53,6 +53,9 @@ test('ids have a prefix, one alphabet, and sort by time [F-04]', () => {
 
 test('times are written in one width and read as instants [F-04 H-89]', () => {
   assert.equal(formatTime(0), '1970-01-01T00:00:00.000Z')
+  for (const ms of [1, 999, 1000, 1001.9, -1, -1000, -1001, Date.UTC(2026, 1, 28, 23, 59, 59, 999), 253402300799999])
+    for (const again of [ms, ms + 1, ms]) assert.equal(formatTime(again), new Date(again).toISOString())
+  assert.throws(() => formatTime(Number.NaN), RangeError)
   assert.equal(parseTime('2026-01-01T01:00:00+01:00'), parseTime('2026-01-01T00:00:00.000Z'))
   assert.equal(parseTime('2026-01-01T00:00:00.1234567Z'), Date.UTC(2026, 0, 1, 0, 0, 0, 123))
   const bad = [

@@ -1,4 +1,4 @@
-import { createHmac, hash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { canonical, type Json } from './canonical.ts'
 
 /** Lower-case hex SHA-256 of bytes, or of text as UTF-8. */
@@ -8,8 +8,13 @@ export const sha256 = (data: string | Uint8Array): string => hash('sha256', data
 export const objectHash = (value: Json): string => `sha256:${sha256(canonical(value))}`
 
 /** A digest that no reader without the key can test guesses against: `hmac-sha256:` and hex. */
-export const keyedDigest = (key: Uint8Array, parts: readonly string[]): string =>
-  `hmac-sha256:${createHmac('sha256', key).update(parts.join('\0')).digest('hex')}`
+export function keyedDigest(key: Uint8Array, parts: readonly string[]): string {
+  const digest = digests.get(key) ?? digestUnder(key)
+  digests.set(key, digest)
+  return digest(parts)
+}
+
+const digests = new WeakMap<Uint8Array, (parts: readonly string[]) => string>()
 
 const blockBytes = 64
 

@@ -8,14 +8,14 @@ const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):(\d{2}):(\d{2})(\.\d{1
 
 /** The one form we write: UTC with three decimals, always 24 characters, so that text order is time order. */
 export function formatTime(ms: number): string {
-  if (ms === last.ms) return last.text
-  const text = new Date(ms).toISOString()
-  last = { ms, text }
-  return text
+  const whole = Math.trunc(ms)
+  const second = Math.floor(whole / 1000)
+  // Much is written within one second.
+  if (second !== last.second) last = { second, text: new Date(second * 1000).toISOString().slice(0, -4) }
+  return `${last.text}${String(whole - second * 1000).padStart(3, '0')}Z`
 }
 
-// Much is written within one millisecond.
-let last = { ms: 0, text: new Date(0).toISOString() }
+let last = { second: 0, text: '1970-01-01T00:00:00.' }
 
 /** The instant an RFC 3339 text names, in milliseconds, or undefined. Any precision and offset is read. */
 export function parseTime(text: string): number | undefined {
