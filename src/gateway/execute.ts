@@ -1,19 +1,18 @@
 import type { Json } from '../base/canonical.ts'
-import { Failure, quote } from '../base/failure.ts'
+import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import { copyEvent } from '../evidence/copy.ts'
-import { scrubText, scrubValue } from '../evidence/redact.ts'
+import { scrubValue } from '../evidence/redact.ts'
 import type { CallError } from '../model/denial.ts'
-import { deepFreeze } from '../policy/contract.ts'
 import { timeoutMsOf } from '../policy/worst-case.ts'
-import { recordKey } from './approval-request.ts'
 import { type Attempt, type EventSpec, secretsOf } from './attempt.ts'
-import type { CallContext, Capability } from './capability.ts'
+import type { Capability } from './capability.ts'
 import { type Chunks, noChunks, openChunks } from './chunks.ts'
 import type { GatewayDeps } from './deps.ts'
 import { CallEnded, Cancelled, type Effect, TimedOut } from './ended.ts'
 import { scrubbed } from './events.ts'
-import { counted, spend } from './taken.ts'
+import { HandlerContext } from './handler-context.ts'
+import { counted } from './taken.ts'
 import type { Watch } from './watch.ts'
 
 /** How the handler's part of a call ended. */
@@ -43,7 +42,7 @@ export async function execute(
   const read = (value: unknown, effect: Effect): Json =>
     counted(withoutCredentials(readResult(value), attempt), attempt, effect)
   const aborting = lazily(() => new AbortController())
-  const context = callContext(deps, attempt, capability, emitted, () => aborting().signal)
+  const context = new HandlerContext(deps, attempt, capability.descriptor, emitted, () => aborting().signal)
   try {
     const answer = capability.handler(attempt.input, context)
     // What is there at once needs no time, and nobody to watch it.
@@ -169,62 +168,3 @@ function described(error: unknown, secrets: readonly string[]): CallError {
   // Cut only now: half a secret would not be found any more.
   return { ...whole, message: whole.message.split('\n', 1)[0]?.slice(0, limits.errorCharsMax) ?? '' }
 }
-
-function callContext(
-  deps: Pick<GatewayDeps, 'secret' | 'digest'>,
-  attempt: Attempt,
-  { descriptor }: Capability,
-  emitted: EventSpec[],
-  signal: () => AbortSignal,
-) {
-  const { call, subject, context } = attempt
-  const made: CallContext = {
-    invocationId: call.invocationId,
-    get idempotencyKey() {
-      return deps.digest(['ambit-idempotency-v1', recordKey(call)])
-    },
-    correlation: deepFreeze(call.correlation),
-    subject: deepFreeze({ ...subject }),
-    actor: deepFreeze(call.actor),
-    purpose: call.purpose ?? null,
-    context: context.value,
-    get signal() {
-      return signal()
-    },
-    secret: async (name) => {
-      if (!Object.hasOwn(descriptor.metadata?.credentials ?? {}, name))
-        throw new Failure('secret.not_found', `the capability does not name the secret ${quote(name)}`, { name })
-      const value = (await deps.secret(`secret:${name}`)).reveal()
-      attempt.credentials.add(value)
-      return value
-    },
-    spent: (cost) => spend(attempt, cost),
-    emit: (type, payload) => {
-      checkEmitted(type, payload, attempt, descriptor.emits)
-      if (emitted.length >= limits.emittedEventsMax)
-        throw new Failure('field.invalid', `a call emits at most ${limits.emittedEventsMax} events`)
-      emitted.push({ type, payload: copyEvent(payload, 'payload'), foreign: true })
-    },
-  }
-  return Object.freeze(made)
-}
-
-function checkEmitted(type: string, payload: object, attempt: Attempt, emits: readonly string[]): void {
-  if (!mayEmit(type, emits))
-    throw new Failure(
-      'field.invalid',
-      `the capability does not declare the event type ${quote(type)}`,
-      {},
-      'add it to `emits`',
-    )
-  if (!emits.includes(type) && scrubText(type, secretsOf(attempt)) !== type)
-    throw new Failure('field.invalid', 'an event type holds a sensitive value of the call')
-  if (Object.hasOwn(payload, 'decision'))
-    throw new Failure('field.invalid', 'an event payload has the member `decision`, the place of the call record')
-}
-
-const reserved = /^(?:execution|approval|safety|key|evidence|identity)_|^budget_exceeded$|^(?:ambit|chp)\./
-
-/** Declared types, or reverse-DNS ones that can only be the author's own; never those of the protocol or ours. */
-const mayEmit = (type: string, declared: readonly string[]): boolean =>
-  !reserved.test(type) && (declared.includes(type) || /^[a-z][a-z0-9-]*(?:\.[a-z0-9_-]+){2,}$/.test(type))

@@ -1,0 +1,105 @@
+import type { Json } from '../base/canonical.ts'
+import { Failure, quote } from '../base/failure.ts'
+import { limits } from '../base/limits.ts'
+import { copyEvent } from '../evidence/copy.ts'
+import { scrubText } from '../evidence/redact.ts'
+import type { CapabilityDescriptor } from '../model/capability.ts'
+import { deepFreeze } from '../policy/contract.ts'
+import { recordKey } from './approval-request.ts'
+import { type Attempt, type EventSpec, secretsOf } from './attempt.ts'
+import type { CallContext } from './capability.ts'
+import type { GatewayDeps } from './deps.ts'
+import { spend } from './taken.ts'
+
+type Deps = Pick<GatewayDeps, 'secret' | 'digest'>
+
+/** What a handler is told of its call, and may do with it. What few ask for is made when they do. */
+export class HandlerContext implements CallContext {
+  readonly invocationId: string
+  readonly correlation: CallContext['correlation']
+  readonly subject: CallContext['subject']
+  readonly actor: CallContext['actor']
+  readonly purpose: string | null
+  readonly context: CallContext['context']
+  readonly secret: CallContext['secret']
+  readonly spent: CallContext['spent']
+  readonly emit: CallContext['emit']
+  readonly #key: () => string
+  readonly #signal: () => AbortSignal
+
+  constructor(
+    deps: Deps,
+    attempt: Attempt,
+    descriptor: CapabilityDescriptor,
+    emitted: EventSpec[],
+    signal: () => AbortSignal,
+  ) {
+    const { call, subject, context } = attempt
+    this.invocationId = call.invocationId
+    this.correlation = deepFreeze(call.correlation)
+    this.subject = deepFreeze({ ...subject })
+    this.actor = deepFreeze(call.actor)
+    this.purpose = call.purpose ?? null
+    this.context = context.value
+    this.secret = (name) => secretOf(deps, attempt, descriptor, name)
+    this.spent = (cost) => spend(attempt, cost)
+    this.emit = (type, payload) => emit(emitted, type, payload, attempt, descriptor.emits)
+    this.#key = () => deps.digest(['ambit-idempotency-v1', recordKey(call)])
+    this.#signal = signal
+    Object.freeze(this)
+  }
+
+  get idempotencyKey(): string {
+    return this.#key()
+  }
+
+  get signal(): AbortSignal {
+    return this.#signal()
+  }
+}
+
+async function secretOf(
+  deps: Deps,
+  { credentials }: Attempt,
+  { metadata }: CapabilityDescriptor,
+  name: string,
+): Promise<string> {
+  if (!Object.hasOwn(metadata?.credentials ?? {}, name))
+    throw new Failure('secret.not_found', `the capability does not name the secret ${quote(name)}`, { name })
+  const value = (await deps.secret(`secret:${name}`)).reveal()
+  credentials.add(value)
+  return value
+}
+
+function emit(
+  emitted: EventSpec[],
+  type: string,
+  payload: { readonly [key: string]: Json },
+  attempt: Attempt,
+  declared: readonly string[],
+): void {
+  checkEmitted(type, payload, attempt, declared)
+  if (emitted.length >= limits.emittedEventsMax)
+    throw new Failure('field.invalid', `a call emits at most ${limits.emittedEventsMax} events`)
+  emitted.push({ type, payload: copyEvent(payload, 'payload'), foreign: true })
+}
+
+function checkEmitted(type: string, payload: object, attempt: Attempt, emits: readonly string[]): void {
+  if (!mayEmit(type, emits))
+    throw new Failure(
+      'field.invalid',
+      `the capability does not declare the event type ${quote(type)}`,
+      {},
+      'add it to `emits`',
+    )
+  if (!emits.includes(type) && scrubText(type, secretsOf(attempt)) !== type)
+    throw new Failure('field.invalid', 'an event type holds a sensitive value of the call')
+  if (Object.hasOwn(payload, 'decision'))
+    throw new Failure('field.invalid', 'an event payload has the member `decision`, the place of the call record')
+}
+
+const reserved = /^(?:execution|approval|safety|key|evidence|identity)_|^budget_exceeded$|^(?:ambit|chp)\./
+
+/** Declared types, or reverse-DNS ones that can only be the author's own; never those of the protocol or ours. */
+const mayEmit = (type: string, declared: readonly string[]): boolean =>
+  !reserved.test(type) && (declared.includes(type) || /^[a-z][a-z0-9-]*(?:\.[a-z0-9_-]+){2,}$/.test(type))
