@@ -7,7 +7,10 @@ export const sha256 = (data: string | Uint8Array): string => hash('sha256', data
 /** The hash of an object: `sha256:` and the hex digest of its RFC 8785 form. */
 export const objectHash = (value: Json): string => `sha256:${sha256(canonical(value))}`
 
-/** A digest that no reader without the key can test guesses against: `hmac-sha256:` and hex. */
+/**
+ * A digest that no reader without the key can test guesses against: `hmac-sha256:` and hex. The bytes of a key must not
+ * change.
+ */
 export function keyedDigest(key: Uint8Array, parts: readonly string[]): string {
   const digest = digests.get(key) ?? digestUnder(key)
   digests.set(key, digest)

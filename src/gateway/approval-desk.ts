@@ -37,7 +37,7 @@ export async function writeDecision(
   events: readonly EventDraft[],
 ): Promise<boolean> {
   try {
-    await writeEvents(deps, events, change)
+    await writeEvents(deps, events, [change])
   } catch (error) {
     if (error instanceof Changed) return false
     throw error

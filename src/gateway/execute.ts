@@ -11,7 +11,7 @@ import { type Chunks, noChunks, openChunks } from './chunks.ts'
 import type { GatewayDeps } from './deps.ts'
 import { CallEnded, Cancelled, type Effect, TimedOut } from './ended.ts'
 import { scrubbed } from './events.ts'
-import { HandlerContext } from './handler-context.ts'
+import { handlerContext } from './handler-context.ts'
 import { counted } from './taken.ts'
 import type { Watch } from './watch.ts'
 
@@ -42,7 +42,7 @@ export async function execute(
   const read = (value: unknown, effect: Effect): Json =>
     counted(withoutCredentials(readResult(value), attempt), attempt, effect)
   const aborting = lazily(() => new AbortController())
-  const context = new HandlerContext(deps, attempt, capability.descriptor, emitted, () => aborting().signal)
+  const context = handlerContext(deps, attempt, capability.descriptor, emitted, () => aborting().signal)
   try {
     const answer = capability.handler(attempt.input, context)
     // What is there at once needs no time, and nobody to watch it.

@@ -17,6 +17,20 @@ const _always = (decision: PolicyDecision, more: Partial<Policy> = {}): Policy =
   ...more,
 })
 
+test('what a handler is told of its call may be passed on whole, and cannot be changed [H-18]', async () => {
+  const keen = defineCapability({ id: 'test.keen', version: '1.0.0', description: 'Keen.', policy: {} }, (_, call) => {
+    const passedOn = { ...call, extra: 1 }
+    assert.throws(() => Object.assign(call, { purpose: 'another' }), TypeError)
+    assert.equal(passedOn.idempotencyKey, call.idempotencyKey)
+    assert(passedOn.signal instanceof AbortSignal)
+    return Object.keys(passedOn)
+  })
+  const { call } = await givenHost({ capabilities: [keen] })
+  const { outcome, data } = await call(anyone, { capability_id: 'test.keen' })
+  assert.equal(outcome, 'success')
+  assert((data as string[]).includes('signal') && (data as string[]).includes('idempotencyKey'))
+})
+
 test('output that breaks its schema is marked, and denied when strict; it is on record either way [H-41 H-42]', async () => {
   let runs = 0
   const bad = defineCapability(

@@ -13,49 +13,36 @@ import { spend } from './taken.ts'
 
 type Deps = Pick<GatewayDeps, 'secret' | 'digest'>
 
-/** What a handler is told of its call, and may do with it. What few ask for is made when they do. */
-export class HandlerContext implements CallContext {
-  readonly invocationId: string
-  readonly correlation: CallContext['correlation']
-  readonly subject: CallContext['subject']
-  readonly actor: CallContext['actor']
-  readonly purpose: string | null
-  readonly context: CallContext['context']
-  readonly secret: CallContext['secret']
-  readonly spent: CallContext['spent']
-  readonly emit: CallContext['emit']
-  readonly #key: () => string
-  readonly #signal: () => AbortSignal
-
-  constructor(
-    deps: Deps,
-    attempt: Attempt,
-    descriptor: CapabilityDescriptor,
-    emitted: EventSpec[],
-    signal: () => AbortSignal,
-  ) {
-    const { call, subject, context } = attempt
-    this.invocationId = call.invocationId
-    this.correlation = deepFreeze(call.correlation)
-    this.subject = deepFreeze({ ...subject })
-    this.actor = deepFreeze(call.actor)
-    this.purpose = call.purpose ?? null
-    this.context = context.value
-    this.secret = (name) => secretOf(deps, attempt, descriptor, name)
-    this.spent = (cost) => spend(attempt, cost)
-    this.emit = (type, payload) => emit(emitted, type, payload, attempt, descriptor.emits)
-    this.#key = () => deps.digest(['ambit-idempotency-v1', recordKey(call)])
-    this.#signal = signal
-    Object.freeze(this)
-  }
-
-  get idempotencyKey(): string {
-    return this.#key()
-  }
-
-  get signal(): AbortSignal {
-    return this.#signal()
-  }
+/**
+ * What a handler is told of its call, and may do with it: an object that may be passed on whole. What few ask for is
+ * made when they do.
+ */
+export function handlerContext(
+  deps: Deps,
+  attempt: Attempt,
+  descriptor: CapabilityDescriptor,
+  emitted: EventSpec[],
+  signal: () => AbortSignal,
+): CallContext {
+  const { call, subject, context } = attempt
+  return Object.freeze({
+    invocationId: call.invocationId,
+    get idempotencyKey() {
+      return deps.digest(['ambit-idempotency-v1', recordKey(call)])
+    },
+    correlation: deepFreeze(call.correlation),
+    subject: deepFreeze({ ...subject }),
+    actor: deepFreeze(call.actor),
+    purpose: call.purpose ?? null,
+    context: context.value,
+    get signal() {
+      return signal()
+    },
+    secret: (name: string) => secretOf(deps, attempt, descriptor, name),
+    spent: (cost: number | string) => spend(attempt, cost),
+    emit: (type: string, payload: { readonly [key: string]: Json }) =>
+      emit(emitted, type, payload, attempt, descriptor.emits),
+  })
 }
 
 async function secretOf(

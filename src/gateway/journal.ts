@@ -65,10 +65,9 @@ export class OverUse extends Error {
 
 export function openJournal(deps: GatewayDeps): Journal {
   const { ids, clock } = deps
-  const commit = (change: Change, events: readonly EventDraft[]): Promise<void> => writeEvents(deps, events, change)
   /** The first that is written of a call. */
-  const open = ({ call }: Attempt, change: Change, events: readonly EventDraft[]): Promise<void> =>
-    writeEvents(deps, events, change, call.opens ? call.correlation.correlation_id : undefined)
+  const open = ({ call }: Attempt, changes: readonly Change[], events: readonly EventDraft[]): Promise<void> =>
+    writeEvents(deps, events, changes, call.opens ? call.correlation.correlation_id : undefined)
   const claimOf = (attempt: Attempt): OwnClaim => ({
     scope: callScope,
     key: recordKey(attempt.call),
@@ -85,7 +84,7 @@ export function openJournal(deps: GatewayDeps): Journal {
       const started = { at: timestamp, evidenceIds: drafts.map(({ event_id }) => event_id), record }
       const claim = { ...claimOf(attempt), fingerprint, body: JSON.stringify(interruptedOf(attempt, started)) }
       const take: Change = standing === 'new' ? takeClaim(claim, now) : resumeClaim(claim)
-      await open(attempt, inOrder(take, ...attempt.uses.map(spend), ...attempt.starting, ...attempt.changes), drafts)
+      await open(attempt, [take, ...attempt.uses.map(spend), ...attempt.starting, ...attempt.changes], drafts)
       return started
     },
     finish: async (attempt, started, ending, { events, chunks, changes = [] }) => {
@@ -102,7 +101,7 @@ export function openJournal(deps: GatewayDeps): Journal {
       const evidenceIds = [...started.evidenceIds, ...drafts.map(({ event_id }) => event_id)]
       const result = resultOf(attempt, ending, { evidenceIds, startedAt: started.at, completedAt })
       const settled = settleClaim(claimOf(attempt), recordText(result, chunks), keptUntil(attempt, now))
-      await commit(inOrder(settled, ...changes), drafts)
+      await writeEvents(deps, drafts, [settled, ...changes])
       return result
     },
     refuse: async (attempt, entry, ending) => {
@@ -116,7 +115,7 @@ export function openJournal(deps: GatewayDeps): Journal {
       const evidenceIds = drafts.map(({ event_id }) => event_id)
       const result = resultOf(attempt, ending, { evidenceIds, startedAt: null, completedAt })
       const keep = entry === undefined ? [] : [kept(attempt, claimOf(attempt), entry, recordText(result), now)]
-      await open(attempt, inOrder(...keep, ...attempt.changes), drafts)
+      await open(attempt, [...keep, ...attempt.changes], drafts)
       return result
     },
   }

@@ -6,7 +6,6 @@ import type { EventDraft } from '../model/evidence.ts'
 import { type Claim, runningClaims, settleClaim } from '../storage/claims.ts'
 import { leaseOf } from '../storage/leases.ts'
 import { allPages } from '../storage/page.ts'
-import { inOrder } from '../storage/work.ts'
 import type { Reconciled } from './capability.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { Doubt, Doubts } from './doubts.ts'
@@ -80,7 +79,7 @@ async function markIndeterminate(deps: GatewayDeps, claim: Claim, call: Interrup
   })
   const settled = settleClaim(claim, result, now + limits.requiredResultMs)
   try {
-    await writeEvents(deps, [draft], inOrder(settled, ...unanswered(call.reserved)))
+    await writeEvents(deps, [draft], [settled, ...unanswered(call.reserved)])
     return true
   } catch (error) {
     // Another process was quicker, or its owner came back after all.
@@ -134,7 +133,7 @@ export async function appendEffect(deps: GatewayDeps, call: Interrupted, effect:
       error: effect === 'done' ? null : error,
     },
   )
-  await writeEvents(deps, [draft], inOrder(...(effect === 'none' ? unspent(call.reserved) : [])))
+  await writeEvents(deps, [draft], effect === 'none' ? unspent(call.reserved) : [])
 }
 
 const draftOf = (

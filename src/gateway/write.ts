@@ -1,20 +1,20 @@
 import type { EventDraft } from '../model/evidence.ts'
-import type { Change } from '../storage/work.ts'
+import { type Change, inOrder } from '../storage/work.ts'
 import type { GatewayDeps } from './deps.ts'
 
 /**
- * Writes a change and its evidence in one transaction, and tells whoever signs heads. `opens` is the correlation of the
+ * Writes changes and their evidence in one transaction, and tells whoever signs heads. `opens` is the correlation of the
  * events if its id was made for them.
  */
 export async function writeEvents(
   { store, tenant, seal, wrote }: GatewayDeps,
   events: readonly EventDraft[],
-  change?: Change,
+  changes: readonly Change[],
   opens?: string,
 ): Promise<void> {
   const { events: written } = await store.commit(
     tenant,
-    change ? { change, events, seal, opens } : { events, seal, opens },
+    changes.length > 0 ? { change: inOrder(...changes), events, seal, opens } : { events, seal, opens },
   )
   wrote(written)
 }

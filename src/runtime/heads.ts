@@ -24,7 +24,7 @@ export interface Heads {
   checkpoint(tenant: TenantId): Promise<Checkpoint | null>
   /** The newest head that is in the file, as far as this process knows. */
   newest(tenant: TenantId): Checkpoint | undefined
-  /** What the store must hold of what this process wrote. */
+  /** What the store must hold of what this process wrote; nothing, for one that ends with the process. */
   expect(tenant: TenantId): Expectation
   /** Signs what is still unsigned, and what could not be signed in the background, and ends the clockwork. */
   close(): Promise<void>

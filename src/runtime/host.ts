@@ -17,7 +17,7 @@ export interface AmbitHost {
   readonly tenant: TenantId
   readonly hostId: string
   readonly gateway: Gateway
-  /** A secret of 32 bytes of the tenant's own, the same in every process, for one purpose. */
+  /** A secret of 32 bytes of the tenant's own, the same in every process, for one purpose. Must not be written to. */
   secretFor(purpose: string): Uint8Array
   /** Offers something else from now on. Calls under way end as they began. */
   offer(next: Offer): void

@@ -10,7 +10,7 @@ import type { Change, Work } from './work.ts'
 export interface Commit<T> {
   readonly change?: Change<T>
   readonly events: readonly EventDraft[]
-  /** Called inside the commit, with the position the chain then has; perhaps more than once. Must be pure. */
+  /** Called with the position that the chain has in the commit; perhaps more than once, with another. Must be pure. */
   readonly seal: Seal
   /** A correlation whose id was made for these events: nothing is on record of it, and nothing is looked up. */
   readonly opens?: string | undefined
