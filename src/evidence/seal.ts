@@ -133,12 +133,14 @@ interface RecordTexts {
 
 const noTexts: RecordTexts = { approval: '', basis: '', context: '', decision: '', descriptor: '', others: '', run: '' }
 
-// The last event of an attempt says again what the first one said.
-const known = new WeakMap<AttemptRecord, RecordTexts>()
+// The last event of an attempt says again what the first one said. As many are kept as may well be under way at once; a
+// weak map would cost more than it saves.
+const keptMax = 32
+const kept: { readonly record: AttemptRecord; readonly texts: RecordTexts }[] = []
+let next = 0
 
 function textsOf(record: AttemptRecord): RecordTexts {
-  const before = known.get(record)
-  if (before !== undefined) return before
+  for (const each of kept) if (each.record === record) return each.texts
   const texts = {
     approval: member('approval', record.approval),
     basis: member('basis', record.basis),
@@ -148,7 +150,8 @@ function textsOf(record: AttemptRecord): RecordTexts {
     others: `${member('facts', record.facts)}${member('input', record.input)}${member('policy', record.policy)}`,
     run: member('run', record.run),
   }
-  known.set(record, texts)
+  kept[next] = { record, texts }
+  next = (next + 1) % keptMax
   return texts
 }
 
