@@ -62,15 +62,15 @@ export function* commitBatch(batch: Batch, progress: Progress, place: Place): Wo
   // The database asks for it once more: what was sealed the first time is not there.
   if (progress.sealing) forgetAll(place, batch)
   const values: unknown[] = []
-  const travelling = batch.findLastIndex((each) => !isSingle(each)) + 1
-  if (travelling > 0) yield* makeChanges(batch, travelling, values, progress)
+  const firstTravelling = batch.findLastIndex((each) => !isSingle(each)) + 1
+  if (firstTravelling > 0) yield* makeChanges(batch, firstTravelling, values, progress)
   progress.sealing = true
   const recalled = recallChains(batch, place.known)
   if (recalled.unread.length > 0) yield* readChains(recalled)
   const { chains } = recalled
   for (const chain of chains.values()) progress.remembered ||= chain.remembered
   const { events, rows } = sealAll(batch, chains, progress)
-  const answers = yield* writeAll(place.database, chains, rows, statementsOf(batch, travelling, batch.length))
+  const answers = yield* writeAll(place.database, chains, rows, statementsOf(batch, firstTravelling, batch.length))
   readAnswers(batch, batch.length, answers, values, progress)
   return { committed: events.map((sealed, index) => ({ value: values[index], events: sealed })), chains }
 }
