@@ -41,13 +41,12 @@ export async function execute(
   let chunks = noChunks
   const read = (value: unknown, effect: Effect): Json =>
     counted(withoutCredentials(readResult(value), attempt), attempt, effect)
-  const aborting = lazily(() => new AbortController())
-  const context = handlerContext(deps, attempt, capability.descriptor, emitted, () => aborting().signal)
+  const abort = new AbortController()
+  const context = handlerContext(deps, attempt, capability.descriptor, emitted, abort.signal)
   try {
     const answer = capability.handler(attempt.input, context)
     // What is there at once needs no time, and nobody to watch it.
     if (!isLater(answer)) return { ended: { outcome: 'success', data: read(answer, 'done') }, emitted, chunks }
-    const abort = aborting()
     const opened = openChunks(onChunk)
     chunks = opened
     const draining = drained(answer, (chunk) => opened.take(read(chunk, 'unknown')), abort.signal)
@@ -55,14 +54,6 @@ export async function execute(
     return { ended: { outcome: 'success', data: read(value, 'done') }, emitted, chunks }
   } catch (error) {
     return { ended: endedBy(error, attempt, capability), emitted, chunks }
-  }
-}
-
-function lazily<T>(make: () => T): () => T {
-  let made: T | undefined
-  return () => {
-    made ??= make()
-    return made
   }
 }
 

@@ -13,31 +13,24 @@ import { spend } from './taken.ts'
 
 type Deps = Pick<GatewayDeps, 'secret' | 'digest'>
 
-/**
- * What a handler is told of its call, and may do with it: an object that may be passed on whole. What few ask for is
- * made when they do.
- */
+/** What a handler is told of its call, and may do with it: an object that may be passed on whole. */
 export function handlerContext(
   deps: Deps,
   attempt: Attempt,
   descriptor: CapabilityDescriptor,
   emitted: EventSpec[],
-  signal: () => AbortSignal,
+  signal: AbortSignal,
 ): CallContext {
   const { call, subject, context } = attempt
   return Object.freeze({
     invocationId: call.invocationId,
-    get idempotencyKey() {
-      return deps.digest(['ambit-idempotency-v1', recordKey(call)])
-    },
+    idempotencyKey: deps.digest(['ambit-idempotency-v1', recordKey(call)]),
     correlation: deepFreeze(call.correlation),
     subject: deepFreeze({ ...subject }),
     actor: deepFreeze(call.actor),
     purpose: call.purpose ?? null,
     context: context.value,
-    get signal() {
-      return signal()
-    },
+    signal,
     secret: (name: string) => secretOf(deps, attempt, descriptor, name),
     spent: (cost: number | string) => spend(attempt, cost),
     emit: (type: string, payload: { readonly [key: string]: Json }) =>
