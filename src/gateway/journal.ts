@@ -135,9 +135,8 @@ function kept(
 ): Change {
   const waits = attempt.minted !== undefined
   const expiresAtMs = keptUntil(attempt, now)
-  const body = JSON.stringify(interruptedOf(attempt))
   if (standing === 'new') {
-    const added = { ...claim, fingerprint, body, result }
+    const added = { ...claim, fingerprint, result }
     return addClaim(
       waits ? { ...added, state: 'waiting', expiresAtMs: null } : { ...added, state: 'settled', expiresAtMs },
       now,
@@ -145,7 +144,7 @@ function kept(
   }
   if (!waits) return overtakable(settleWaiting(claim, result, expiresAtMs))
   // Waiting still, with another answer: nobody can come in between.
-  return inOrder(resumeClaim({ ...claim, fingerprint, body }), holdClaim(claim, result))
+  return inOrder(resumeClaim({ ...claim, fingerprint, body: '' }), holdClaim(claim, result))
 }
 
 /** Somebody else has settled the call meanwhile: what they wrote is its answer. */
@@ -182,20 +181,20 @@ export interface Interrupted
   readonly version: string | null
   readonly subject: Attempt['subject']
   readonly actor: Attempt['call']['actor']
-  readonly started_at: string | null
+  readonly started_at: string
   /** What was reserved of budgets and is not settled. */
   readonly reserved?: readonly Reservation[]
 }
 
 /** Enough of a call to say, should this process end now, what it was about. */
-export const interruptedOf = ({ call, subject, version, reserved }: Attempt, started?: Started): Interrupted => ({
+export const interruptedOf = ({ call, subject, version, reserved }: Attempt, started: Started): Interrupted => ({
   invocation_id: call.invocationId,
   capability_id: call.capabilityId,
   version,
   correlation: call.correlation,
   subject,
   actor: call.actor,
-  evidence_ids: [...(started?.evidenceIds ?? [])],
-  started_at: started?.at ?? null,
-  ...(started && reserved.length > 0 && { reserved }),
+  evidence_ids: [...started.evidenceIds],
+  started_at: started.at,
+  ...(reserved.length > 0 && { reserved }),
 })
