@@ -21,9 +21,10 @@ const register: Register = (command, io) => {
         const aside = { ...io, out: io.err }
         const kept = keepUp(aside, { ambit, host, source: sourceOf(io, options) }, stopping.signal)
         void kept.then(() => stopping.abort())
-        const asks = async () => callerOf(await whoAsks(ambit, io, options))
+        // A key may be taken back at any time. The operator of the machine stays the operator.
+        const asks = io.env['AMBIT_KEY'] ? () => whoAsks(ambit, io, options) : async () => caller
         try {
-          await serveMcpStdio({ ambit, host, caller: asks }, stopping.signal)
+          await serveMcpStdio({ ambit, host, caller: async () => callerOf(await asks()) }, stopping.signal)
         } finally {
           stopping.abort()
           await kept

@@ -135,7 +135,11 @@ function conversation(
       underway.add(state)
       try {
         const params = { name: tool.name, arguments: { ...input }, _meta: { [traceKey]: traceparent } }
-        const answer = await client.callTool(params, { signal, timeout: timeoutMs, toolDefinition: headersOf(tool) })
+        const options = { signal, timeout: timeoutMs }
+        // By itself `callTool` looks for headers in the schema each time.
+        const answer = transport.takesHeaders
+          ? await client.callTool(params, { ...options, toolDefinition: headersOf(tool) })
+          : await client.request({ method: 'tools/call', params }, options)
         return resultOf(answer, state.asked)
       } catch (error) {
         // It has forgotten our session: others may still get their answers, nobody is sent there any more.

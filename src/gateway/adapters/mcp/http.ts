@@ -32,7 +32,7 @@ export function httpTransport(
         if (lost) transport.onmessage?.(lost)
       },
     })
-  return Object.assign(transport, { leave: () => transport.terminateSession() })
+  return Object.assign(transport, { takesHeaders: true as const, leave: () => transport.terminateSession() })
 }
 
 function lostAnswer(message: JSONRPCMessage | JSONRPCMessage[]): JSONRPCMessage | undefined {
