@@ -13,8 +13,8 @@ export interface ToolCall {
   readonly tool: ToolDefinition
   readonly input: Readonly<Record<string, Json>>
   readonly traceparent: string
+  /** Falls when the time of the call is over, or nobody waits for it any more. */
   readonly signal: AbortSignal
-  readonly timeoutMs: number
 }
 
 /** One conversation with a server. */
@@ -52,7 +52,7 @@ export async function connect(
   const sdk = await import('@modelcontextprotocol/client')
   if ('url' in server)
     return attempt(name, sdk, httpTransport(server, egress, sdk.StreamableHTTPClientTransport), listener)
-  const open = () => stdioTransport(server, new sdk.ReadBuffer({ maxBufferSize: limits.mcpMessageBytesMax }))
+  const open = () => stdioTransport(server)
   try {
     return await attempt(name, sdk, open(), listener)
   } catch (error) {
@@ -83,7 +83,7 @@ async function attempt(
   } finally {
     listener.signal.removeEventListener('abort', giveUp)
   }
-  return conversation(name, client, transport, listener, sdk.TRACEPARENT_META_KEY)
+  return conversation(name, sdk, client, transport, listener)
 }
 
 const clientOptions = (listener: Listener): ClientOptions => ({
@@ -100,10 +100,10 @@ const clientOptions = (listener: Listener): ClientOptions => ({
 
 function conversation(
   name: string,
+  sdk: Sdk,
   client: Client,
   transport: ClosableTransport,
   listener: Listener,
-  traceKey: string,
 ): Connection {
   const underway = new Set<{ asked: boolean }>()
   let retired = false
@@ -130,16 +130,16 @@ function conversation(
     server: client.getServerVersion(),
     protocol: client.getNegotiatedProtocolVersion() ?? '',
     list: () => listTools(client),
-    call: async ({ tool, input, traceparent, signal, timeoutMs }) => {
+    call: async ({ tool, input, traceparent, signal }) => {
       const state = { asked: false }
       underway.add(state)
       try {
-        const params = { name: tool.name, arguments: { ...input }, _meta: { [traceKey]: traceparent } }
-        const options = { signal, timeout: timeoutMs }
-        // By itself `callTool` looks for headers in the schema each time.
+        const params = { name: tool.name, arguments: { ...input }, _meta: { [sdk.TRACEPARENT_META_KEY]: traceparent } }
+        const options = { signal, timeout: longerThanAnyCallMs }
+        // It looks for headers in the schema each time, and tries what it checks answers with.
         const answer = transport.takesHeaders
           ? await client.callTool(params, { ...options, toolDefinition: headersOf(tool) })
-          : await client.request({ method: 'tools/call', params }, options)
+          : await client.request({ method: 'tools/call', params }, sdk.specTypeSchemas.CallToolResult, options)
         return resultOf(answer, state.asked)
       } catch (error) {
         // It has forgotten our session: others may still get their answers, nobody is sent there any more.
@@ -156,6 +156,7 @@ function conversation(
 }
 
 const methodNotFound = -32601
+const longerThanAnyCallMs = 2 * limits.callTimeoutMaxMs
 
 /** As much of a tool as says which members of its input are sent as headers too. */
 const headersOf = ({ name, inputSchema }: ToolDefinition) => ({ name, inputSchema }) as never

@@ -14,8 +14,11 @@ import type { Program } from './stdio.ts'
 
 /** The one connection to a server, opened when it is needed and again when it is gone; and what is known of its tools. */
 export interface Link {
-  /** Ready for a call, with the tools as they are now. A server that is not there is a `CallEnded` without effect. */
-  ready(secret: (name: string) => Promise<string>): Promise<Ready>
+  /**
+   * Ready for a call, with the tools as they are now; at once where nothing has to be waited for. A server that is not
+   * there is a `CallEnded` without effect.
+   */
+  ready(secret: (name: string) => Promise<string>): Ready | Promise<Ready>
   /** True if the definition of this tool is not the one that was accepted. Looks again from time to time. */
   isHeld(tool: string): boolean
   close(): Promise<void>
@@ -29,7 +32,13 @@ export interface Ready {
 interface Line {
   /** Changes with every secret that the server is given. */
   readonly fingerprint: string
-  readonly opening: Promise<{ readonly connection: Connection; readonly listing: Listing }>
+  readonly opening: Promise<Opened>
+  opened?: Opened
+}
+
+interface Opened {
+  readonly connection: Connection
+  readonly listing: Listing
 }
 
 export function openLink(upstream: McpUpstream, deps: UpstreamDeps): Link {
@@ -53,7 +62,8 @@ export function openLink(upstream: McpUpstream, deps: UpstreamDeps): Link {
       const connection = await connect(name, server, deps.egress, listener)
       listing = openListing(connection, deps.clock, held.take)
       tell.here()
-      return { connection, listing }
+      line.opened = { connection, listing }
+      return line.opened
     }
     const line: Line = { fingerprint, opening: opening() }
     line.opening.catch(() => over('it cannot be reached'))
@@ -70,19 +80,27 @@ export function openLink(upstream: McpUpstream, deps: UpstreamDeps): Link {
 
   // Only what a secret is part of may be another one the next time.
   const isFixed = secretNames(textsOf(upstream.server)).length === 0
-  const line = async (secret: (name: string) => Promise<string>): Promise<Line> => {
-    if (isFixed && current !== undefined && !signal.aborted) return current
+  const known = (): Line | undefined => (isFixed && !signal.aborted ? current : undefined)
+  const lineFor = async (secret: (name: string) => Promise<string>): Promise<Line> => {
     const server = await fillServer(upstream.server, deps.folder, secret)
     if (signal.aborted) throw unavailable(name, 'it is being closed')
     return lineTo(server)
   }
 
-  const ready: Link['ready'] = async (secret) => {
-    const { connection, listing } = await (await line(secret)).opening
-    const tools = await listing.tools().catch(() => {
+  const becomeReady = async (opening: Opened | Promise<Opened>): Promise<Ready> => {
+    const { connection, listing } = await opening
+    try {
+      return { connection, tools: await listing.tools() }
+    } catch {
       throw unavailable(name, 'it does not list its tools')
-    })
-    return { connection, tools }
+    }
+  }
+
+  const ready: Link['ready'] = (secret) => {
+    const line = known()
+    if (line?.opened === undefined) return becomeReady(line?.opening ?? lineFor(secret).then(({ opening }) => opening))
+    const tools = line.opened.listing.tools()
+    return tools instanceof Promise ? becomeReady(line.opened) : { connection: line.opened.connection, tools }
   }
 
   const lookAgain = async () => {

@@ -5,19 +5,23 @@ import type { ToolDefinition } from './definition.ts'
 
 /** The tools of a server as they were listed last, and again when that may no longer be so. */
 export interface Listing {
-  tools(): Promise<readonly ToolDefinition[]>
+  /** At once where they are known. */
+  tools(): Tools | Promise<Tools>
   /** What was listed may no longer be so: the next who asks waits for a new list, and one is fetched unasked. */
   changed(): void
   stop(): void
 }
 
+type Tools = readonly ToolDefinition[]
+
+interface Listed {
+  readonly at: number
+  tools: Tools | Promise<Tools>
+}
+
 /** `take` is told every list. */
-export function openListing(
-  connection: Connection,
-  clock: Clock,
-  take: (tools: readonly ToolDefinition[]) => void,
-): Listing {
-  let last: { readonly at: number; readonly tools: Promise<readonly ToolDefinition[]> } | undefined
+export function openListing(connection: Connection, clock: Clock, take: (tools: Tools) => void): Listing {
+  let last: Listed | undefined
   let started = 0
   let soon: NodeJS.Timeout | undefined
 
@@ -31,12 +35,18 @@ export function openListing(
   }
   const tools = () => {
     if (last && clock.now() - last.at < limits.mcpListMs) return last.tools
-    const listing = { at: clock.now(), tools: fetched() }
+    const fetching = fetched()
+    const listing: Listed = { at: clock.now(), tools: fetching }
     last = listing
-    listing.tools.catch(() => {
-      if (last === listing) last = undefined
-    })
-    return listing.tools
+    fetching.then(
+      (found) => {
+        listing.tools = found
+      },
+      () => {
+        if (last === listing) last = undefined
+      },
+    )
+    return fetching
   }
   return {
     tools,
@@ -45,7 +55,7 @@ export function openListing(
       // Not sooner, however often the server says it, and not later either.
       soon ??= setTimeout(() => {
         soon = undefined
-        tools().catch(() => undefined)
+        void tools()
       }, limits.mcpListPauseMs).unref()
     },
     stop: () => clearTimeout(soon),

@@ -10,7 +10,7 @@ import { foreignDescriptor } from '../descriptor.ts'
 import { traceparentOf } from '../trace.ts'
 import type { Connection } from './connection.ts'
 import { definitionOf } from './definition.ts'
-import { type Link, openLink, type Ready } from './link.ts'
+import { openLink, type Ready } from './link.ts'
 import { ToolFailed, unavailable } from './outcome.ts'
 import { checkServer, credentialsOf } from './server.ts'
 
@@ -23,12 +23,13 @@ export function openMcp(upstream: McpUpstream, deps: UpstreamDeps): OpenUpstream
   const link = openLink(upstream, deps)
   const breaker = openBreaker(upstream.name, deps.clock)
   const callTool = async (accepted: Accepted, descriptor: CapabilityDescriptor, input: Input, call: CallContext) => {
-    const { connection, tools } = await soonReady(upstream, descriptor, link, call)
+    const ready = link.ready((secret) => call.secret(secret))
+    // Where nothing has to be waited for, the server hears of the call before its time is watched.
+    const { connection, tools } = ready instanceof Promise ? await inTime(upstream, descriptor, ready) : ready
     const tool = tools.find(({ name }) => name === accepted.tool)
     if (link.isHeld(accepted.tool) || !tool || definitionOf(tool) !== accepted.definition)
       throw new CallEnded('definition_changed', heldReason(upstream, accepted), { effect: 'none' })
-    const { signal } = call
-    return connection.call({ tool, input, traceparent: traceparentOf(call), signal, timeoutMs: timeoutOf(descriptor) })
+    return connection.call({ tool, input, traceparent: traceparentOf(call), signal: call.signal })
   }
   const capabilityOf = (accepted: Accepted): Capability => {
     const descriptor = descriptorOf(upstream, accepted)
@@ -52,18 +53,13 @@ const timeoutOf = ({ timeout_s = limits.callTimeoutMs / 1000 }: CapabilityDescri
   Math.min(timeout_s * 1000, limits.callTimeoutMaxMs)
 
 /** A server that takes half of the time of a call to be there is not: so it is known that nothing was sent. */
-async function soonReady(
-  { name }: McpUpstream,
-  descriptor: CapabilityDescriptor,
-  link: Link,
-  call: CallContext,
-): Promise<Ready> {
+async function inTime({ name }: McpUpstream, descriptor: CapabilityDescriptor, ready: Promise<Ready>): Promise<Ready> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(unavailable(name, 'it does not answer')), timeoutOf(descriptor) / 2)
   })
   try {
-    return await Promise.race([link.ready((secret) => call.secret(secret)), late])
+    return await Promise.race([ready, late])
   } finally {
     clearTimeout(timer)
   }

@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import type { JSONRPCMessage, ReadBuffer, Transport } from '@modelcontextprotocol/client'
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import { limits } from '../../../base/limits.ts'
+import { isObject } from '../../../base/object.ts'
+import { lineCutter } from './lines.ts'
 import { endWithUs, signalGroup } from './processes.ts'
 import { type ClosableTransport, NotSent } from './transport.ts'
 
@@ -16,24 +18,27 @@ export interface Program {
  * Speaks with a program over its standard streams. What it writes to its error stream is not read: it may hold secrets.
  * Whoever writes lines without an end, floods us or does not read what we write is cut off.
  */
-export function stdioTransport(program: Program, lines: ReadBuffer): ClosableTransport {
+export function stdioTransport(program: Program): ClosableTransport {
   let child: ChildProcess | undefined
   let why: string | undefined
+  const linesIn = lineCutter(limits.mcpMessageBytesMax)
   const flood = floodGate()
 
   const cutOff = (reason: string) => {
     why ??= reason
-    lines.clear()
     child?.stdout?.destroy()
     if (child?.pid !== undefined) signalGroup(child.pid, 'SIGKILL')
   }
   const take = (chunk: Buffer) => {
+    let lines: readonly string[]
     try {
-      lines.append(chunk)
+      lines = linesIn(chunk)
     } catch {
       return cutOff('it wrote a line that is too long')
     }
-    for (const message of messagesIn(lines)) {
+    for (const line of lines) {
+      const message = messageIn(line)
+      if (message === undefined) continue
       if ('method' in message && !flood()) return cutOff('it sent too many messages')
       deliver(transport, message)
     }
@@ -128,16 +133,13 @@ async function within(work: Promise<void>, ms: number): Promise<boolean> {
   return inTime
 }
 
-/** Lines that are no messages are left out: some programs write greetings. */
-function* messagesIn(lines: ReadBuffer): Generator<JSONRPCMessage> {
-  for (;;) {
-    try {
-      const message = lines.readMessage()
-      if (message === null) return
-      yield message
-    } catch {
-      // JSON, but no message; or JSON so deep that nobody can read it.
-    }
+/** Lines that are no messages are left out: some programs write greetings. What kind of message it is, its reader finds out. */
+function messageIn(line: string): JSONRPCMessage | undefined {
+  try {
+    const message: unknown = JSON.parse(line)
+    return isObject(message) ? (message as JSONRPCMessage) : undefined
+  } catch {
+    return undefined
   }
 }
 

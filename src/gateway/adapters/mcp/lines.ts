@@ -1,0 +1,33 @@
+const lineFeed = 10
+
+/**
+ * Cuts what comes in pieces into lines. A line of more than `bytesMax` fails, however much of it is there: whoever writes
+ * without an end is not listened to.
+ */
+export function lineCutter(bytesMax: number): (chunk: Buffer) => readonly string[] {
+  let begun: Buffer[] = []
+  let size = 0
+  const add = (part: Buffer): void => {
+    size += part.length
+    if (size > bytesMax) throw new RangeError('a line is too long')
+    begun.push(part)
+  }
+  const ended = (): string => {
+    // What comes in one piece, as most of it does, needs no copy.
+    const line = begun.length === 1 ? (begun[0] as Buffer) : Buffer.concat(begun)
+    begun = []
+    size = 0
+    return line.toString()
+  }
+  return (chunk) => {
+    const lines: string[] = []
+    let from = 0
+    for (let end = chunk.indexOf(lineFeed); end !== -1; end = chunk.indexOf(lineFeed, from)) {
+      add(chunk.subarray(from, end))
+      lines.push(ended())
+      from = end + 1
+    }
+    if (from < chunk.length) add(chunk.subarray(from))
+    return lines
+  }
+}
