@@ -5,10 +5,7 @@ import type { Denial } from '../model/denial.ts'
 import type { InvocationResult } from '../model/result.ts'
 import { keyScope } from '../policy/gates/resolve.ts'
 import { approvalRecords } from '../storage/approvals.ts'
-import { dropEndedBudgets } from '../storage/budget-uses.ts'
-import { dropExpiredClaims, findClaim } from '../storage/claims.ts'
-import { dropExpiredHistories } from '../storage/histories.ts'
-import { inOrder } from '../storage/work.ts'
+import { findClaim } from '../storage/claims.ts'
 import type { Decider, Desk } from './approval-desk.ts'
 import { recordKey } from './approval-request.ts'
 import { startAttempt } from './attempt.ts'
@@ -18,6 +15,7 @@ import type { GatewayDeps } from './deps.ts'
 import { discover } from './discover.ts'
 import { openDoubts } from './doubts.ts'
 import { expireApprovals } from './expire-approvals.ts'
+import { forgetExpired } from './forget.ts'
 import { noted, passGates, scopeGate } from './gates.ts'
 import { rememberAgain } from './history.ts'
 import { type Host, invoke } from './invoke.ts'
@@ -77,7 +75,6 @@ export interface Preview {
 }
 
 const tidyMs = 5_000
-const droppedPerTurnMax = 1_000
 
 export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
   const waiting = openWaiting(deps)
@@ -95,13 +92,19 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
     const interrupted = await reconcile(host)
     await askAgain(host)
     const expired = await expireApprovals(desk)
-    const drops = [dropExpiredClaims, dropExpiredHistories, dropEndedBudgets]
-    const now = deps.clock.now()
-    await deps.store.write(deps.tenant, inOrder(...drops.map((drop) => drop(now, droppedPerTurnMax))))
+    await forgetExpired(deps)
     return { interrupted, expired, purged: await deps.retain() }
   }
   await tidyUp()
-  const timer = setInterval(() => void tidyUp().catch(() => undefined), tidyMs).unref()
+  let tidying: Promise<unknown> | undefined
+  const timer = setInterval(() => {
+    // One that takes long is not overtaken by the next.
+    tidying ??= tidyUp()
+      .catch(() => undefined)
+      .finally(() => {
+        tidying = undefined
+      })
+  }, tidyMs).unref()
   return {
     invoke: async (caller, envelope, watch) => invoke(host, readCall(envelope, caller, deps.ids), watch),
     preview: (caller, envelope) => preview(host, caller, envelope),
@@ -123,7 +126,7 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
     close: async () => {
       clearInterval(timer)
       waiting.close()
-      await Promise.allSettled(host.running.values())
+      await Promise.allSettled([...host.running.values(), tidying])
       await presence.stop()
     },
   }
