@@ -67,10 +67,8 @@ async function run(host: Host, call: Call, entry: Entry & Found, watch: Watch): 
   const refusal = await passGates(host.deps, offer, attempt)
   if (refusal !== undefined) return { result: await refused(host, attempt, entry, refusal) }
   try {
-    // What carries a call out later settles what is reserved for it now.
-    const reserved = isDeferring(call.mode) ? attempt.reserved.splice(0) : []
     const started = await host.journal.start(attempt, entry)
-    if (isDeferring(call.mode)) return await defer(host, offer, attempt, { ...started, reserved })
+    if (isDeferring(call.mode)) return await defer(host, offer, attempt, started)
     return await running(host, offer, attempt, started, watch)
   } catch (error) {
     if (!(error instanceof OverUse || error instanceof NoRoom)) throw error
@@ -125,12 +123,7 @@ async function refused(
 const isDeferring = (mode: string): boolean => mode === 'async' || mode === 'fire_and_forget'
 
 /** Answers that the call was accepted; it is then carried out under an id of its own, with this one as its cause. */
-async function defer(
-  host: Host,
-  offer: Offer,
-  attempt: Attempt,
-  { reserved, ...started }: Started & Pick<Attempt, 'reserved'>,
-): Promise<Recorded> {
+async function defer(host: Host, offer: Offer, attempt: Attempt, started: Started): Promise<Recorded> {
   const { call } = attempt
   const correlation = { ...call.correlation, causation_id: call.invocationId }
   const later: Call = { ...call, invocationId: host.deps.ids.next('inv'), named: false, correlation, opens: false }
@@ -141,19 +134,20 @@ async function defer(
     uses: [],
     changes: [],
     starting: [],
-    reserved,
+    // What carries the call out settles what is reserved for it.
+    reserved: [...attempt.reserved],
     credentials: new Set(),
   }
   const data = { accepted: true, deferred_invocation_id: later.invocationId }
   const events: EventSpec[] = [{ type: 'execution_completed', outcome: 'success', payload: data }]
   try {
-    const begun = await host.journal.start(deferred, { fingerprint: fingerprintOf(later), standing: 'new' })
-    const result = await host.journal.finish(attempt, started, { outcome: 'success', data }, { events, chunks: [] })
+    const accepted = { attempt, started, ending: { outcome: 'success', data }, more: { events, chunks: [] } } as const
+    const { result, begun } = await host.journal.handOver(accepted, deferred)
     // Its end is on record under its own id; should this process end before it, it is found and called indeterminate.
     void running(host, offer, deferred, begun, unwatched).catch(() => undefined)
     return { result }
   } catch {
-    // What nobody was promised is not carried out, though its start may be on record.
+    // What nobody was promised is not carried out, though its start may be on record: nobody knows what became of the commit.
     host.unwritten.add(recordKey(later))
     return { result: unwritten(host, attempt, started, 'indeterminate') }
   }

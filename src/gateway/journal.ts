@@ -10,6 +10,7 @@ import { addWithin } from '../storage/counters.ts'
 import { type Change, inOrder } from '../storage/work.ts'
 import { recordKey } from './approval-request.ts'
 import type { Attempt, EventSpec, Use } from './attempt.ts'
+import { fingerprintOf } from './call.ts'
 import type { GatewayDeps } from './deps.ts'
 import { draftsOf, hideInBaggage, recordOf } from './events.ts'
 import { type Ending, recordText, resultOf } from './results.ts'
@@ -32,6 +33,8 @@ export interface Journal {
   start(attempt: Attempt, entry: Entry): Promise<Started>
   /** Writes the outcome and what a repeat will be answered. */
   finish(attempt: Attempt, started: Started, ending: Ending, more: Finishing): Promise<InvocationResult>
+  /** Writes the outcome of one call, which is that another one begins, with the intent of that one. */
+  handOver(from: Finished, to: Attempt): Promise<{ readonly result: InvocationResult; readonly begun: Started }>
   /**
    * Writes a refusal, and what a repeat will be answered; without an entry a repeat is a call of its own.
    * `claim.taken` if somebody else was first.
@@ -43,6 +46,13 @@ export interface Started {
   readonly at: string
   readonly evidenceIds: readonly string[]
   readonly record: AttemptRecord
+}
+
+export interface Finished {
+  readonly attempt: Attempt
+  readonly started: Started
+  readonly ending: Ending
+  readonly more: Finishing
 }
 
 export interface Finishing {
@@ -74,35 +84,52 @@ export function openJournal(deps: GatewayDeps): Journal {
     owner: deps.owner,
   })
 
+  const intentOf = (attempt: Attempt, { fingerprint, standing }: Entry) => {
+    hideInBaggage(attempt)
+    const now = clock.now()
+    const timestamp = formatTime(now)
+    const record = recordOf(attempt, deps.digest)
+    const drafts = draftsOf(attempt, [...attempt.events, { type: 'execution_started' }], { ids, timestamp, record })
+    const started = { at: timestamp, evidenceIds: drafts.map(({ event_id }) => event_id), record }
+    const claim = { ...claimOf(attempt), fingerprint, body: JSON.stringify(interruptedOf(attempt, started)) }
+    const take: Change = standing === 'new' ? takeClaim(claim, now) : resumeClaim(claim)
+    const changes = [take, ...attempt.uses.map(spend), ...attempt.starting, ...attempt.changes]
+    return { started, drafts, changes }
+  }
+  const outcomeOf = ({ attempt, started, ending, more }: Finished) => {
+    const now = clock.now()
+    const completedAt = formatTime(now)
+    const { record } = started
+    const { data } = ending
+    const { events, chunks, changes = [] } = more
+    const drafts = draftsOf(attempt, events, {
+      ids,
+      timestamp: completedAt,
+      record,
+      ...(data !== undefined && { data }),
+    })
+    const evidenceIds = [...started.evidenceIds, ...drafts.map(({ event_id }) => event_id)]
+    const result = resultOf(attempt, ending, { evidenceIds, startedAt: started.at, completedAt })
+    const settled = settleClaim(claimOf(attempt), recordText(result, chunks), keptUntil(attempt, now))
+    return { result, drafts, changes: [settled, ...changes] }
+  }
+
   return {
-    start: async (attempt, { fingerprint, standing }) => {
-      hideInBaggage(attempt)
-      const now = clock.now()
-      const timestamp = formatTime(now)
-      const record = recordOf(attempt, deps.digest)
-      const drafts = draftsOf(attempt, [...attempt.events, { type: 'execution_started' }], { ids, timestamp, record })
-      const started = { at: timestamp, evidenceIds: drafts.map(({ event_id }) => event_id), record }
-      const claim = { ...claimOf(attempt), fingerprint, body: JSON.stringify(interruptedOf(attempt, started)) }
-      const take: Change = standing === 'new' ? takeClaim(claim, now) : resumeClaim(claim)
-      await open(attempt, [take, ...attempt.uses.map(spend), ...attempt.starting, ...attempt.changes], drafts)
+    start: async (attempt, entry) => {
+      const { started, drafts, changes } = intentOf(attempt, entry)
+      await open(attempt, changes, drafts)
       return started
     },
-    finish: async (attempt, started, ending, { events, chunks, changes = [] }) => {
-      const now = clock.now()
-      const completedAt = formatTime(now)
-      const { record } = started
-      const { data } = ending
-      const drafts = draftsOf(attempt, events, {
-        ids,
-        timestamp: completedAt,
-        record,
-        ...(data !== undefined && { data }),
-      })
-      const evidenceIds = [...started.evidenceIds, ...drafts.map(({ event_id }) => event_id)]
-      const result = resultOf(attempt, ending, { evidenceIds, startedAt: started.at, completedAt })
-      const settled = settleClaim(claimOf(attempt), recordText(result, chunks), keptUntil(attempt, now))
-      await writeEvents(deps, drafts, [settled, ...changes])
+    finish: async (attempt, started, ending, more) => {
+      const { result, drafts, changes } = outcomeOf({ attempt, started, ending, more })
+      await writeEvents(deps, drafts, changes)
       return result
+    },
+    handOver: async (from, to) => {
+      const intent = intentOf(to, { fingerprint: fingerprintOf(to.call), standing: 'new' })
+      const { result, drafts, changes } = outcomeOf(from)
+      await writeEvents(deps, [...intent.drafts, ...drafts], [...intent.changes, ...changes])
+      return { result, begun: intent.started }
     },
     refuse: async (attempt, entry, ending) => {
       hideInBaggage(attempt)

@@ -4,17 +4,19 @@ import { approvalIdOf } from '../../test/support/approvals.ts'
 import { anyone, givenHost, recordOf, stillClock, typesOf } from '../../test/support/host.ts'
 import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
+import type { Budget } from '../model/budget.ts'
 import { addApprover } from '../runtime/approvers.ts'
 import { operator } from '../runtime/caller.ts'
 import { openHost } from '../runtime/host.ts'
 import { makeOffer } from '../runtime/offer.ts'
 import type { Store } from '../storage/store.ts'
+import { rows } from '../storage/work.ts'
 import { type CapabilitySpec, defineCapability } from './capability.ts'
 
 const envelope = { capability_id: 'test.move', invocation_id: 'inv-1', correlation: { correlation_id: 'task' } }
 
 /** A second gateway on the store of the first, whose commits can be made to fail. */
-async function givenTwo(spec: Partial<CapabilitySpec> = {}) {
+async function givenTwo(spec: Partial<CapabilitySpec> = {}, budgets: readonly Budget[] = []) {
   const clock = stillClock()
   let runs = 0
   let gate = Promise.resolve()
@@ -29,23 +31,28 @@ async function givenTwo(spec: Partial<CapabilitySpec> = {}) {
   )
   const given = await givenHost({ capabilities: [move] }, { clock })
   let failing = (_: readonly string[]): boolean => false
+  let lost = false
   const store: Store = {
     ...given.ambit.store,
     commit: async (of, commit) => {
-      if (failing(commit.events.map(({ event_type }) => event_type)))
-        throw new Failure('store.unavailable', 'the disk is full', { outcome: 'none' })
+      if (failing(commit.events.map(({ event_type }) => event_type))) {
+        if (lost) await given.ambit.store.commit(of, commit)
+        throw new Failure('store.unavailable', 'the disk is full', { outcome: lost ? 'unknown' : 'none' })
+      }
       return given.ambit.store.commit(of, commit)
     },
   }
   const second = await openHost({ ...given.ambit, store }, given.host.tenant, (hostId) =>
-    makeOffer(hostId, { capabilities: [move] }),
+    makeOffer(hostId, { capabilities: [move], budgets }),
   )
   return {
     ...given,
     clock,
     second,
     runs: () => runs,
-    failOn: (type: string | undefined) => {
+    /** Makes a commit with such an event fail; or makes its answer get lost. */
+    failOn: (type: string | undefined, answer: 'lost' | 'failed' = 'failed') => {
+      lost = answer === 'lost'
       failing = (types) => type !== undefined && types.includes(type)
     },
     /** Holds the handler until it is let go. */
@@ -123,18 +130,32 @@ test('what goes wrong here after the intent is a result too: nobody knows, and t
   assert.equal((await host.gateway.invoke(anyone, envelope)).result.replayed, true)
 })
 
-test('a call for later whose acceptance cannot be written is not carried out, and neither of its ids runs for ever [H-45 H-46 H-67]', async () => {
-  const { second, failOn, runs } = await givenTwo({ modes: ['async'] })
-  failOn('execution_completed')
-  const { result } = await second.gateway.invoke(anyone, { ...envelope, mode: 'async' })
-  assert.deepEqual(
-    [result.outcome, result.error?.code, result.error?.effect],
-    ['indeterminate', 'outcome_not_recorded', 'unknown'],
-  )
-  failOn(undefined)
-  assert.equal((await second.gateway.tidyUp()).interrupted.length, 2)
-  assert.equal(runs(), 0)
-})
+const accepts: Partial<CapabilitySpec> = { modes: ['async'], worstCase: { bytes: 100 } }
+const budget: Budget = { name: 'b', per: 'tenant', applies_to: ['*'], every: 'day', bytes: 500 }
+
+test.each([
+  { answer: 'failed', what: 'is not begun, and its first id is', ended: ['inv-1'] },
+  { answer: 'lost', what: 'is not carried out, and its second id is', ended: [/^inv_/] },
+] as const)(
+  'a call for later whose acceptance $answer $what called indeterminate once, with what was reserved given back [H-45 H-46 H-67 H-99]',
+  async ({ answer, ended }) => {
+    const { second, failOn, runs, ambit } = await givenTwo(accepts, [budget])
+    failOn('execution_completed', answer)
+    const { result } = await second.gateway.invoke(anyone, { ...envelope, mode: 'async' })
+    assert.deepEqual(
+      [result.outcome, result.error?.code, result.error?.effect],
+      ['indeterminate', 'outcome_not_recorded', 'unknown'],
+    )
+    failOn(undefined)
+    const { interrupted } = await second.gateway.tidyUp()
+    assert.equal(interrupted.length, ended.length)
+    for (const [index, id] of ended.entries()) assert.match(interrupted[index] ?? '', new RegExp(id))
+    assert.equal(runs(), 0)
+    assert.deepEqual((await second.gateway.tidyUp()).interrupted, [])
+    const [used] = await ambit.store.read(() => rows('SELECT bytes FROM budget_uses'))
+    assert.equal(used?.['bytes'], 0)
+  },
+)
 
 test('a call of a process that is there is left alone; once it is taken for gone, its end is added and changes nothing on record [H-45 H-46]', async () => {
   const { second, host, clock, hold, runs, events } = await givenTwo()
