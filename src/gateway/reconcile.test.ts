@@ -134,8 +134,8 @@ const accepts: Partial<CapabilitySpec> = { modes: ['async'], worstCase: { bytes:
 const budget: Budget = { name: 'b', per: 'tenant', applies_to: ['*'], every: 'day', bytes: 500 }
 
 test.each([
-  { answer: 'failed', what: 'is not begun, and its first id is', ended: ['inv-1'] },
-  { answer: 'lost', what: 'is not carried out, and its second id is', ended: [/^inv_/] },
+  { answer: 'failed', what: 'is not begun, and its first id is', ended: /^inv-1$/ },
+  { answer: 'lost', what: 'is not carried out, and its second id is', ended: /^inv_/ },
 ] as const)(
   'a call for later whose acceptance $answer $what called indeterminate once, with what was reserved given back [H-45 H-46 H-67 H-99]',
   async ({ answer, ended }) => {
@@ -148,8 +148,8 @@ test.each([
     )
     failOn(undefined)
     const { interrupted } = await second.gateway.tidyUp()
-    assert.equal(interrupted.length, ended.length)
-    for (const [index, id] of ended.entries()) assert.match(interrupted[index] ?? '', new RegExp(id))
+    assert.equal(interrupted.length, 1)
+    assert.match(interrupted[0] ?? '', ended)
     assert.equal(runs(), 0)
     assert.deepEqual((await second.gateway.tidyUp()).interrupted, [])
     const [used] = await ambit.store.read(() => rows('SELECT bytes FROM budget_uses'))
