@@ -45,6 +45,8 @@ test('a cost finer than can be counted is reserved as the next millionth above [
 test.each([
   [undefined, 30_000],
   [0.25, 250],
+  [2.007, 2_007],
+  [1e-9, 1],
   [0.0001, 1],
   [45, 45_000],
   [3_600, 3_600_000],

@@ -16,4 +16,5 @@ export const worstCase = (descriptor: CapabilityDescriptor): Readonly<Record<Mea
 
 /** When a handler is cut off. */
 export const timeoutMsOf = ({ timeout_s = limits.callTimeoutMs / 1000 }: CapabilityDescriptor): number =>
-  Math.ceil(Math.min(timeout_s * 1000, limits.callTimeoutMaxMs))
+  // 2.007 seconds are 2,007 milliseconds, though their product is a little more.
+  Math.ceil(Math.min(Number((timeout_s * 1000).toPrecision(12)), limits.callTimeoutMaxMs))

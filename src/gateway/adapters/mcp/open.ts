@@ -1,7 +1,7 @@
 import { quote } from '../../../base/failure.ts'
-import { limits } from '../../../base/limits.ts'
 import type { CapabilityDescriptor } from '../../../model/capability.ts'
 import type { McpUpstream } from '../../../model/upstream.ts'
+import { timeoutMsOf } from '../../../policy/worst-case.ts'
 import { type CallContext, type Capability, describedCapability, type Hindrance } from '../../capability.ts'
 import { CallEnded } from '../../ended.ts'
 import type { OpenUpstream, UpstreamDeps } from '../adapter.ts'
@@ -49,14 +49,11 @@ function descriptorOf({ name, server }: McpUpstream, { descriptor }: Accepted): 
   return foreignDescriptor(descriptor, { origin: `mcp:${name}`, network, credentials })
 }
 
-const timeoutOf = ({ timeout_s = limits.callTimeoutMs / 1000 }: CapabilityDescriptor): number =>
-  Math.min(timeout_s * 1000, limits.callTimeoutMaxMs)
-
 /** A server that takes half of the time of a call to be there is not: so it is known that nothing was sent. */
 async function inTime({ name }: McpUpstream, descriptor: CapabilityDescriptor, ready: Promise<Ready>): Promise<Ready> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(unavailable(name, 'it does not answer')), timeoutOf(descriptor) / 2)
+    timer = setTimeout(() => reject(unavailable(name, 'it does not answer')), timeoutMsOf(descriptor) / 2)
   })
   try {
     return await Promise.race([ready, late])
