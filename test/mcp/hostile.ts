@@ -71,6 +71,12 @@ const calls: Record<string, (id: number | string) => unknown> = {
     const flood = () => process.stdout.write(line.repeat(10_000), flood)
     flood()
   },
+  'floods nothings': () => {
+    const flood = () => process.stdout.write('{}\n\nx\n'.repeat(10_000), flood)
+    flood()
+  },
+  'begins a task': (id) => say({ id, result: { task: { taskId: 't', status: 'working' } } }),
+  'answers a bare list': (id) => say({ id, result: { content: [], structuredContent: [1] } }),
   'floods requests': () => {
     process.stdin.pause()
     setInterval(() => undefined, 1000)

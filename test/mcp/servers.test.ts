@@ -6,6 +6,7 @@ import { describe, onTestFinished, test } from 'vitest'
 import type { McpUpstream } from '../../src/model/upstream.ts'
 import { anyone } from '../support/host.ts'
 import { ending, givenMcp, script, textOf, until } from '../support/mcp.ts'
+import { givenServer } from '../support/upstream.ts'
 import { givenHttp } from './http.ts'
 
 const token = 'tok-5b7e21c09d'
@@ -182,4 +183,23 @@ describe('servers that others wrote, as they are [H-90]', () => {
     const { data } = await tool('search_nodes', { query: 'pharmacist' })
     assert.deepEqual((data as { structuredContent: unknown }).structuredContent, { entities, relations: [] })
   })
+})
+
+test('what a tool wants repeated as a header is, over HTTP [H-90]', async () => {
+  const inputSchema = { type: 'object', properties: { region: { type: 'string', 'x-mcp-header': 'Region' } } }
+  const complete = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
+  const results: Record<string, object> = {
+    'server/discover': { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } },
+    'tools/list': { tools: [{ name: 'work', description: 'Works.', inputSchema }] },
+    'tools/call': { content: [{ type: 'text', text: 'worked' }] },
+  }
+  const server = await givenServer((response, { body }) => {
+    const { id, method = '' } = JSON.parse(body || '{}') as { id?: unknown; method?: string }
+    const answer = { jsonrpc: '2.0', id, result: { ...complete, ...results[method] } }
+    return response.setHeader('content-type', 'application/json').end(JSON.stringify(answer))
+  })
+  const { tool } = await givenMcp({ url: `${server.origin}/mcp` })
+  assert.equal(textOf(await tool('work', { region: 'eu' })), 'worked')
+  const [call] = server.seen.filter(({ body }) => body.includes('"tools/call"'))
+  assert.equal(call?.headers['mcp-param-region'], 'eu')
 })

@@ -105,6 +105,7 @@ function conversation(
   transport: ClosableTransport,
   listener: Listener,
 ): Connection {
+  const isPlain = !transport.takesHeaders && client.getProtocolEra() === 'modern'
   const underway = new Set<{ asked: boolean }>()
   let retired = false
   const retire = () => {
@@ -136,10 +137,11 @@ function conversation(
       try {
         const params = { name: tool.name, arguments: { ...input }, _meta: { [sdk.TRACEPARENT_META_KEY]: traceparent } }
         const options = { signal, timeout: longerThanAnyCallMs }
-        // It looks for headers in the schema each time, and tries what it checks answers with.
-        const answer = transport.takesHeaders
-          ? await client.callTool(params, { ...options, toolDefinition: headersOf(tool) })
-          : await client.request({ method: 'tools/call', params }, sdk.specTypeSchemas.CallToolResult, options)
+        // What `callTool` does besides takes time: repeating input as headers, which a program has no use for, and
+        // trying the schema of the answer, which says more than this one in the older revision alone.
+        const answer = isPlain
+          ? await client.request({ method: 'tools/call', params }, sdk.specTypeSchemas.CallToolResult, options)
+          : await client.callTool(params, { ...options, toolDefinition: headersOf(tool) })
         return resultOf(answer, state.asked)
       } catch (error) {
         // It has forgotten our session: others may still get their answers, nobody is sent there any more.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { test } from 'vitest'
+import { onTestFinished, test, vi } from 'vitest'
 import { lineCutter } from './lines.ts'
 
 test('however a text comes in pieces, its lines are the same [H-80]', () => {
@@ -33,9 +33,18 @@ test('a line may have as many bytes as were said, in one piece or in many, and n
   }
 })
 
-test('what came before an endless line is cut all the same, and lines do not add up [H-80]', () => {
+test('lines do not add up to one that is too long [H-80]', () => {
   const cut = lineCutter(4)
   assert.deepEqual(cut(Buffer.from('1234\n1234\n12')), ['1234', '1234'])
   assert.deepEqual(cut(Buffer.from('34\n')), ['1234'])
   assert.throws(() => cut(Buffer.from('12345')), RangeError)
+})
+
+test('a line that comes byte by byte is whole, and is kept in few pieces [H-80]', () => {
+  const concat = vi.spyOn(Buffer, 'concat')
+  onTestFinished(() => concat.mockRestore())
+  const cut = lineCutter(10_000)
+  for (let n = 0; n < 5_000; n++) assert.deepEqual(cut(Buffer.from('x')), [])
+  assert.deepEqual(cut(Buffer.from('\n')), ['x'.repeat(5_000)])
+  assert(Math.max(...concat.mock.calls.map(([pieces]) => pieces.length)) <= 1_025)
 })

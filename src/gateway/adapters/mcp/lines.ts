@@ -1,4 +1,5 @@
 const lineFeed = 10
+const piecesMax = 1_024
 
 /**
  * Cuts what comes in pieces into lines. A line of more than `bytesMax` fails, however much of it is there: whoever writes
@@ -11,6 +12,8 @@ export function lineCutter(bytesMax: number): (chunk: Buffer) => readonly string
     size += part.length
     if (size > bytesMax) throw new RangeError('a line is too long')
     begun.push(part)
+    // A piece costs far more than its bytes: whoever writes one at a time does not get a piece for each.
+    if (begun.length > piecesMax) begun = [Buffer.concat(begun)]
   }
   const ended = (): string => {
     // What comes in one piece, as most of it does, needs no copy.

@@ -87,20 +87,19 @@ export function openLink(upstream: McpUpstream, deps: UpstreamDeps): Link {
     return lineTo(server)
   }
 
-  const becomeReady = async (opening: Opened | Promise<Opened>): Promise<Ready> => {
-    const { connection, listing } = await opening
-    try {
-      return { connection, tools: await listing.tools() }
-    } catch {
-      throw unavailable(name, 'it does not list its tools')
-    }
+  const listed = ({ connection, listing }: Opened): Ready | Promise<Ready> => {
+    const tools = listing.tools()
+    if (!(tools instanceof Promise)) return { connection, tools }
+    return tools.then(
+      (found) => ({ connection, tools: found }),
+      () => Promise.reject(unavailable(name, 'it does not list its tools')),
+    )
   }
-
   const ready: Link['ready'] = (secret) => {
     const line = known()
-    if (line?.opened === undefined) return becomeReady(line?.opening ?? lineFor(secret).then(({ opening }) => opening))
-    const tools = line.opened.listing.tools()
-    return tools instanceof Promise ? becomeReady(line.opened) : { connection: line.opened.connection, tools }
+    if (line?.opened !== undefined) return listed(line.opened)
+    const opening = line?.opening ?? lineFor(secret).then((made) => made.opening)
+    return opening.then(listed)
   }
 
   const lookAgain = async () => {

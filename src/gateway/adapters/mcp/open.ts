@@ -4,6 +4,7 @@ import type { McpUpstream } from '../../../model/upstream.ts'
 import { timeoutMsOf } from '../../../policy/worst-case.ts'
 import { type CallContext, type Capability, describedCapability, type Hindrance } from '../../capability.ts'
 import { CallEnded } from '../../ended.ts'
+import { within } from '../../within.ts'
 import type { OpenUpstream, UpstreamDeps } from '../adapter.ts'
 import { openBreaker } from '../breaker.ts'
 import { foreignDescriptor } from '../descriptor.ts'
@@ -50,17 +51,10 @@ function descriptorOf({ name, server }: McpUpstream, { descriptor }: Accepted): 
 }
 
 /** A server that takes half of the time of a call to be there is not: so it is known that nothing was sent. */
-async function inTime({ name }: McpUpstream, descriptor: CapabilityDescriptor, ready: Promise<Ready>): Promise<Ready> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(unavailable(name, 'it does not answer')), timeoutMsOf(descriptor) / 2)
+const inTime = ({ name }: McpUpstream, descriptor: CapabilityDescriptor, ready: Promise<Ready>): Promise<Ready> =>
+  within(ready, timeoutMsOf(descriptor) / 2, () => {
+    throw unavailable(name, 'it does not answer')
   })
-  try {
-    return await Promise.race([ready, late])
-  } finally {
-    clearTimeout(timer)
-  }
-}
 
 const heldReason = ({ name }: McpUpstream, { tool }: Accepted): string =>
   `the definition of the tool ${quote(tool)} has changed since it was accepted; what changed and how it is accepted ` +

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import { limits } from '../../../base/limits.ts'
 import { isObject } from '../../../base/object.ts'
+import { within } from '../../within.ts'
 import { lineCutter } from './lines.ts'
 import { endWithUs, signalGroup } from './processes.ts'
 import { type ClosableTransport, NotSent } from './transport.ts'
@@ -38,9 +39,8 @@ export function stdioTransport(program: Program): ClosableTransport {
     }
     for (const line of lines) {
       const message = messageIn(line)
-      if (message === undefined) continue
-      if ('method' in message && !flood()) return cutOff('it sent too many messages')
-      deliver(transport, message)
+      if (!isAnswer(message) && !flood()) return cutOff('it sent too many messages')
+      if (message !== undefined) deliver(transport, message)
     }
   }
   const transport: ClosableTransport & { stderr: null; pid: number | null } = {
@@ -113,24 +113,14 @@ function whenOver(child: ChildProcess, over: (code: string) => void): void {
 /** Asks the program to end by the end of its input, then by a signal, then does it. */
 async function end(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
-  const { promise: exited, resolve } = Promise.withResolvers<void>()
-  child.once('exit', () => resolve())
+  const { promise: exited, resolve } = Promise.withResolvers<boolean>()
+  child.once('exit', () => resolve(true))
   child.stdin?.end()
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    if (await within(exited, limits.mcpGraceMs)) return
+    if (await within(exited, limits.mcpGraceMs, () => false)) return
     signalGroup(child.pid, signal)
   }
   await exited
-}
-
-async function within(work: Promise<void>, ms: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(resolve, ms, false)
-  })
-  const inTime = await Promise.race([work.then(() => true), late])
-  clearTimeout(timer)
-  return inTime
 }
 
 /** Lines that are no messages are left out: some programs write greetings. What kind of message it is, its reader finds out. */
@@ -142,6 +132,9 @@ function messageIn(line: string): JSONRPCMessage | undefined {
     return undefined
   }
 }
+
+const isAnswer = (message: JSONRPCMessage | undefined): boolean =>
+  message !== undefined && ('result' in message || 'error' in message)
 
 function deliver(transport: Transport, message: JSONRPCMessage): void {
   try {
