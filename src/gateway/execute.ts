@@ -44,6 +44,8 @@ export async function execute(
   const abort = new AbortController()
   const context = handlerContext(deps, attempt, capability.descriptor, emitted, abort.signal)
   try {
+    // Taken back while it was decided about and written down: nothing has to be stopped.
+    if (leaving?.aborted) throw new CallEnded('cancelled', 'the call was taken back before it began', notBegun)
     const answer = capability.handler(attempt.input, context)
     // What is there at once needs no time, and nobody to watch it.
     if (!isLater(answer)) return { ended: { outcome: 'success', data: read(answer, 'done') }, emitted, chunks }
@@ -56,6 +58,8 @@ export async function execute(
     return { ended: endedBy(error, attempt, capability), emitted, chunks }
   }
 }
+
+const notBegun = { effect: 'none', type: 'Cancelled' } as const
 
 const isLater = (answer: unknown): boolean =>
   typeof answer === 'object' && answer !== null && ('then' in answer || isStream(answer))

@@ -1,21 +1,11 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
-import { anyone, echo, givenHost, recordOf } from '../../test/support/host.ts'
+import { anyone, echo, givenHost, recordOf, typesOf } from '../../test/support/host.ts'
 import type { Json } from '../base/canonical.ts'
 import { limits } from '../base/limits.ts'
 import { chunkDigest } from '../evidence/digests.ts'
-import type { PolicyDecision } from '../model/evidence.ts'
-import type { Policy } from '../model/policy.ts'
 import { defineCapability } from './capability.ts'
-
-const _always = (decision: PolicyDecision, more: Partial<Policy> = {}): Policy => ({
-  name: 'p',
-  version: '3',
-  applies_to: ['test.*'],
-  rules: [{ id: 'always', when: true, decision }],
-  ...more,
-})
 
 test('what a handler is told of its call may be passed on whole, and cannot be changed [H-18]', async () => {
   const keen = defineCapability({ id: 'test.keen', version: '1.0.0', description: 'Keen.', policy: {} }, (_, call) => {
@@ -257,3 +247,14 @@ test.each([
     assert.equal(await told.promise, true)
   },
 )
+
+test('a call that is taken back before it begins does not begin, and is known to have had no effect [H-66 H-90]', async () => {
+  const handler = vi.fn(() => 1)
+  const spec = { id: 'test.late', version: '1.0.0', description: 'Late.', policy: {}, effects: ['x.write'] }
+  const { host, events } = await givenHost({ capabilities: [defineCapability(spec, handler)] })
+  const watch = { chunk: () => undefined, signal: AbortSignal.abort() }
+  const { result } = await host.gateway.invoke(anyone, { capability_id: 'test.late' }, watch)
+  assert.deepEqual([result.outcome, result.error?.code, result.error?.effect], ['failure', 'cancelled', 'none'])
+  assert.deepEqual(typesOf(await events()).slice(-2), ['execution_started', 'execution_failed'])
+  expect(handler).not.toHaveBeenCalled()
+})
