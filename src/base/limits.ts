@@ -37,6 +37,7 @@ export const limits = {
   callTimeoutMs: 30_000,
   callTimeoutMaxMs: 3_600_000,
   presenceMs: 15_000,
+  reconcileMs: 10_000,
   reconcileAsksMax: 8,
   doubtsMax: 1_000,
   callWaitMs: 30_000,

@@ -13,6 +13,7 @@ import type { PolicySet } from '../policy/policies.ts'
 import type { Store } from '../storage/store.ts'
 import type { Call } from './call.ts'
 import type { Registry } from './registry.ts'
+import type { Steps } from './steps.ts'
 
 /** What is offered and by which rules, all of one moment: a call keeps the one it began with. */
 export interface Offer {
@@ -69,6 +70,6 @@ export interface GatewayDeps {
   /** How long others believe that this process is there after it was last seen. */
   readonly presenceMs: number
   readonly offer: () => Offer
-  /** Takes away a few of those correlations that are kept no longer, and answers how many. */
-  readonly retain: () => Promise<number>
+  /** Takes away correlations that are kept no longer, a hundred in a step, and answers how many. */
+  readonly retain: (steps: Steps) => Promise<number>
 }

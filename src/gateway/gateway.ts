@@ -27,6 +27,7 @@ import { type Recorded, readRecord } from './results.ts'
 import { openWaiting, type WaitOptions } from './wait-for-decision.ts'
 import { waitingCall } from './waiting-call.ts'
 import type { Watch } from './watch.ts'
+import { within } from './within.ts'
 
 /** The one door to effects of one tenant. */
 export interface Gateway {
@@ -52,8 +53,8 @@ export interface Gateway {
    */
   waitForDecision(approvalId: string, options?: WaitOptions): Promise<ApprovalRequest>
   /**
-   * Ends what others left behind: calls of processes that are gone, requests that nobody decided; and takes away some of
-   * what is kept no longer.
+   * Ends what others left behind: calls of processes that are gone, requests that nobody decided; and takes away what is
+   * kept no longer, as far as that does not take long.
    */
   tidyUp(): Promise<Tidied>
   /** Waits for calls under way. */
@@ -75,6 +76,10 @@ export interface Preview {
 }
 
 const tidyMs = 5_000
+// As much as a busy host may have added since the last time; at the start, which somebody waits for, a little.
+const stepsMax = { forget: 200, purge: 10 }
+const stepsAtStart = { forget: 1, purge: 1 }
+const closingMs = 2_000
 
 export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
   const waiting = openWaiting(deps)
@@ -88,14 +93,16 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
     doubts: openDoubts(),
   }
   const presence = await showPresence(deps)
-  const tidyUp = async () => {
+  const closing = new AbortController()
+  const tidyUp = async ({ forget, purge } = stepsMax) => {
+    const { signal } = closing
     const interrupted = await reconcile(host)
     await askAgain(host)
     const expired = await expireApprovals(desk)
-    await forgetExpired(deps)
-    return { interrupted, expired, purged: await deps.retain() }
+    await forgetExpired(deps, { max: forget, signal })
+    return { interrupted, expired, purged: await deps.retain({ max: purge, signal }) }
   }
-  await tidyUp()
+  await tidyUp(stepsAtStart)
   let tidying: Promise<unknown> | undefined
   const timer = setInterval(() => {
     // One that takes long is not overtaken by the next.
@@ -122,11 +129,13 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
     decide: (id, by, decision) => decideApproval(desk, id, by, decision),
     pendingFor: (principal) => pendingFor(deps, principal),
     waitForDecision: (id, options) => waiting.wait(id, options),
-    tidyUp,
+    tidyUp: () => tidyUp(),
     close: async () => {
       clearInterval(timer)
       waiting.close()
-      await Promise.allSettled([...host.running.values(), tidying])
+      closing.abort()
+      await Promise.allSettled(host.running.values())
+      await within(tidying, closingMs, () => undefined)
       await presence.stop()
     },
   }

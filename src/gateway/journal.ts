@@ -110,7 +110,8 @@ export function openJournal(deps: GatewayDeps): Journal {
     })
     const evidenceIds = [...started.evidenceIds, ...drafts.map(({ event_id }) => event_id)]
     const result = resultOf(attempt, ending, { evidenceIds, startedAt: started.at, completedAt })
-    const settled = settleClaim(claimOf(attempt), recordText(result, chunks), keptUntil(attempt, now))
+    const claim = { ...claimOf(attempt), body: belongingTo(result) }
+    const settled = settleClaim(claim, recordText(result, chunks), keptUntil(attempt, now))
     return { result, drafts, changes: [settled, ...changes] }
   }
 
@@ -162,8 +163,9 @@ function kept(
 ): Change {
   const waits = attempt.minted !== undefined
   const expiresAtMs = keptUntil(attempt, now)
+  const body = belongingTo(attempt.call)
   if (standing === 'new') {
-    const added = { ...claim, fingerprint, result }
+    const added = { ...claim, fingerprint, body, result }
     return addClaim(
       waits ? { ...added, state: 'waiting', expiresAtMs: null } : { ...added, state: 'settled', expiresAtMs },
       now,
@@ -171,7 +173,7 @@ function kept(
   }
   if (!waits) return overtakable(settleWaiting(claim, result, expiresAtMs))
   // Waiting still, with another answer: nobody can come in between.
-  return inOrder(resumeClaim({ ...claim, fingerprint, body: '' }), holdClaim(claim, result))
+  return inOrder(resumeClaim({ ...claim, fingerprint, body }), holdClaim(claim, result))
 }
 
 /** Somebody else has settled the call meanwhile: what they wrote is its answer. */
@@ -212,6 +214,10 @@ export interface Interrupted
   /** What was reserved of budgets and is not settled. */
   readonly reserved?: readonly Reservation[]
 }
+
+/** All that is kept of what was to be done once there is a result: whoever purges a correlation finds its calls by it. */
+export const belongingTo = ({ correlation }: Pick<Interrupted, 'correlation'>): string =>
+  JSON.stringify({ correlation: { correlation_id: correlation.correlation_id } })
 
 /** Enough of a call to say, should this process end now, what it was about. */
 export const interruptedOf = ({ call, subject, version, reserved }: Attempt, started: Started): Interrupted => ({

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { approvalIdOf } from '../../test/support/approvals.ts'
 import { anyone, givenHost, recordOf, stillClock, typesOf } from '../../test/support/host.ts'
 import { Failure } from '../base/failure.ts'
@@ -281,4 +281,25 @@ test('closing waits for what runs, and gives the place of the process back [H-45
   await closing
   assert.equal((await calling).result.outcome, 'success')
   await vi.waitFor(async () => assert.deepEqual((await host.gateway.tidyUp()).interrupted, []))
+})
+
+test('a capability that never says what came of a call holds nobody up [H-46]', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const asked = vi.fn(() => new Promise<never>(() => undefined))
+  const { second, failOn, host } = await givenTwo({ reconcile: asked })
+  failOn('execution_completed')
+  await second.gateway.invoke(anyone, envelope)
+  failOn(undefined)
+  await vi.advanceTimersByTimeAsync(5_000)
+  expect(asked).toHaveBeenCalledOnce()
+  const tidying = second.gateway.tidyUp()
+  await vi.advanceTimersByTimeAsync(limits.reconcileMs)
+  assert.deepEqual((await tidying).interrupted, [])
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect(asked).toHaveBeenCalledOnce()
+
+  const closing = Promise.all([second.gateway.close(), host.gateway.close()])
+  await vi.advanceTimersByTimeAsync(2_000)
+  await closing
 })

@@ -9,10 +9,11 @@ import { allPages } from '../storage/page.ts'
 import type { Reconciled } from './capability.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { Doubt, Doubts } from './doubts.ts'
-import { callScope, type Interrupted } from './journal.ts'
+import { belongingTo, callScope, type Interrupted } from './journal.ts'
 import { presenceName } from './presence.ts'
 import { unanswered, unspent } from './reservations.ts'
 import { recordText } from './results.ts'
+import { within } from './within.ts'
 import { writeEvents } from './write.ts'
 
 /**
@@ -39,7 +40,7 @@ export async function reconcile(own: Own): Promise<readonly string[]> {
 
 /** Asks again about calls of which nobody knew, as far as it is time to. */
 export async function askAgain(own: Own): Promise<void> {
-  for (const doubt of own.doubts.due(own.deps.clock.now())) await findOut(own, doubt)
+  await Promise.all(own.doubts.due(own.deps.clock.now()).map((doubt) => findOut(own, doubt)))
 }
 
 interface Own extends Asking {
@@ -77,7 +78,7 @@ async function markIndeterminate(deps: GatewayDeps, claim: Claim, call: Interrup
     started_at: call.started_at,
     completed_at: formatTime(now),
   })
-  const settled = settleClaim(claim, result, now + limits.requiredResultMs)
+  const settled = settleClaim({ ...claim, body: belongingTo(call) }, result, now + limits.requiredResultMs)
   try {
     await writeEvents(deps, [draft], [settled, ...unanswered(call.reserved)])
     return true
@@ -102,11 +103,8 @@ export async function findOut({ deps, doubts }: Asking, { call, asked }: Doubt):
   if (capability?.reconcile === undefined) return
   let found: Reconciled = { effect: 'unknown' }
   try {
-    found = await capability.reconcile({
-      invocationId: call.invocation_id,
-      correlation: call.correlation,
-      subject: call.subject,
-    })
+    const { invocation_id: invocationId, correlation, subject } = call
+    found = await within(capability.reconcile({ invocationId, correlation, subject }), limits.reconcileMs, () => found)
   } catch {
     // It does not know either.
   }

@@ -1,4 +1,5 @@
 import { formatTime } from '../base/time.ts'
+import { inSteps, type Steps } from '../gateway/steps.ts'
 import type { TenantId } from '../model/tenant-id.ts'
 import type { Ambit } from './ambit.ts'
 import { type Caller, operator } from './caller.ts'
@@ -6,12 +7,11 @@ import { oldCorrelations } from './old-correlations.ts'
 import { openPurging } from './purge.ts'
 
 const dayMs = 86_400_000
-
 /**
- * What a running host does about correlations that are older than the configuration wants: a few of them each time it
+ * What a running host does about correlations that are older than the configuration wants: a bounded number each time it
  * is called. Answers how many went.
  */
-export function openRetention(ambit: Ambit, tenant: TenantId, hostId: string): () => Promise<number> {
+export function openRetention(ambit: Ambit, tenant: TenantId, hostId: string): (steps: Steps) => Promise<number> {
   const { retention } = ambit.settings
   if (retention === undefined) return async () => 0
   const host: Caller = {
@@ -19,12 +19,16 @@ export function openRetention(ambit: Ambit, tenant: TenantId, hostId: string): (
     subject: { id: hostId, type: 'host', verified: true, tenant },
   }
   let after = 0
-  return async () => {
+  return async (steps) => {
     const before = formatTime(ambit.clock.now() - retention.days * dayMs)
-    const batch = await oldCorrelations(ambit.store, tenant, before, after)
-    after = batch.done ? 0 : batch.after
-    if (batch.ids.length === 0) return 0
     const purging = await openPurging(ambit, host, { before })
-    return (await purging.take(batch.ids, false)).correlations
+    let purged = 0
+    await inSteps(steps, async () => {
+      const batch = await oldCorrelations(ambit.store, tenant, before, after)
+      after = batch.done ? 0 : batch.after
+      if (batch.ids.length > 0) purged += (await purging.take(batch.ids, false)).correlations
+      return !batch.done
+    })
+    return purged
   }
 }

@@ -89,9 +89,9 @@ const anyStep: fc.Arbitrary<Step> = fc
 
 function stepsOf(claim: ReturnType<typeof sampleClaim>, time: number, state: 'waiting' | 'settled'): readonly Step[] {
   const running = { ...claim, state: 'running', result: null, expiresAtMs: null } as const
-  const settled = { state: 'settled', body: '', result: `"${time}"`, expiresAtMs: time } as const
-  const waiting = { state: 'waiting', body: '', result: '"w"', expiresAtMs: null } as const
-  const added = { ...claim, ...(state === 'settled' ? settled : waiting) }
+  const settled = { state: 'settled', result: `"${time}"`, expiresAtMs: time } as const
+  const done = { ...claim, body: '3' }
+  const added = { ...claim, ...(state === 'settled' ? settled : { state, result: '"w"', expiresAtMs: null }) }
   const own = ({ state, owner }: Claim) => state === 'running' && owner === claim.owner
   const free = (found: Claim | undefined) =>
     found === undefined || (found.state === 'settled' && (found.expiresAtMs ?? 9) <= time)
@@ -113,8 +113,12 @@ function stepsOf(claim: ReturnType<typeof sampleClaim>, time: number, state: 'wa
     { name: 'take', change: takeClaim(claim, time), model: put(running) },
     { name: `add ${state}`, change: addClaim(added, time), model: put(added) },
     { name: 'resume', change: resumeClaim(claim), model: when('claim.taken', resumable, resumed) },
-    { name: 'settle', change: settleClaim(claim, settled.result, time), model: when(missing, own, settled) },
-    { name: 'hold', change: holdClaim(claim, '"w"'), model: when(missing, own, waiting) },
+    {
+      name: 'settle',
+      change: settleClaim(done, settled.result, time),
+      model: when(missing, own, { ...settled, body: done.body }),
+    },
+    { name: 'hold', change: holdClaim(claim, '"h"'), model: when(missing, own, { state: 'waiting', result: '"h"' }) },
     {
       name: 'settle waiting',
       change: settleWaiting(claim, settled.result, time),

@@ -19,23 +19,21 @@ import {
  * Who does one thing, once. A claim is `running` while its owner does it, `waiting` while nobody may (it needs a
  * yes first), and `settled` once there is a result that stands.
  */
-export interface Claim extends Held {
+export interface Claim extends NewClaim {
   readonly state: 'running' | 'waiting' | 'settled'
-  /** What is to be done, as JSON text: enough for another process to say what was left undone. Empty unless running. */
-  readonly body: string
   /** The recorded result as JSON text; null while running. */
   readonly result: string | null
   /** When a settled claim may be forgotten; null for one that is not settled, or never is forgotten. */
   readonly expiresAtMs: number | null
 }
 
-interface Held extends ClaimName {
+interface NewClaim extends ClaimName {
   /** What exactly is claimed: a repeat with another fingerprint is another thing under the same name. */
   readonly fingerprint: string
   readonly owner: string
+  /** As JSON text: what is to be done, enough for another process to say what was left undone; later what it belongs to. */
+  readonly body: string
 }
-
-type Taking = Held & Pick<Claim, 'body'>
 
 interface ClaimName {
   readonly scope: string
@@ -48,18 +46,18 @@ type OwnClaim = ClaimName & Pick<Claim, 'owner'>
  * Takes a claim, or fails with `claim.taken`. A settled claim may be taken anew after its result has expired; a
  * running one never, however long its owner is silent, because nobody knows whether the thing was done.
  */
-export const takeClaim = (claim: Taking, nowMs: number): Change<void> =>
+export const takeClaim = (claim: NewClaim, nowMs: number): Change<void> =>
   putClaim({ ...claim, state: 'running', result: null, expiresAtMs: null }, nowMs)
 
 /** Adds a claim that has its result already: `settled`, or `waiting`. Fails with `claim.taken` where `takeClaim` does. */
 export const addClaim = (
-  claim: Held & {
+  claim: NewClaim & {
     readonly state: 'waiting' | 'settled'
     readonly result: string
     readonly expiresAtMs: number | null
   },
   nowMs: number,
-): Change<void> => putClaim({ ...claim, body: '' }, nowMs)
+): Change<void> => putClaim(claim, nowMs)
 
 const putClaim = (claim: Claim, nowMs: number): Change<void> =>
   change(
@@ -85,7 +83,7 @@ const putClaim = (claim: Claim, nowMs: number): Change<void> =>
   )
 
 /** Lets one go on with a waiting claim of the same fingerprint; everybody else fails with `claim.taken`. */
-export const resumeClaim = ({ scope, key, owner, fingerprint, body }: Taking): Change<void> =>
+export const resumeClaim = ({ scope, key, owner, fingerprint, body }: NewClaim): Change<void> =>
   change(
     taken,
     `UPDATE claims SET state = 'running', owner = ?, body = ?, result = NULL, expires_at_ms = NULL
@@ -93,20 +91,24 @@ export const resumeClaim = ({ scope, key, owner, fingerprint, body }: Taking): C
     (tenant) => [owner, body, tenant, scope, key, fingerprint],
   )
 
-/** Ends the owner's running claim with a result that is kept until `expiresAtMs`. */
-export const settleClaim = ({ scope, key, owner }: OwnClaim, result: string, expiresAtMs: number): Change<void> =>
+/** Ends the owner's running claim with a result that is kept until `expiresAtMs`, and with the body that it has from now on. */
+export const settleClaim = (
+  { scope, key, owner, body }: OwnClaim & Pick<Claim, 'body'>,
+  result: string,
+  expiresAtMs: number,
+): Change<void> =>
   change(
     missing,
-    `UPDATE claims SET state = 'settled', body = '', result = ?, expires_at_ms = ?
+    `UPDATE claims SET state = 'settled', body = ?, result = ?, expires_at_ms = ?
      WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND owner = ? AND state = 'running'`,
-    (tenant) => [result, expiresAtMs, tenant, scope, key, owner],
+    (tenant) => [body, result, expiresAtMs, tenant, scope, key, owner],
   )
 
 /** Leaves the owner's running claim waiting, with what to answer until it is resumed or settled. */
 export const holdClaim = ({ scope, key, owner }: OwnClaim, result: string): Change<void> =>
   change(
     missing,
-    `UPDATE claims SET state = 'waiting', body = '', result = ?
+    `UPDATE claims SET state = 'waiting', result = ?
      WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND owner = ? AND state = 'running'`,
     (tenant) => [result, tenant, scope, key, owner],
   )

@@ -4,7 +4,7 @@ import type { TenantId } from '../model/tenant-id.ts'
 import type { Claim } from './claims.ts'
 import { purgedEvents } from './schema.ts'
 import { withoutEvents } from './sections.ts'
-import { type Change, number, optionalText, type Row, row, rows, type Statement, sql, text, type Work } from './work.ts'
+import { type Change, number, type Row, row, rows, type Statement, sql, text, type Work } from './work.ts'
 
 /** An event without its body. */
 export interface EventPlace extends Leaf {
@@ -77,7 +77,8 @@ export function* callRowsOf(
     ])
     for (const found of answers.flat()) {
       if ('claim_key' in found) {
-        if (correlationOf(found) !== correlation) continue
+        const { correlation: of } = JSON.parse(text(found, 'body')) as Pick<ApprovalRequest, 'correlation'>
+        if (of.correlation_id !== correlation) continue
         claims.push({ key: text(found, 'claim_key'), state: text(found, 'state') as Claim['state'] })
       } else {
         const { request } = JSON.parse(text(found, 'body')) as { readonly request: ApprovalRequest }
@@ -90,21 +91,10 @@ export function* callRowsOf(
   return { claims, approvals }
 }
 
-/** What is to be done says which correlation it belongs to; once it is done its result does. */
-function correlationOf(claim: Row): string {
-  type Told = Pick<ApprovalRequest, 'correlation'>
-  const result = optionalText(claim, 'result')
-  const { correlation } =
-    result === null
-      ? (JSON.parse(text(claim, 'body')) as Told)
-      : (JSON.parse(result) as { readonly result: Told }).result
-  return correlation.correlation_id
-}
-
 const beginningsPerStep = 100
 const rangeOf = (beginning: string): readonly [from: string, to: string] => [`${beginning}0`, `${beginning}:`]
 const selectClaims =
-  'SELECT claim_key, state, body, result FROM claims WHERE tenant_id = ? AND scope = ? AND claim_key >= ? AND claim_key < ?'
+  'SELECT claim_key, state, body FROM claims WHERE tenant_id = ? AND scope = ? AND claim_key >= ? AND claim_key < ?'
 const selectApprovals = 'SELECT body FROM approvals WHERE tenant_id = ? AND call_key >= ? AND call_key < ?'
 
 export interface Removal {

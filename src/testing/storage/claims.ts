@@ -52,7 +52,7 @@ async function retaking({ store, tenant }: Given): Promise<void> {
   await assert.rejects(take('a', 0), { code: 'claim.taken' })
 
   await store.write(tenant, settleClaim(claimBy('a'), '{"n":1}', 1000))
-  const settled = { ...claimBy('a', 'a'), body: '', state: 'settled', result: '{"n":1}', expiresAtMs: 1000 }
+  const settled = { ...claimBy('a', 'a'), state: 'settled', result: '{"n":1}', expiresAtMs: 1000 }
   assert.deepEqual(await found(store, tenant), settled)
   await assert.rejects(take('b', 999), { code: 'claim.taken' })
   await take('b', 1000)
@@ -77,17 +77,17 @@ async function added({ store, second, tenant }: Given): Promise<void> {
     to.write(tenant, addClaim({ ...claimBy(owner), ...as }, nowMs))
   const answers = await codes(times(10, (index) => add(index % 2 === 0 ? store : second, `o-${index}`, denied)))
   assert.deepEqual(answers.toSorted(), [...times(9, () => 'claim.taken'), 'kept'])
-  assert.deepEqual(await found(store, tenant), { ...claimBy(`o-${answers.indexOf('kept')}`), body: '', ...denied })
+  assert.deepEqual(await found(store, tenant), { ...claimBy(`o-${answers.indexOf('kept')}`), ...denied })
 
   await assert.rejects(add(store, 'late', waiting, 999), { code: 'claim.taken' })
   await add(store, 'late', waiting, 1000)
-  assert.deepEqual(await found(store, tenant), { ...claimBy('late'), body: '', ...waiting })
+  assert.deepEqual(await found(store, tenant), { ...claimBy('late'), ...waiting })
   await assert.rejects(store.write(tenant, takeClaim(claimBy('x'), Number.MAX_SAFE_INTEGER)), { code: 'claim.taken' })
 }
 
 async function oneResumes({ store, second, tenant }: Given): Promise<void> {
   await store.write(tenant, inOrder(takeClaim(claimBy('first'), 0), holdClaim(claimBy('first'), waiting.result)))
-  assert.deepEqual(await found(store, tenant), { ...claimBy('first'), body: '', ...waiting })
+  assert.deepEqual(await found(store, tenant), { ...claimBy('first'), ...waiting })
   await assert.rejects(store.write(tenant, resumeClaim(claimBy('x', 'another'))), { code: 'claim.taken' })
 
   const resume = (index: number) => (index % 2 === 0 ? store : second).write(tenant, resumeClaim(claimBy(`o-${index}`)))
@@ -111,7 +111,6 @@ async function waitingEnds({ store, tenant }: Given): Promise<void> {
   await store.write(tenant, end)
   assert.deepEqual(await found(store, tenant), {
     ...claimBy('a'),
-    body: '',
     state: 'settled',
     result: '"expired"',
     expiresAtMs: 9,

@@ -174,7 +174,7 @@ async function changeEverything(store: Store, tenant: TenantId, lease: Lease): P
   const change = inOrder(
     principalRecords.amend('p', (record) => ({ ...record, status: 'revoked' })),
     keyRecords.amend('key_1', (record) => ({ ...record, revoked_at: formatTime(1) })),
-    settleClaim({ scope: 's', key: 'k', owner: 'first' }, '1', 1),
+    settleClaim({ scope: 's', key: 'k', owner: 'first', body: '{}' }, '1', 1),
     resumeClaim(sampleClaim('waiting', { owner: 'next' })),
     holdClaim(sampleClaim('waiting', { owner: 'next' }), '1'),
     settleWaiting(sampleClaim('waiting'), '2', 1),
