@@ -1,9 +1,8 @@
+import type { PackActivation } from '../model/knowledge.ts'
 import { type Diagnostic, diagnostic } from './diagnostic.ts'
 import { isEnabled, type Permissions, refusalOf, statusWarning, type Use } from './gates.ts'
 import type { Pack, QuarantinedPack } from './pack.ts'
 import { byPrecedence, type Winner, winners } from './precedence.ts'
-
-export type ActivationMode = 'explicit' | 'implicit' | 'resolver-driven'
 
 export interface ActivationRequest {
   /** Packs that the user or the program names: by name, id or path. */
@@ -18,7 +17,7 @@ export interface ActivationRequest {
 /** A pack from which text may be taken for this question. */
 export interface ActivatedPack {
   readonly pack: Pack
-  readonly activation: ActivationMode
+  readonly activation: PackActivation
   readonly warnings: readonly Diagnostic[]
 }
 
@@ -124,7 +123,7 @@ function matching(found: readonly Winner[], named: string): readonly Winner[] {
   return found.filter(({ pack }) => pack === meant)
 }
 
-function activated({ pack, warnings }: Winner, activation: ActivationMode): ActivatedPack {
+function activated({ pack, warnings }: Winner, activation: PackActivation): ActivatedPack {
   const status = statusWarning(pack)
   return { pack, activation, warnings: [...(status === undefined ? [] : [status]), ...warnings] }
 }

@@ -1,27 +1,17 @@
 import { byUnit } from '../base/canonical.ts'
 import { defined } from '../base/object.ts'
-import { type CatalogPart, fence, type PackPart } from '../fence/fence.ts'
+import { type CatalogPart, fence } from '../fence/fence.ts'
 import type { PackHeader, RootScope } from '../model/knowledge.ts'
 import { isEnabled, needsApproval, type Permissions } from './gates.ts'
 import type { Pack } from './pack.ts'
 import { byPrecedence } from './precedence.ts'
+import type { CountTokens } from './select/section.ts'
+import { warningPart } from './select/warnings.ts'
 
-type OfHeader =
-  | 'name'
-  | 'description'
-  | 'type'
-  | 'status'
-  | 'profile'
-  | 'mode'
-  | 'grounding'
-  | 'scope'
-  | 'version'
-  | 'language'
-  | 'compatibility'
-  | 'primaryDocument'
+type Unlisted = 'trust' | 'license' | 'updated' | 'maintainers' | 'primaryOntology' | 'primaryAnswers' | 'producedBy'
 
 /** What can be known of a pack before it is opened. The trust is the effective one. */
-export interface CatalogEntry extends Pick<PackHeader, OfHeader>, Pick<Pack, 'id' | 'path' | 'digest' | 'trust'> {
+export interface CatalogEntry extends Omit<PackHeader, Unlisted>, Pick<Pack, 'id' | 'path' | 'digest' | 'trust'> {
   readonly needsApproval: boolean
   readonly root: { readonly id: string; readonly scope: RootScope }
 }
@@ -60,48 +50,20 @@ function entryOf(pack: Pack, permissions: Permissions): CatalogEntry {
  */
 export function catalogText(
   entries: readonly CatalogEntry[],
-  {
-    seed,
-    budget,
-    count,
-  }: { readonly seed: Uint8Array; readonly budget: number; readonly count: (text: string) => number },
+  by: { readonly seed: Uint8Array; readonly budget: number; readonly count: CountTokens },
 ): string {
   for (let shown = entries.length; shown > 0; shown = shown > 8 ? Math.floor(shown * 0.8) : shown - 1) {
     const left = entries.length - shown
-    const more: readonly PackPart[] =
-      left === 0
-        ? []
-        : [
-            {
-              element: 'knowledge_warning',
-              code: 'truncated',
-              severity: 'warning',
-              text: `${left} more packs are not listed`,
-            },
-          ]
+    const more = left === 0 ? [] : [warningPart('truncated', 'warning', `${left} more packs are not listed`)]
     const parts = [...entries.slice(0, shown).map(partOf), ...more]
-    const { text } = fence({ element: 'available_knowledge_packs', parts, seed })
-    if (count(text) <= budget) return text
+    const { text } = fence({ element: 'available_knowledge_packs', parts, seed: by.seed })
+    if (by.count(text) <= by.budget) return text
   }
   return ''
 }
 
-const partOf = ({
-  name,
-  description,
-  type,
-  status,
-  trust,
-  version,
-  language,
-  needsApproval,
-}: CatalogEntry): CatalogPart => ({
-  element: 'knowledge_entry',
-  name,
-  type,
-  status,
-  trust: needsApproval ? `${trust}, waits for approval` : trust,
-  version,
-  language,
-  text: description,
-})
+function partOf(entry: CatalogEntry): CatalogPart {
+  const { name, type, status, version, language, description: text } = entry
+  const trust = entry.needsApproval ? `${entry.trust}, waits for approval` : entry.trust
+  return { element: 'knowledge_entry', name, type, status, trust, version, language, text }
+}

@@ -1,18 +1,11 @@
+import { defined } from '../base/object.ts'
 import type { PackStatus } from '../model/knowledge.ts'
 import type { ContextResolution } from '../model/knowledge-records.ts'
-import type { ActivationMode } from './activate.ts'
-import { type Diagnostic, told } from './diagnostic.ts'
-import type { Pack } from './pack.ts'
+import { told } from './diagnostic.ts'
+import type { WrappedPack } from './select/wrap.ts'
 
 /** A pack as it went into the context. */
-export interface UsedPack {
-  readonly pack: Pack
-  readonly activation: ActivationMode
-  /** The files that text was taken from. */
-  readonly files: readonly string[]
-  readonly anchors: readonly string[]
-  readonly warnings: readonly Diagnostic[]
-}
+export type UsedPack = Pick<WrappedPack, 'pack' | 'activation' | 'files' | 'anchors' | 'warnings'>
 
 export interface Resolved {
   readonly runId: string
@@ -73,7 +66,12 @@ function activatedPack({ pack, activation, files, anchors, warnings }: UsedPack,
     source_anchors: [...anchors],
     warnings: warnings.map((warning) => ({ severity: warning.severity, message: told(warning), path: warning.path })),
     wrapper_order: index + 1,
-    ...(producedBy?.name !== undefined && { builder_skill: builderOf({ ...producedBy, name: producedBy.name }) }),
+    ...(producedBy?.name !== undefined && {
+      builder_skill: {
+        name: producedBy.name,
+        ...defined({ version: producedBy.version, digest: producedBy.digest }),
+      },
+    }),
   }
 }
 
@@ -85,20 +83,6 @@ function documentOf(path: string): readonly string[] {
   const stem = path.startsWith(splits) ? path.slice(splits.length).split('/')[0] : undefined
   return stem === undefined ? [] : [`documents/${stem}.md`]
 }
-
-const builderOf = ({
-  name,
-  version,
-  digest,
-}: {
-  name: string
-  version?: string | undefined
-  digest?: string | undefined
-}) => ({
-  name,
-  ...(version !== undefined && { version }),
-  ...(digest !== undefined && { digest }),
-})
 
 /** `context-2026-05-06T09-10-00-123Z-…`: no colons, so that it is a file name everywhere. */
 export const runIdOf = (at: string, random: string): string => `context-${at.replace(/[:.]/g, '-')}-${random}`

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { packGrounding, packMode, packProfile, packStatus, packTrust } from './knowledge.ts'
+import { packActivation, packGrounding, packMode, packProfile, packStatus, packTrust } from './knowledge.ts'
 import { form } from './text.ts'
 
 const text = z.string()
@@ -19,7 +19,7 @@ const resolutionStatus = z.enum(['passed', 'needs-review', 'stale', 'disputed', 
 
 const activatedPack = z.strictObject({
   name: text,
-  activation: z.enum(['explicit', 'implicit', 'resolver-driven']),
+  activation: packActivation,
   selected_files: texts,
   status: packStatus.optional(),
   trust: packTrust.optional(),
@@ -134,6 +134,15 @@ export const selectionSuite = z.strictObject({
     .min(1),
 })
 export type SelectionSuite = z.infer<typeof selectionSuite>
+
+/** `evals/discovery.json`, the form of selection suites before `discovery.train.json`. Other keys are passed over. */
+export const oldSelectionSuite = z.object({
+  pack_name: text.optional(),
+  queries: z
+    .array(z.object({ id: text.optional(), query: named, should_select: z.boolean(), reason: text.optional() }))
+    .min(1),
+})
+export type OldSelectionSuite = z.infer<typeof oldSelectionSuite>
 
 /** How a selection suite went. Closed. */
 export const selectionResult = z.strictObject({

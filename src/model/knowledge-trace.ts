@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ownTime } from './evidence.ts'
-import { packStatus, packTrust, rootScope } from './knowledge.ts'
+import { packActivation, packStatus, packTrust, rootScope } from './knowledge.ts'
 
 const text = z.string()
 const count = z.int().min(0)
@@ -27,7 +27,7 @@ const section = z.strictObject({
 const activated = z.strictObject({
   id: text,
   name: text,
-  activation: z.enum(['explicit', 'implicit', 'resolver-driven']),
+  activation: packActivation,
   status: packStatus,
   trust: packTrust,
   version: text.optional(),

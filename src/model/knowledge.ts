@@ -31,6 +31,10 @@ export type PackProfile = z.infer<typeof packProfile>
 export const packMode = z.enum(['data', 'persona'])
 export type PackMode = z.infer<typeof packMode>
 
+/** How a pack came to be used: somebody named it, it fits the question, or a ranker outside of Ambit chose it. */
+export const packActivation = z.enum(['explicit', 'implicit', 'resolver-driven'])
+export type PackActivation = z.infer<typeof packActivation>
+
 /** Where a root comes from; of packs with one name, those of the first win. */
 export const rootScope = z.enum(['workspace', 'user', 'organisation', 'builtin'])
 export type RootScope = z.infer<typeof rootScope>

@@ -5,19 +5,8 @@ import { entryName } from '../discover/header.ts'
 import type { PackText } from './pack-content.ts'
 
 /** What we write into the frontmatter of a pack that we make; `updated` is `2026-03-14`, where it is known. */
-export type NewHeader = Pick<
-  PackHeader,
-  | 'name'
-  | 'description'
-  | 'type'
-  | 'status'
-  | 'profile'
-  | 'mode'
-  | 'grounding'
-  | 'updated'
-  | 'primaryDocument'
-  | 'primaryOntology'
->
+type NewHeader = Pick<PackHeader, 'name' | 'description' | 'type' | 'status' | 'profile' | 'mode' | 'grounding'> &
+  Pick<PackHeader, 'updated' | 'primaryDocument' | 'primaryOntology'>
 
 /** The entry file. Nobody has reviewed what is new, and so it says. */
 export function entryFile(header: NewHeader, guide: string): PackText {

@@ -1,5 +1,10 @@
-import { type OldSelectionSuite, oldSelectionSuite } from '../../model/knowledge-old-suite.ts'
-import { type SelectionResult, type SelectionSuite, selectionSuite } from '../../model/knowledge-records.ts'
+import {
+  type OldSelectionSuite,
+  oldSelectionSuite,
+  type SelectionResult,
+  type SelectionSuite,
+  selectionSuite,
+} from '../../model/knowledge-records.ts'
 import { type Diagnostic, diagnostic } from '../diagnostic.ts'
 
 export interface ReadSuite {

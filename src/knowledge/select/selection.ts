@@ -1,3 +1,4 @@
+import type { PackActivation } from '../../model/knowledge.ts'
 import type { SourceMap } from '../../model/knowledge-records.ts'
 import type { Diagnostic } from '../diagnostic.ts'
 import type { Pack } from '../pack.ts'
@@ -5,13 +6,10 @@ import type { Place } from './layout.ts'
 import type { RecordedRun } from './run-findings.ts'
 import type { CountTokens, FileIndex, Section } from './section.ts'
 
-/** How a pack came to be used. */
-export type Activation = 'explicit' | 'implicit' | 'resolver-driven'
-
 /** All that is known of an active pack before something is chosen from it. */
 export interface PackFacts {
   readonly pack: Pack
-  readonly activation: Activation
+  readonly activation: PackActivation
   /** Every file of the pack; the same list while it is the same, for what follows from it is worked out once. */
   readonly paths: readonly string[]
   /** The body of the entry file. */
@@ -79,7 +77,7 @@ export interface DroppedSection extends Reason {
 
 export interface ChosenPack {
   readonly pack: Pack
-  readonly activation: Activation
+  readonly activation: PackActivation
   /** Constraints first, then from the most to the least worthwhile. */
   readonly sections: readonly ChosenSection[]
   /** Of the pack as a whole; sections have their own. */

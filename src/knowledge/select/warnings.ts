@@ -1,6 +1,6 @@
 import { limits } from '../../base/limits.ts'
 import type { PackFence, PackPart } from '../../fence/fence.ts'
-import { type Diagnostic, diagnostic } from '../diagnostic.ts'
+import { type Diagnostic, type DiagnosticCode, diagnostic, type Severity } from '../diagnostic.ts'
 import type { Pack } from '../pack.ts'
 
 /** What the wrapper says of a pack; its trust is the effective one. */
@@ -16,16 +16,16 @@ export function warningParts(diagnostics: readonly Diagnostic[]): readonly PackP
   const rest = shown.length - first.length
   return [
     ...first.map(({ code, severity, path, message }) =>
-      part(code, severity, path === '' ? message : `${path}: ${message}`),
+      warningPart(code, severity, path === '' ? message : `${path}: ${message}`),
     ),
-    ...(rest > 0 ? [part('truncated', 'warning', `${rest} more warnings are not shown`)] : []),
+    ...(rest > 0 ? [warningPart('truncated', 'warning', `${rest} more warnings are not shown`)] : []),
   ]
 }
 
 /** What a warning costs, about. */
 export const warningTokens = 40
 
-const part = (code: string, severity: string, text: string): PackPart => ({
+export const warningPart = (code: DiagnosticCode, severity: Severity, text: string): PackPart => ({
   element: 'knowledge_warning',
   code,
   severity,

@@ -28,6 +28,7 @@ export interface WrappedPack extends Pick<ChosenPack, 'pack' | 'activation'> {
   readonly text: string
   readonly tokens: number
   readonly boundary: string
+  /** That text was taken from. */
   readonly files: readonly string[]
   readonly sections: readonly WrappedSection[]
   readonly anchors: readonly string[]
