@@ -2,7 +2,8 @@
 
 import { openKnowledge } from '../../src/runtime/knowledge/knowledge.ts'
 import { openPackFiles } from '../../src/runtime/knowledge/pack-files.ts'
-import { makeScanner, type RootOptions } from '../../src/runtime/knowledge/scan.ts'
+import type { RootOptions } from '../../src/runtime/knowledge/roots.ts'
+import { makeScanner } from '../../src/runtime/knowledge/scan.ts'
 
 const [path = '', links] = process.argv.slice(2)
 const root: RootOptions = { id: 'w', scope: 'workspace', path, links: links === 'within-root' ? links : 'none' }

@@ -7,10 +7,10 @@ import { type PackContent, type PackText, sortedFindings } from '../../knowledge
 import { validate } from '../../knowledge/author/validate.ts'
 import { type Diagnostic, diagnostic } from '../../knowledge/diagnostic.ts'
 import { entryName, readHeader } from '../../knowledge/discover/header.ts'
-import type { PackFile } from '../../knowledge/pack-file.ts'
 import type { PackHeader } from '../../model/knowledge.ts'
 import { countTokens } from '../../tokens/count.ts'
 import { contentDigestOf } from './approvals.ts'
+import type { PackFile } from './list-files.ts'
 import { openPackFiles, type PackFiles } from './pack-files.ts'
 
 export interface CheckedPack {

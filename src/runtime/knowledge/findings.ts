@@ -1,4 +1,5 @@
 import { limits } from '../../base/limits.ts'
+import type { WalkEnd } from '../../files/walk.ts'
 import { type Diagnostic, type DiagnosticCode, diagnostic } from '../../knowledge/diagnostic.ts'
 
 export interface Findings {
@@ -25,4 +26,25 @@ export function collectFindings(pack?: string): Findings {
       }),
     ],
   }
+}
+
+/** Tells what the walk left out; the reasons are also part of the root. */
+export function reportLeftOut(end: WalkEnd, findings: Findings): readonly string[] {
+  const { tooDeep, tooMany, unreadable } = end
+  const bounds = [
+    ...(tooDeep > 0 ? [`${tooDeep} folders that lie too deep`] : []),
+    ...(tooMany > 0 ? [`${tooMany} folders, and what is below them, after too many`] : []),
+  ]
+  for (const reason of bounds) findings.add('scan-limit', '', `left out: ${reason}`)
+  for (const { path, why } of unreadable) findings.add('scan-limit', path, `left out: it cannot be read (${why})`)
+  for (const { path, why } of end.links) {
+    if (why !== 'no-folder') findings.add(why === 'loop' ? 'link-loop' : 'link-skipped', path, toldLinks[why])
+  }
+  return unreadable.length > 0 ? [...bounds, `${unreadable.length} folders that cannot be read`] : bounds
+}
+
+const toldLinks = {
+  loop: 'a link to a folder that it lies in',
+  outside: 'a link that leads out of the root',
+  known: 'a link to a folder that was scanned already',
 }

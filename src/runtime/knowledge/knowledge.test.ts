@@ -19,8 +19,8 @@ import { contextResolution } from '../../model/knowledge-records.ts'
 import { resolutionTrace } from '../../model/knowledge-trace.ts'
 import { countTokens } from '../../tokens/count.ts'
 import { contentDigestOf } from './approvals.ts'
-import type { KnowledgeRoot } from './given-roots.ts'
 import { type KnowledgeOptions, openKnowledge } from './knowledge.ts'
+import type { KnowledgeRoot } from './roots.ts'
 
 let root = ''
 beforeEach(() => {

@@ -12,19 +12,18 @@ import { type WrappedGuide, wrapGuide } from '../../knowledge/select/wrap-guide.
 import { makeTokenCounter } from '../../tokens/count.ts'
 import { approvedIds } from './approvals.ts'
 import { type Evaluation, evaluate } from './evaluate.ts'
-import { type KnowledgeRoot, settleRoots } from './given-roots.ts'
 import { makeLibrary } from './library.ts'
 import { keepResolution } from './records.ts'
 import type { Resolution, ResolveRequest } from './resolution.ts'
 import { resolveQuery } from './resolve.ts'
-import type { RootOptions } from './roots.ts'
+import { type KnowledgeRoot, type RootOptions, settleRoots } from './roots.ts'
 import { makeRouting, type RouterFor } from './routing.ts'
-import { makeScanner, type Scan } from './scan.ts'
+import { makeScanner, type Scan, type ScanOptions } from './scan.ts'
 import type { PackApproval } from './settings.ts'
 import { makeSuiteReader, type SuiteName, type SuiteReader } from './suites.ts'
 import { watchRoots } from './watch.ts'
 
-export interface KnowledgeOptions {
+export interface KnowledgeOptions extends Pick<ScanOptions, 'types' | 'ignored' | 'gitignore'> {
   /** Where packs lie; a text is a folder of the workspace. */
   readonly roots: readonly (string | KnowledgeRoot)[]
   /** Only these may be used: names, ids or scopes. */
@@ -32,9 +31,6 @@ export interface KnowledgeOptions {
   readonly disable?: readonly string[] | undefined
   /** Untrusted packs that a person lets be used. */
   readonly approve?: readonly PackApproval[] | undefined
-  readonly types?: readonly string[] | undefined
-  readonly ignored?: readonly string[] | undefined
-  readonly gitignore?: boolean | undefined
   /** Where resolutions are kept; without it they are not. With `digest` the question itself is withheld. */
   readonly records?: { readonly folder: string; readonly query?: 'text' | 'digest' | undefined } | undefined
   /** The secret of the run, at least 16 bytes: equal questions then give equal bytes. Without it, one is made for each call. */

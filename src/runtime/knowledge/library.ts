@@ -6,7 +6,6 @@ import type { Diagnostic } from '../../knowledge/diagnostic.ts'
 import { bodyOf } from '../../knowledge/discover/frontmatter.ts'
 import { entryName } from '../../knowledge/discover/header.ts'
 import type { Pack } from '../../knowledge/pack.ts'
-import type { PackFile } from '../../knowledge/pack-file.ts'
 import {
   type Reading,
   readCompileRun,
@@ -20,6 +19,7 @@ import { indexFile } from '../../knowledge/select/file-index.ts'
 import { indexRecords } from '../../knowledge/select/records.ts'
 import type { FileIndex } from '../../knowledge/select/section.ts'
 import type { PackFacts } from '../../knowledge/select/selection.ts'
+import type { PackFile } from './list-files.ts'
 import { openPackFiles, type PackFiles } from './pack-files.ts'
 import type { RootOptions } from './roots.ts'
 

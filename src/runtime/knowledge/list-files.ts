@@ -1,13 +1,25 @@
 import { lstatSync, type Stats } from 'node:fs'
 import { limits } from '../../base/limits.ts'
-import { fileIdOf, hostPath, stampOf } from '../../files/contained.ts'
+import { fileIdOf, hostPath, type Stamp, stampOf } from '../../files/contained.ts'
 import type { Place } from '../../files/folder.ts'
 import { type Entry, type Walked, walkFolders } from '../../files/walk.ts'
 import type { Diagnostic, DiagnosticCode } from '../../knowledge/diagnostic.ts'
 import { foreignKind } from '../../knowledge/discover/foreign.ts'
 import { entryName } from '../../knowledge/discover/header.ts'
-import type { PackFile } from '../../knowledge/pack-file.ts'
 import { collectFindings, type Findings } from './findings.ts'
+
+/** A file of a pack as it lies there: nothing of its text. Its time of modification can be set back, that of change cannot. */
+export interface PackFile extends Pick<Stamp, 'bytes' | 'modifiedMs' | 'changedMs'> {
+  /** Relative to the pack, with `/`. */
+  readonly path: string
+  /** Tells a file from another that was put in its place. */
+  readonly fileId: string
+}
+
+export const fileOf = (path: string, stamp: Stamp): PackFile => {
+  const { bytes, modifiedMs, changedMs } = stamp
+  return { path, bytes, modifiedMs, changedMs, fileId: fileIdOf(stamp) }
+}
 
 interface Listing {
   readonly place: Place
@@ -55,7 +67,7 @@ function takeFile(listing: Listing, path: string): void {
   const why = stats === undefined ? vanished : leftOut(path, stats)
   if (why !== undefined) listing.findings.add(why[0], path, why[1])
   else if (listing.files.length >= limits.knowledgeFilesMax) listing.tooMany++
-  else if (stats !== undefined) listing.files.push(toFile(path, stats))
+  else if (stats !== undefined) listing.files.push(fileOf(path, stampOf(stats)))
 }
 
 type Why = readonly [DiagnosticCode, string]
@@ -68,11 +80,6 @@ export function leftOut(path: string, stats: Stats): Why | undefined {
   if (foreign !== undefined) return ['foreign-file', `${foreign}: never opened, never run`]
   if (stats.size <= limits.knowledgeFileBytesMax) return undefined
   return ['size-limit', `left out: more than ${limits.knowledgeFileBytesMax} bytes`]
-}
-
-function toFile(path: string, stats: Stats): PackFile {
-  const stamp = stampOf(stats)
-  return { path, bytes: stamp.bytes, modifiedMs: stamp.modifiedMs, changedMs: stamp.changedMs, fileId: fileIdOf(stamp) }
 }
 
 function statsOf(place: Place, path: string): Stats | undefined {

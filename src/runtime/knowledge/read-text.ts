@@ -2,22 +2,12 @@ import { lstatSync } from 'node:fs'
 import { posix } from 'node:path'
 import { Failure } from '../../base/failure.ts'
 import { sha256 } from '../../base/hash.ts'
-import {
-  fileIdOf,
-  hostPath,
-  type Opened,
-  readBytes,
-  sameStamp,
-  stampAt,
-  stampOf,
-  withOpen,
-} from '../../files/contained.ts'
+import { hostPath, type Opened, readBytes, sameStamp, stampAt, stampOf, withOpen } from '../../files/contained.ts'
 import type { Place } from '../../files/folder.ts'
 import { segmentsOf } from '../../files/path.ts'
 import { type Diagnostic, type DiagnosticCode, diagnostic } from '../../knowledge/diagnostic.ts'
 import { entryName } from '../../knowledge/discover/header.ts'
-import type { PackFile } from '../../knowledge/pack-file.ts'
-import { leftOut } from './list-files.ts'
+import { fileOf, leftOut, type PackFile } from './list-files.ts'
 
 /** The whole text of a file of a pack. */
 export const readText = (
@@ -49,15 +39,7 @@ export const readTextRange = (
 export function fileAt(place: Place, path: string): PackFile | undefined {
   try {
     const stamp = stampAt(place, insideOf(place, path), 'file')
-    return (
-      stamp && {
-        path,
-        bytes: stamp.bytes,
-        modifiedMs: stamp.modifiedMs,
-        changedMs: stamp.changedMs,
-        fileId: fileIdOf(stamp),
-      }
-    )
+    return stamp && fileOf(path, stamp)
   } catch {
     return undefined
   }

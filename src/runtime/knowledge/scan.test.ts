@@ -3,7 +3,8 @@ import { appendFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from '
 import { join } from 'node:path'
 import { test } from 'vitest'
 import { entry, folder, grow, makeTree, type Tree } from '../../../test/knowledge/tree.ts'
-import { conventionalRoots, makeScanner, type RootOptions, type Scan, type ScanOptions } from './scan.ts'
+import { conventionalRoots, type RootOptions } from './roots.ts'
+import { makeScanner, type Scan, type ScanOptions } from './scan.ts'
 
 const workspace = (path: string, more: Partial<RootOptions> = {}): RootOptions => ({
   id: 'w',

@@ -9,13 +9,10 @@ import { type Diagnostic, diagnostic } from '../../knowledge/diagnostic.ts'
 import type { Pack, QuarantinedPack } from '../../knowledge/pack.ts'
 import type { PackTrust, RootScope } from '../../model/knowledge.ts'
 import type { Heads } from './entry-head.ts'
-import { collectFindings } from './findings.ts'
+import { collectFindings, reportLeftOut } from './findings.ts'
 import { type IsIgnored, makeGitIgnored, makeIgnored } from './ignored.ts'
-import { reportLeftOut } from './left-out.ts'
 import { ceilingOf, type RootOptions } from './roots.ts'
 import { makeVisitor } from './visit.ts'
-
-export { conventionalRoots, type RootOptions } from './roots.ts'
 
 export interface ScanOptions {
   /** Names of folders that are passed over, in place of the usual ones. Hidden folders and `indexes` always are. */

@@ -1,6 +1,5 @@
 import type { Config } from '../../model/config.ts'
-import { settleRoots } from './given-roots.ts'
-import type { RootOptions } from './scan.ts'
+import { type RootOptions, settleRoots } from './roots.ts'
 
 /** A person lets an untrusted pack be used; with a digest, as long as its files do not change. */
 export interface PackApproval {
