@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { limits } from '../base/limits.ts'
-import type { Diagnostic } from '../knowledge/diagnostic.ts'
+import { type Diagnostic, distinct } from '../knowledge/diagnostic.ts'
 import type { ResolutionTrace } from '../model/knowledge-trace.ts'
 import type { RootOptions } from '../runtime/knowledge/roots.ts'
 import type { Scan } from '../runtime/knowledge/scan.ts'
@@ -90,19 +90,10 @@ function realPath(path: string): string | undefined {
 
 /** Everything that was found, each once: why a pack was refused may also be why nothing was used. */
 function findingsOf({ refused, findings }: ResolutionTrace): readonly Diagnostic[] {
-  const all = [...refused.flatMap((one) => one.findings), ...findings] as readonly Diagnostic[]
-  return [...new Map(all.map((one) => [JSON.stringify([one.code, one.pack, one.path, one.message]), one])).values()]
+  return distinct([...refused.flatMap((one) => one.findings), ...findings] as readonly Diagnostic[])
 }
 
-function printDropped(
-  io: Io,
-  dropped: readonly {
-    readonly pack: string
-    readonly path: string
-    readonly section?: string | undefined
-    readonly reason: string
-  }[],
-): void {
+function printDropped(io: Io, dropped: ResolutionTrace['dropped']): void {
   line(io)
   for (const { pack, path, section = '', reason } of dropped)
     line(io, plain(`dropped ${pack}/${path} › ${section}: ${reason}`))

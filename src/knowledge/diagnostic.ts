@@ -106,5 +106,10 @@ export const diagnostic = (
   ...(more.pack !== undefined && { pack: more.pack }),
 })
 
+/** Each finding once. */
+export const distinct = (findings: readonly Diagnostic[]): readonly Diagnostic[] => [
+  ...new Map(findings.map((one) => [JSON.stringify([one.code, one.pack, one.path, one.message]), one])).values(),
+]
+
 /** As records and models see it: the code leads the message. */
 export const told = ({ code, message }: Diagnostic): string => `${code}: ${message}`

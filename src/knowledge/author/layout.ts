@@ -1,7 +1,7 @@
 import { quote } from '../../base/failure.ts'
 import { type Diagnostic, type DiagnosticCode, diagnostic } from '../diagnostic.ts'
 import { entryName } from '../discover/header.ts'
-import { packPath } from '../pack-path.ts'
+import { leadsOut, packPath } from '../pack-path.ts'
 import { outlineOf } from '../select/headings.ts'
 import { isContext, saysWhereItStops } from '../select/layout.ts'
 import type { PackContent } from './pack-content.ts'
@@ -16,13 +16,8 @@ export const checkLayout = (pack: PackContent): readonly Diagnostic[] => [
 
 function checkDocument({ header, paths }: PackContent): readonly Diagnostic[] {
   const missing = (message: string) => [diagnostic('primary-missing', entryName, message)]
-  const path = header.primaryDocument
-  if (path !== undefined) {
-    if (packPath(path) === undefined) return [escaping('metadata.primaryDocument', path)]
-    return paths.includes(packPath(path) ?? '')
-      ? []
-      : missing(`\`metadata.primaryDocument\` names ${quote(path)}, which is not there`)
-  }
+  if (header.primaryDocument !== undefined)
+    return checkNamed('metadata.primaryDocument', header.primaryDocument, paths, missing)
   if (header.profile !== 'document-first') return []
   return missing(
     has(paths, 'documents/')
@@ -35,22 +30,26 @@ function checkDocument({ header, paths }: PackContent): readonly Diagnostic[] {
 function checkPart({ header, paths }: PackContent, part: 'ontology' | 'answers', path?: string): readonly Diagnostic[] {
   const key = part === 'ontology' ? 'metadata.primaryOntology' : 'metadata.primaryAnswers'
   const code: DiagnosticCode = `${part}-missing`
-  const there = has(paths, `${part}/`)
-  if (path !== undefined) {
-    if (packPath(path) === undefined) return [escaping(key, path)]
-    if (paths.includes(packPath(path) ?? '')) return []
-    return [diagnostic(code, entryName, `\`${key}\` names ${quote(path)}, which is not there`, { severity: 'error' })]
-  }
-  if (there) return [diagnostic(code, entryName, `there is \`${part}/\`, and no \`${key}\` names its main file`)]
-  if (part === 'ontology' && header.type === 'content-ontology')
-    return [
-      diagnostic(code, entryName, 'the type is content-ontology, and there is no `ontology/`', { severity: 'error' }),
-    ]
-  return []
+  const missing = (message: string) => [diagnostic(code, entryName, message, { severity: 'error' })]
+  if (path !== undefined) return checkNamed(key, path, paths, missing)
+  if (has(paths, `${part}/`))
+    return [diagnostic(code, entryName, `there is \`${part}/\`, and no \`${key}\` names its main file`)]
+  return part === 'ontology' && header.type === 'content-ontology'
+    ? missing('the type is content-ontology, and there is no `ontology/`')
+    : []
 }
 
-const escaping = (key: string, path: string): Diagnostic =>
-  diagnostic('path-escape', entryName, `\`${key}\` leads out of the pack: ${quote(path)}`)
+/** The file that a key of the frontmatter names. */
+function checkNamed(
+  key: string,
+  path: string,
+  paths: readonly string[],
+  missing: (message: string) => readonly Diagnostic[],
+): readonly Diagnostic[] {
+  const inside = packPath(path)
+  if (inside === undefined) return [diagnostic('path-escape', entryName, leadsOut(key, path))]
+  return paths.includes(inside) ? [] : missing(`\`${key}\` names ${quote(path)}, which is not there`)
+}
 
 const has = (paths: readonly string[], folder: string): boolean => paths.some((path) => path.startsWith(folder))
 

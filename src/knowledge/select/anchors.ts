@@ -47,17 +47,13 @@ interface Reaching<T> {
 }
 
 function byTarget<T>(items: readonly T[], targets: (item: T) => readonly string[]): ReadonlyMap<string, Reaching<T>[]> {
-  const found = new Map<string, Reaching<T>[]>()
-  for (const item of items) {
-    for (const target of new Set(targets(item))) {
+  const reaching = items.flatMap((item) =>
+    [...new Set(targets(item))].map((target) => {
       const [named = '', slug] = target.split('#', 2)
-      const path = packPath(named) ?? ''
-      const list = found.get(path) ?? []
-      if (list.length === 0) found.set(path, list)
-      list.push({ item, slug })
-    }
-  }
-  return found
+      return { item, slug, path: packPath(named) ?? '' }
+    }),
+  )
+  return Map.groupBy(reaching, ({ path }) => path)
 }
 
 /** A section of a document, and the split that holds it. */

@@ -1,9 +1,8 @@
-import { quote } from '../../base/failure.ts'
 import { type Diagnostic, diagnostic } from '../diagnostic.ts'
 import { entryName } from '../discover/header.ts'
 import type { Pack } from '../pack.ts'
-import { packPath } from '../pack-path.ts'
-import { placeOf, splitsOf, stemOf } from './layout.ts'
+import { leadsOut, packPath } from '../pack-path.ts'
+import { type Place, placeOf, splitsOf, stemOf } from './layout.ts'
 
 /** The files of a pack that may serve, those to look at first in the first tier. No tier is ever the whole pack unasked. */
 export interface Candidates {
@@ -43,18 +42,11 @@ export function candidatesOf(pack: Pack, facts: CandidateFacts): Candidates {
   }
 }
 
-type Sorted = Readonly<Record<NonNullable<ReturnType<typeof placeOf>>, readonly string[]>>
+type Sorted = Readonly<Record<Place, readonly string[]>>
 
 function sort(paths: readonly string[]): Sorted {
-  const sorted = { split: [], view: [], document: [], wiki: [], source: [], ontology: [], answers: [] } as Record<
-    keyof Sorted,
-    string[]
-  >
-  for (const path of [...paths].sort()) {
-    const place = placeOf(path)
-    if (place !== undefined) sorted[place].push(path)
-  }
-  return sorted
+  const none: Sorted = { split: [], view: [], document: [], wiki: [], source: [], ontology: [], answers: [] }
+  return { ...none, ...Object.groupBy(paths.toSorted(), (path) => placeOf(path) ?? 'nowhere') }
 }
 
 const once = (paths: readonly string[], before: readonly string[]): readonly string[] => {
@@ -120,11 +112,7 @@ function escapes({ header, id }: Pack): readonly Diagnostic[] {
   return Object.entries({ primaryDocument, primaryOntology, primaryAnswers }).flatMap(([key, path]) =>
     path === undefined || packPath(path) !== undefined
       ? []
-      : [
-          diagnostic('path-escape', entryName, `\`metadata.${key}\` leads out of the pack: ${quote(path)}`, {
-            pack: id,
-          }),
-        ],
+      : [diagnostic('path-escape', entryName, leadsOut(`metadata.${key}`, path), { pack: id })],
   )
 }
 

@@ -1,6 +1,6 @@
 import { limits } from '../../base/limits.ts'
 import { fence } from '../../fence/fence.ts'
-import { type Diagnostic, diagnostic } from '../diagnostic.ts'
+import { type Diagnostic, diagnostic, distinct } from '../diagnostic.ts'
 import type { Pack } from '../pack.ts'
 import { estimateTokens } from './estimate.ts'
 import { evidenceFor } from './evidence.ts'
@@ -15,7 +15,7 @@ import type { CountTokens } from './section.ts'
 import { queryTerms } from './section-rank.ts'
 import type { Choice, ChosenPack, ChosenSection, DroppedSection, SelectionRequest } from './selection.ts'
 import { type OpenedPack, openPack } from './tiers.ts'
-import { distinct, noRoomFor, packFence, warningParts, warningTokens } from './warnings.ts'
+import { noRoomFor, packFence, warningParts, warningTokens } from './warnings.ts'
 
 /** What of the active packs answers the query within the budget, and why. The texts are read afterwards. */
 export function choose(request: SelectionRequest): Choice {
@@ -23,7 +23,8 @@ export function choose(request: SelectionRequest): Choice {
   const terms = queryTerms([request.query, ...(request.required ?? [])].join(' '))
   const packs = request.packs.map((facts) => openPack(facts, terms))
   const wanted = packs.filter((opened) => opened.wanted.length > 0)
-  if (wanted.length > 0) return { ...nothing, wanted: wanted.map(wantedOf) }
+  if (wanted.length > 0)
+    return { ...nothing, wanted: wanted.map(({ facts, wanted: paths }) => ({ pack: facts.pack.id, paths })) }
 
   const competitions = compete(packs, terms)
   const { taken, left } = fillWith(competitions, budget, request)
@@ -40,16 +41,14 @@ export function choose(request: SelectionRequest): Choice {
       ...complete.flatMap(({ warnings, sections }) =>
         distinct([...warnings, ...sections.flatMap((section) => section.warnings)]),
       ),
-      ...competitions.filter((one, at) => one.candidates.length > 0 && chosen[at]?.length === 0).map(noRoom),
+      ...competitions
+        .filter((one, at) => one.candidates.length > 0 && chosen[at]?.length === 0)
+        .map(({ opened }) => noRoomFor(opened.facts.pack)),
     ],
   }
 }
 
-const noRoom = ({ opened }: Competition): Diagnostic => noRoomFor(opened.facts.pack)
-
 const nothing: Choice = { wanted: [], packs: [], dropped: [], missing: [], diagnostics: [] }
-
-const wantedOf = ({ facts, wanted }: OpenedPack) => ({ pack: facts.pack.id, paths: wanted })
 
 function fillWith(
   competitions: readonly Competition[],

@@ -1,6 +1,7 @@
 import { diagnostic } from '../diagnostic.ts'
 import { pathOf } from './anchors.ts'
 import { placeOf } from './layout.ts'
+import { elementTokens } from './offers.ts'
 import { anchorExists } from './places.ts'
 import type { FileIndex, Section } from './section.ts'
 import type { ChosenSection } from './selection.ts'
@@ -35,7 +36,7 @@ export function evidenceFor(
     const dead = new Set(anchors.filter((anchor) => isDead(files, anchor)))
     const live = anchors.filter((anchor) => !dead.has(anchor))
     const found = excerpts(opened, live, chosen[at] ?? []).filter(({ section, path }) => {
-      const cost = section.tokens + 16 + Math.ceil((path.length + section.id.length) / 3)
+      const cost = section.tokens + elementTokens(path, section)
       const fits = cost <= left
       if (fits) left -= cost
       return fits
@@ -86,16 +87,8 @@ function excerpts(
     if (file === undefined || section === undefined || seen.has(section.digest)) continue
     seen.add(section.digest)
     const reason = { tier: evidenceTier, place: 'source', matched: [], score: 0, rank: out.length + 1 } as const
-    out.push({
-      ...reason,
-      pack: facts.pack.id,
-      path,
-      section,
-      fileDigest: file.digest,
-      role: 'evidence',
-      anchors: [anchor],
-      warnings: [],
-    })
+    const from = { pack: facts.pack.id, path, section, fileDigest: file.digest }
+    out.push({ ...reason, ...from, role: 'evidence', anchors: [anchor], warnings: [] })
   }
   return out
 }

@@ -6,7 +6,7 @@ import type { Offer } from './fill.ts'
 import { isBoundaries } from './layout.ts'
 import type { Section } from './section.ts'
 import { type RankedSection, rankSections } from './section-rank.ts'
-import type { ChosenSection, DroppedSection, DropReason } from './selection.ts'
+import type { ChosenSection, DroppedSection, DropReason, Reason } from './selection.ts'
 import type { OpenedPack } from './tiers.ts'
 import { warningTokens } from './warnings.ts'
 
@@ -58,10 +58,12 @@ function competePack(
   for (const [index, entry] of best.entries()) {
     const { digest } = entry.section
     const why = seen.has(digest) ? 'duplicate' : entry.score < least ? 'weak' : undefined
-    if (why !== undefined) dropped.push(dropEntry(opened, entry, index + 1, why))
+    const rank = index + 1
+    if (why !== undefined)
+      dropped.push(drop({ ...entry, pack: opened.facts.pack.id, path: entry.file.path, rank }, why))
     else {
       seen.add(digest)
-      const candidate = candidateOf(opened, entry, index + 1)
+      const candidate = candidateOf(opened, entry, rank)
       const limiting = constraints.length === 0 && limitsFacts(candidate)
       if (limiting) constraints.push({ ...candidate, role: 'constraint' })
       else candidates.push(candidate)
@@ -79,47 +81,20 @@ const weakShare = 0.3
 /** The boundaries that speak of what was asked limit every fact that answers it. */
 const limitsFacts = ({ path, matched }: Candidate): boolean => isBoundaries(path) && matched.length > 0
 
-const dropEntry = (
-  { facts }: OpenedPack,
-  { file, section, tier, place, matched, score }: Entry,
-  rank: number,
+export function drop(
+  { pack, path, section, tier, place, matched, score, rank }: Reason & Pick<ChosenSection, 'pack' | 'path' | 'section'>,
   why: DropReason,
-): DroppedSection => ({
-  pack: facts.pack.id,
-  path: file.path,
-  section: section.id,
-  tier,
-  place,
-  matched,
-  score,
-  rank,
-  why,
-})
-
-export function drop(candidate: Candidate, why: DropReason): DroppedSection {
-  const { pack, path, section, tier, place, matched, score, rank } = candidate
+): DroppedSection {
   return { pack, path, section: section.id, tier, place, matched, score, rank, why }
 }
 
-function candidateOf({ facts, origins }: OpenedPack, entry: Entry, rank: number): Candidate {
-  const { file, section, tier, place, matched, score, role } = entry
-  const { anchors, diagnostics } = origins.of(file.path, section)
-  const warnings = [...diagnostics, ...findingsIn(facts.pack, file.path, section, anchors)]
-  return {
-    pack: facts.pack.id,
-    path: file.path,
-    section,
-    fileDigest: file.digest,
-    role,
-    tier,
-    place,
-    matched,
-    score,
-    rank,
-    anchors,
-    warnings,
-    tokens: section.tokens + elementTokens(file.path, section, anchors) + warnings.length * warningTokens,
-  }
+function candidateOf({ facts: { pack }, origins }: OpenedPack, { file, ...entry }: Entry, rank: number): Candidate {
+  const { path, digest: fileDigest } = file
+  const { section } = entry
+  const { anchors, diagnostics } = origins.of(path, section)
+  const warnings = [...diagnostics, ...findingsIn(pack, path, section, anchors)]
+  const tokens = section.tokens + elementTokens(path, section, anchors) + warnings.length * warningTokens
+  return { ...entry, pack: pack.id, path, fileDigest, rank, anchors, warnings, tokens }
 }
 
 function findingsIn(
@@ -136,5 +111,5 @@ function findingsIn(
 }
 
 /** What the element around a section costs, about. */
-const elementTokens = (path: string, { id }: Section, anchors: readonly string[]): number =>
+export const elementTokens = (path: string, { id }: Section, anchors: readonly string[] = []): number =>
   16 + Math.ceil((path.length + id.length + Math.min(256, anchors.join(' ').length)) / 3)

@@ -26,7 +26,7 @@ export function ontologyEntries(files: ReadonlyMap<string, Json>): readonly Reco
   ]
 }
 
-type ByTarget = ReadonlyMap<string, readonly RecordItem[]>
+type ByTarget = ReadonlyMap<string, readonly { readonly item: RecordItem }[]>
 
 const conceptKeys = ['concept', 'concepts', 'concept_id', 'concept_ids', 'subject']
 const targetKeys = ['applies_to', 'claim_id', 'claim_ids', 'claims', 'target', 'targets', ...conceptKeys]
@@ -35,21 +35,16 @@ const proofKeys = ['evidence', 'evidence_id', 'evidence_ids', 'source', 'sources
 
 /** Items by what they name; those that name nothing stand under the empty name, for they concern everything. */
 function byTarget(items: readonly RecordItem[], keys: readonly string[]): ByTarget {
-  const found = new Map<string, RecordItem[]>()
-  for (const item of items) {
+  const named = items.flatMap((item) => {
     const targets = new Set(textsOf(item.fields, keys))
-    for (const target of targets.size === 0 ? [''] : targets) {
-      const list = found.get(target) ?? []
-      if (list.length === 0) found.set(target, list)
-      list.push(item)
-    }
-  }
-  return found
+    return [...(targets.size === 0 ? [''] : targets)].map((target) => ({ target, item }))
+  })
+  return Map.groupBy(named, ({ target }) => target)
 }
 
 function conceptEntry(item: RecordItem, constraints: ByTarget, relations: ByTarget): RecordEntry {
   const name = textOf(item.fields, nameKeys) ?? item.id
-  const related = (relations.get(item.id) ?? []).map((relation) => `Relation: ${relationText(relation)}`)
+  const related = (relations.get(item.id) ?? []).map((relation) => `Relation: ${relationText(relation.item)}`)
   return {
     item,
     title: name,
@@ -75,7 +70,9 @@ const relationText = ({ fields }: RecordItem): string =>
 
 /** A limit that is left out must be known to be. */
 function limitsOn(about: readonly string[], constraints: ByTarget): readonly string[] {
-  const found = [...new Set(['', ...about].flatMap((target) => constraints.get(target) ?? []))]
+  const found = [
+    ...new Set(['', ...about].flatMap((target) => (constraints.get(target) ?? []).map(({ item }) => item))),
+  ]
   const shown = found.slice(0, limits.knowledgeRecordLinesMax)
   const rest = found.length - shown.length
   return [

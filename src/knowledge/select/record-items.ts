@@ -1,5 +1,6 @@
 import type { Json } from '../../base/canonical.ts'
 import { limits } from '../../base/limits.ts'
+import { isJsonObject, type JsonObject } from '../../base/object.ts'
 import type { DiagnosticCode } from '../diagnostic.ts'
 import { stemOf } from './layout.ts'
 
@@ -7,7 +8,7 @@ import { stemOf } from './layout.ts'
 export interface RecordItem {
   readonly path: string
   readonly id: string
-  readonly fields: { readonly [key: string]: Json }
+  readonly fields: JsonObject
 }
 
 export interface RecordFinding {
@@ -26,25 +27,14 @@ export interface RecordEntry {
 }
 
 export const nameKeys = ['name', 'label', 'title', 'term', 'id']
-export const textKeys = [
-  'definition',
-  'description',
-  'statement',
-  'text',
-  'claim',
-  'answer',
-  'summary',
-  'body',
-  'rule',
-  'content',
-]
+export const textKeys = 'definition description statement text claim answer summary body rule content'.split(' ')
 
 /** The entries of one kind (`concepts`, `claims`, …) in all files: a list by itself, or a member of that name. */
 export function itemsOf(files: ReadonlyMap<string, Json>, kind: string): readonly RecordItem[] {
   const out: RecordItem[] = []
   for (const [path, value] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) {
     for (const entry of listIn(path, value, kind).slice(0, limits.knowledgeRecordsMax)) {
-      if (isMap(entry))
+      if (isJsonObject(entry))
         out.push({ path, id: textOf(entry, idKeys(kind)) ?? `${kind}-${out.length + 1}`, fields: entry })
     }
   }
@@ -54,7 +44,7 @@ export function itemsOf(files: ReadonlyMap<string, Json>, kind: string): readonl
 function listIn(path: string, value: Json, kind: string): readonly Json[] {
   const keys = [kind, kind.replaceAll('-', '_')]
   if (Array.isArray(value)) return stemOf(path) === kind ? value : []
-  if (!isMap(value)) return []
+  if (!isJsonObject(value)) return []
   const key = keys.find((name) => Object.hasOwn(value, name))
   const list = key === undefined ? undefined : value[key]
   return Array.isArray(list) ? list : []
@@ -75,15 +65,13 @@ export function textOf(fields: RecordItem['fields'], keys: readonly string[]): s
 export function textsOf(fields: RecordItem['fields'], keys: readonly string[]): readonly string[] {
   return keys.flatMap((key) => {
     const value = Object.hasOwn(fields, key) ? fields[key] : undefined
-    const values: readonly Json[] = Array.isArray(value) ? value : value === undefined ? [] : [value]
-    return values.flatMap((one) =>
-      typeof one === 'string' ? [one] : isMap(one) ? (textOf(one, ['id', 'path']) ?? []) : [],
-    )
+    return [value]
+      .flat()
+      .flatMap((one) =>
+        typeof one === 'string' ? [one] : isJsonObject(one) ? (textOf(one, ['id', 'path']) ?? []) : [],
+      )
   })
 }
-
-const isMap = (value: Json): value is { readonly [key: string]: Json } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The sources that an entry names. Only files of the pack can be anchors: a web address is text like any other. */
 export function marksOf({ fields }: RecordItem): readonly string[] {

@@ -1,5 +1,5 @@
 import { limits } from '../../base/limits.ts'
-import type { PackFence, PackPart } from '../../fence/fence.ts'
+import { type Fenced, fence, type PackFence, type PackPart } from '../../fence/fence.ts'
 import { type Diagnostic, type DiagnosticCode, diagnostic, type Severity } from '../diagnostic.ts'
 import type { Pack } from '../pack.ts'
 
@@ -7,6 +7,21 @@ import type { Pack } from '../pack.ts'
 export function packFence({ header, trust }: Pack): Omit<PackFence, 'parts'> {
   const { name, status, grounding, profile, mode } = header
   return { element: 'knowledge_pack', name, status, trust, grounding, profile, mode }
+}
+
+/** The wrapper of a pack. Where something in it had to be disarmed, it is written again and says so first. */
+export function writeWrapper(
+  pack: Pack,
+  parts: readonly PackPart[],
+  warnings: readonly Diagnostic[],
+  { seed, disarmed }: { readonly seed: Uint8Array; readonly disarmed: (places: number) => string },
+): Fenced & { readonly warnings: readonly Diagnostic[] } {
+  const write = (shown: readonly Diagnostic[]): Fenced =>
+    fence({ ...packFence(pack), parts: [...warningParts(shown), ...parts], seed })
+  const first = write(warnings)
+  if (first.disarmed === 0) return { ...first, warnings }
+  const all = [diagnostic('fence-disarmed', '', disarmed(first.disarmed), { pack: pack.id }), ...warnings]
+  return { ...write(all), warnings: all }
 }
 
 /** The warnings a model sees: errors first, none that only informs, and no more than a few. */
@@ -37,7 +52,3 @@ const gravestFirst = (a: Diagnostic, b: Diagnostic): number =>
 
 export const noRoomFor = ({ id }: Pack): Diagnostic =>
   diagnostic('truncated', '', 'the budget left no room for the pack', { pack: id })
-
-export const distinct = (diagnostics: readonly Diagnostic[]): readonly Diagnostic[] => [
-  ...new Map(diagnostics.map((one) => [JSON.stringify([one.code, one.path, one.message]), one])).values(),
-]

@@ -1,12 +1,13 @@
 import { limits } from '../../base/limits.ts'
-import { fence } from '../../fence/fence.ts'
+import type { PackPart } from '../../fence/fence.ts'
 import { type Diagnostic, diagnostic } from '../diagnostic.ts'
+import { entryName } from '../discover/header.ts'
 import type { Pack } from '../pack.ts'
 import { paragraphs } from './divide.ts'
 import { estimateTokens } from './estimate.ts'
 import { placeOf } from './layout.ts'
 import type { CountTokens } from './section.ts'
-import { packFence, warningParts } from './warnings.ts'
+import { writeWrapper } from './warnings.ts'
 
 export interface GuideRequest {
   readonly pack: Pack
@@ -30,15 +31,19 @@ export interface WrappedGuide {
 
 /** The guide of a pack and the list of its files, none of which is opened. Cut between paragraphs where it must be. */
 export function wrapGuide(request: GuideRequest): WrappedGuide {
-  const { budget = Number.POSITIVE_INFINITY, count = estimateTokens, pack } = request
+  const { budget = Number.POSITIVE_INFINITY, count = estimateTokens, pack, warnings: given = [] } = request
   const guide = request.guide.trim()
   const ends = [0, ...[...paragraphs(guide)].map(({ to }) => to)]
+  const files = resources(request.paths)
+  const cut = diagnostic('truncated', entryName, 'the budget did not hold the whole guide', { pack: pack.id })
   const attempt = (end: number): WrappedGuide => {
-    const text = guide.slice(0, ends[end]).trimEnd()
-    const cut = diagnostic('truncated', 'KNOWLEDGE.md', 'the budget did not hold the whole guide', { pack: pack.id })
-    const { warnings = [] } = request
-    const written = write(request, text, end < ends.length - 1 ? [cut, ...warnings] : warnings)
-    return { ...written, tokens: count(written.text) }
+    const parts: readonly PackPart[] = [
+      { element: 'knowledge_pack_guide', path: entryName, text: guide.slice(0, ends[end]).trimEnd() },
+      { element: 'knowledge_resources', text: files },
+    ]
+    const known = end < ends.length - 1 ? [cut, ...given] : given
+    const { text, warnings } = writeWrapper(pack, parts, known, { seed: request.seed, disarmed })
+    return { text, tokens: count(text), warnings }
   }
   const whole = attempt(ends.length - 1)
   if (whole.tokens <= budget) return whole
@@ -56,26 +61,9 @@ export function wrapGuide(request: GuideRequest): WrappedGuide {
 }
 
 const tooSmall = ({ id }: Pack): Diagnostic =>
-  diagnostic('budget-too-small', 'KNOWLEDGE.md', 'not even the list of files fits into the budget', { pack: id })
+  diagnostic('budget-too-small', entryName, 'not even the list of files fits into the budget', { pack: id })
 
-function write({ pack, paths, seed }: GuideRequest, text: string, warnings: readonly Diagnostic[]) {
-  const attempt = (shown: readonly Diagnostic[]) =>
-    fence({
-      ...packFence(pack),
-      parts: [
-        ...warningParts(shown),
-        { element: 'knowledge_pack_guide', path: 'KNOWLEDGE.md', text },
-        { element: 'knowledge_resources', text: resources(paths) },
-      ],
-      seed,
-    })
-  const first = attempt(warnings)
-  if (first.disarmed === 0) return { text: first.text, warnings }
-  const disarmed = diagnostic('fence-disarmed', '', `${first.disarmed} places looked like markup of ours`, {
-    pack: pack.id,
-  })
-  return { text: attempt([disarmed, ...warnings]).text, warnings: [disarmed, ...warnings] }
-}
+const disarmed = (places: number): string => `${places} places looked like markup of ours`
 
 /** One file a line; a name cannot make a second line. */
 function resources(paths: readonly string[]): string {

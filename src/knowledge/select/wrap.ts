@@ -1,11 +1,12 @@
+import { counted } from '../../base/counted.ts'
 import { sha256 } from '../../base/hash.ts'
 import { limits } from '../../base/limits.ts'
-import { type Fenced, fence, type PackPart } from '../../fence/fence.ts'
-import { type Diagnostic, diagnostic } from '../diagnostic.ts'
+import type { PackPart } from '../../fence/fence.ts'
+import { type Diagnostic, diagnostic, distinct } from '../diagnostic.ts'
 import { type Draft, type DraftSection, draftOf, hasFacts, shortened, type TextOf, textOfDraft } from './drafts.ts'
 import type { CountTokens } from './section.ts'
 import type { Choice, ChosenPack, ChosenSection } from './selection.ts'
-import { distinct, noRoomFor, packFence, warningParts } from './warnings.ts'
+import { noRoomFor, writeWrapper } from './warnings.ts'
 
 export interface WrapRequest {
   readonly choice: Choice
@@ -85,11 +86,8 @@ function writePack(draft: Draft, seed: Uint8Array, count: CountTokens): WrappedP
     ? [diagnostic('truncated', '', 'the budget did not hold all that was chosen', { pack: id })]
     : []
   const known = [...cut, ...distinct([...chosen.warnings, ...sections.flatMap((one) => one.chosen.warnings)])]
-  const write = (warnings: readonly Diagnostic[]): Fenced =>
-    fence({ ...packFence(chosen.pack), parts: [...warningParts(warnings), ...sections.map(partOf)], seed })
-  const first = write(known)
-  const warnings = first.disarmed === 0 ? known : [disarmedIn(id, first.disarmed), ...known]
-  const { text, boundary } = first.disarmed === 0 ? first : write(warnings)
+  const disarmed = (places: number) => `${counted(places, 'place')} that looked like markup of ours`
+  const { text, boundary, warnings } = writeWrapper(chosen.pack, sections.map(partOf), known, { seed, disarmed })
   return {
     pack: chosen.pack,
     activation: chosen.activation,
@@ -106,11 +104,6 @@ function writePack(draft: Draft, seed: Uint8Array, count: CountTokens): WrappedP
     warnings,
   }
 }
-
-const disarmedIn = (pack: string, places: number): Diagnostic =>
-  diagnostic('fence-disarmed', '', `${places} ${places === 1 ? 'place' : 'places'} that looked like markup of ours`, {
-    pack,
-  })
 
 function partOf(draft: DraftSection): PackPart {
   const { path, section, anchors } = draft.chosen
