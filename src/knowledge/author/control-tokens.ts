@@ -1,17 +1,9 @@
-import { folded } from './folded.ts'
-import { distinct, type Found } from './found.ts'
-import { lineFinder } from './lines.ts'
+import { distinct, type Form, type Found, folded, searchIn } from './found.ts'
 
 /** Lines with control tokens of models or markers that pretend to be another speaker. */
-export function findControlTokens(text: string): readonly Found[] {
-  const searched = folded(text)
-  const lineOf = lineFinder(searched)
-  return distinct(
-    forms.flatMap(({ kind, form }) => [...searched.matchAll(form).map(({ index }) => ({ line: lineOf(index), kind }))]),
-  )
-}
+export const findControlTokens = (text: string): readonly Found[] => distinct(searchIn(folded(text)).all(forms))
 
-const forms: readonly { readonly kind: string; readonly form: RegExp }[] = [
+const forms: readonly Form[] = [
   {
     kind: 'a control token of a model',
     form: /<\|[a-z][a-z0-9_▁ -]{0,40}\|>|<(?:start|end)_of_turn>|<\/?(?:bos|eos)>/g,

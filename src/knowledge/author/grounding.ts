@@ -9,26 +9,14 @@ export function checkGrounding({ header, files }: PackContent): readonly Diagnos
   const map = sourceMapOf(files)
   if (map === undefined)
     return header.grounding === 'required'
-      ? [
-          diagnostic(
-            'claim-unanchored',
-            sourceMapPath,
-            'grounding is required, and there is no source map that can be read',
-          ),
-        ]
+      ? [unanchored('grounding is required, and there is no source map that can be read')]
       : []
   return [
-    ...map.claims.flatMap(({ claim_id, status }) =>
-      status === 'confirmed' || status === 'inferred'
-        ? []
-        : [
-            diagnostic(
-              `claim-${status}`,
-              sourceMapPath,
-              `claim ${quote(claim_id)} is ${status}: check it, or take it out`,
-            ),
-          ],
-    ),
+    ...map.claims.flatMap(({ claim_id, status }) => {
+      if (status === 'confirmed' || status === 'inferred') return []
+      const message = `claim ${quote(claim_id)} is ${status}: check it, or take it out`
+      return [diagnostic(`claim-${status}`, sourceMapPath, message)]
+    }),
     ...map.claims
       .filter(({ status, source }) => status !== 'missing' && source.anchor === undefined && !source.path.includes('#'))
       .map(({ claim_id }) => unanchored(`claim ${quote(claim_id)} names a file and no place in it`)),

@@ -77,20 +77,7 @@ function matches({ steps }: Phrase, words: readonly string[], from: number): boo
 const fits = ({ words, beginnings }: Step, word: string | undefined): boolean =>
   word !== undefined && (words.has(word) || beginnings.some((start) => word.startsWith(start)))
 
-const polite = new Set([
-  'please',
-  'kindly',
-  'can',
-  'could',
-  'would',
-  'you',
-  'now',
-  'then',
-  'also',
-  'and',
-  'to',
-  'always',
-])
+const polite = new Set('please kindly can could would you now then also and to always'.split(' '))
 
 function isLeading(words: readonly string[], at: number): boolean {
   let before = at - 1

@@ -1,32 +1,19 @@
-import { distinct, type Found } from './found.ts'
-import { lineFinder } from './lines.ts'
+import { distinct, type Form, type Found, searchIn } from './found.ts'
 
 /** Lines that hold an obvious secret, and of which kind; never any part of it. */
 export function findSecrets(text: string): readonly Found[] {
-  const lineOf = lineFinder(text)
-  const formed = forms.flatMap(({ kind, form }) => [
-    ...text
-      .matchAll(form)
-      .filter(([value]) => !stands(value))
-      .map(({ index }) => ({ line: lineOf(index), kind })),
-  ])
+  const { all } = searchIn(text)
+  const formed = all(forms, ([value]) => !stands(value))
   const lines = new Set(formed.map(({ line }) => line))
-  const connections = text
-    .matchAll(credentials)
-    .filter(([, value = '']) => isReal(value))
-    .map(({ index }) => ({ line: lineOf(index), kind: 'a connection string with a password' }))
-  const assigned = text
-    .matchAll(assignment)
-    .filter(([, quoted = '', value = '']) => (quoted === '' ? isStrong(value) : isReal(value)))
-    .map(({ index }) => ({ line: lineOf(index), kind: 'a password or key that is written out' }))
-    // What a form has named already is not named again by the word in front of it.
-    .filter(({ line }) => !lines.has(line))
-  return distinct([...formed, ...connections, ...assigned])
+  const connections = all([connection], ([, value = '']) => isReal(value))
+  const assigned = all([assignment], ([, quoted = '', value = '']) => (quoted === '' ? isStrong(value) : isReal(value)))
+  // What a form has named already is not named again by the word in front of it.
+  return distinct([...formed, ...connections, ...assigned.filter(({ line }) => !lines.has(line))])
 }
 
 // Every repetition has an upper bound, and long ones begin only where a word does: a long line costs time in proportion
 // to its length.
-const forms: readonly { readonly kind: string; readonly form: RegExp }[] = [
+const forms: readonly Form[] = [
   { kind: 'a private key', form: /-----BEGIN (?:[A-Z]{2,10} ){0,2}PRIVATE KEY(?: BLOCK)?-----/g },
   { kind: 'an AWS access key', form: /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/g },
   { kind: 'a GitHub token', form: /\bgh[oprsu]_[0-9A-Za-z]{36,255}|\bgithub_pat_[0-9A-Za-z_]{40,255}/g },
@@ -42,10 +29,15 @@ const forms: readonly { readonly kind: string; readonly form: RegExp }[] = [
   { kind: 'a signed token (JWT)', form: /(?<![\w-])eyJ[\w-]{10,4000}\.eyJ[\w-]{10,8000}\.[\w-]{16,2000}/g },
 ]
 
-const credentials = /\b[a-z][a-z0-9+.-]{1,30}:\/\/[^\s:/@"'`<>]{0,64}:([^\s:/@"'`]{3,128})@[\w.[-]/gi
+const connection: Form = {
+  kind: 'a connection string with a password',
+  form: /\b[a-z][a-z0-9+.-]{1,30}:\/\/[^\s:/@"'`<>]{0,64}:([^\s:/@"'`]{3,128})@[\w.[-]/gi,
+}
 
-const assignment =
-  /(?:passw(?:or)?d|passphrase|secret|api[ _-]?key|access[ _-]?key|private[ _-]?key|auth[ _-]?token|access[ _-]?token)["'`*]{0,2}[ \t]{0,4}(?::=|=>|[:=])[ \t]{0,4}(["'`]?)([^\s"'`,;)\]}]{8,200})/gi
+const assignment: Form = {
+  kind: 'a password or key that is written out',
+  form: /(?:passw(?:or)?d|passphrase|secret|api[ _-]?key|access[ _-]?key|private[ _-]?key|auth[ _-]?token|access[ _-]?token)["'`*]{0,2}[ \t]{0,4}(?::=|=>|[:=])[ \t]{0,4}(["'`]?)([^\s"'`,;)\]}]{8,200})/gi,
+}
 
 /** Has letters and digits, and no sign of standing for something else. */
 const isReal = (value: string): boolean => /\d/.test(value) && /[a-z]/i.test(value) && !stands(value)
