@@ -31,12 +31,15 @@ export function readHeader(
 ): ReadHeader {
   const diagnostics: Diagnostic[] = []
   const report: Report = (code, message) => diagnostics.push(diagnostic(code, entryName, message, { pack: where.id }))
+  const broken = ({ trouble, why }: Trouble, digest: string): ReadHeader => {
+    report(trouble, why)
+    return { extra: {}, digest, diagnostics }
+  }
   const frontmatter = cutFrontmatter(bytes)
-  if ('trouble' in frontmatter)
-    return { extra: {}, digest: '', diagnostics: troubled(report, frontmatter, diagnostics) }
+  if ('trouble' in frontmatter) return broken(frontmatter, '')
   const { text, digest } = frontmatter
   const read = readMap(text)
-  if ('trouble' in read) return { extra: {}, digest, diagnostics: troubled(report, read, diagnostics) }
+  if ('trouble' in read) return broken(read, digest)
   const fields = fieldsOf(read.map, report)
   const header = headerOf(fields, where.folder, options, report)
   const usable = !diagnostics.some(({ code }) => fatal.has(code))
@@ -50,38 +53,17 @@ function readMap(text: string): { readonly map: YamlMap } | Trouble {
   return map === undefined ? readYaml(text) : { map }
 }
 
-function troubled(
-  report: Report,
-  { trouble, why }: Trouble,
-  diagnostics: readonly Diagnostic[],
-): readonly Diagnostic[] {
-  report(trouble, why)
-  return diagnostics
-}
-
 /** Findings that keep a pack out of the catalog. */
 const fatal: ReadonlySet<DiagnosticCode> = new Set(['field-missing', 'name-invalid', 'field-type', 'type-unknown'])
 
+const fieldsNamed = (names: string): Known => Object.fromEntries(names.split(' ').map((name) => [name, true]))
+
 const ours: Known = {
-  name: true,
-  description: true,
-  type: true,
-  status: true,
-  profile: true,
-  runtime: { mode: true },
-  trust: true,
-  grounding: true,
-  scope: true,
-  version: true,
-  language: true,
-  license: true,
-  updated: true,
-  maintainers: true,
-  compatibility: true,
+  ...fieldsNamed('name description type status profile trust grounding scope version language license updated'),
+  ...fieldsNamed('maintainers compatibility'),
+  runtime: fieldsNamed('mode'),
   metadata: {
-    primaryDocument: true,
-    primaryOntology: true,
-    primaryAnswers: true,
-    producedBy: { kind: true, name: true, version: true, digest: true },
+    ...fieldsNamed('primaryDocument primaryOntology primaryAnswers'),
+    producedBy: fieldsNamed('kind name version digest'),
   },
 }

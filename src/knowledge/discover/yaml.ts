@@ -68,17 +68,10 @@ const features: Readonly<Record<string, string>> = {
   'doc-end': 'a second document',
 }
 
-const structure: ReadonlySet<string> = new Set([
-  'scalar',
-  'single-quoted-scalar',
-  'double-quoted-scalar',
-  'block-scalar-header',
-  'flow-map-start',
-  'flow-seq-start',
-  'seq-item-ind',
-  'explicit-key-ind',
-  'map-value-ind',
-])
+const structure: ReadonlySet<string> = new Set(
+  `scalar single-quoted-scalar double-quoted-scalar block-scalar-header
+  flow-map-start flow-seq-start seq-item-ind explicit-key-ind map-value-ind`.split(/\s+/),
+)
 
 class Refusal extends Error {}
 

@@ -76,3 +76,7 @@ function post(
   }
   return postings
 }
+
+/** What terms are worth together. */
+export const sumOf = (terms: readonly string[], value: (term: string) => number): number =>
+  terms.reduce((sum, term) => sum + value(term), 0)

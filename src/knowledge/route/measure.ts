@@ -1,4 +1,5 @@
 import { limits } from '../../base/limits.ts'
+import { sumOf } from './bm25.ts'
 import type { Calibration } from './calibration.ts'
 import { makeCatalogIndex } from './catalog-index.ts'
 import { isEveryday } from './common-words.ts'
@@ -95,6 +96,3 @@ function readName(name: readonly string[], question: Question, weight: (term: st
     together: together.reduce((sum, pair) => sum + Math.min(2, sumOf(pair, weight)), 0),
   }
 }
-
-const sumOf = (terms: readonly string[], value: (term: string) => number): number =>
-  terms.reduce((sum, term) => sum + value(term), 0)

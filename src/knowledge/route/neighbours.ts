@@ -1,4 +1,4 @@
-import { makeIndex } from './bm25.ts'
+import { makeIndex, sumOf } from './bm25.ts'
 import type { Calibration } from './calibration.ts'
 import { keepOf } from './common-words.ts'
 import type { Question } from './question.ts'
@@ -43,9 +43,6 @@ export function makeNeighbours(
     return tally(packs.length, prompts, near, weights.neighboursCount)
   }
 }
-
-const sumOf = (terms: readonly string[], value: (term: string) => number): number =>
-  terms.reduce((sum, term) => sum + value(term), 0)
 
 function tally(packs: number, prompts: readonly Prompt[], near: Float64Array, count: number): readonly Nearness[] {
   const floor = leastOf(near, count)

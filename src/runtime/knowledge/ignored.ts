@@ -5,25 +5,9 @@ import type { Walked } from '../../files/walk.ts'
 import { type IgnoreRule, ignores, readIgnoreRules } from '../../knowledge/discover/gitignore.ts'
 
 /** Folders that hold what was fetched or generated: never the place of a pack that somebody keeps. */
-const usuallyIgnored: readonly string[] = [
-  'node_modules',
-  'bower_components',
-  'jspm_packages',
-  'vendor',
-  'third_party',
-  'site-packages',
-  'dist-packages',
-  'venv',
-  'virtualenv',
-  '__pycache__',
-  '__pypackages__',
-  'dist',
-  'build',
-  'out',
-  'target',
-  'coverage',
-  'CVS',
-]
+const usuallyIgnored: readonly string[] =
+  `node_modules bower_components jspm_packages vendor third_party site-packages dist-packages venv virtualenv
+  __pycache__ __pypackages__ dist build out target coverage CVS`.split(/\s+/)
 
 /** Whether the walk passes over a folder by its name in the folder it lies in. */
 export type IsIgnored = (folder: Walked, name: string) => boolean
