@@ -51,10 +51,8 @@ export function activate<Decision>(
 ): Activation<Decision> {
   const { select = [], ranked = [], implicit = true } = request
   const named = select.map((name) => useNamed(name, packs, quarantined, request.permissions))
-  const chosen = named.flatMap(({ winner }) => (winner === undefined ? [] : [activated(winner, 'explicit')]))
-  const refused = named.flatMap((one) =>
-    one.winner === undefined ? [{ named: one.named, diagnostics: one.diagnostics }] : [],
-  )
+  const chosen = named.filter((one) => 'pack' in one).map((winner) => activated(winner, 'explicit'))
+  const refused = named.filter((one) => 'named' in one)
   const found = usable(packs, 'found', request.permissions)
   chosen.push(...ranked.flatMap((name) => matching(found, name).map((winner) => activated(winner, 'resolver-driven'))))
   const answered = chosen.some(({ pack }) => pack.header.mode === 'data') || (select.length > 0 && chosen.length === 0)
@@ -85,19 +83,15 @@ export function collisionsIn(packs: readonly Pack[], permissions: Permissions): 
   return [...found, ...others].flatMap(({ warnings }) => warnings)
 }
 
-type Named =
-  | { readonly named: string; readonly winner: Winner }
-  | { readonly named: string; readonly winner?: undefined; readonly diagnostics: readonly Diagnostic[] }
-
 function useNamed(
   named: string,
   packs: readonly Pack[],
   quarantined: readonly QuarantinedPack[],
   permissions: Permissions,
-): Named {
+): Winner | RefusedPack {
   const meant = meantBy(named, packs)
   const [winner] = usable(meant, 'named', permissions)
-  if (winner !== undefined) return { named, winner }
+  if (winner !== undefined) return winner
   const refusals = meant.toSorted(byPrecedence).flatMap((pack) => refusalOf(pack, 'named', permissions) ?? [])
   if (refusals.length > 0) return { named, diagnostics: refusals }
   const broken = quarantined.filter(({ id, name, path }) => [id, name, path].includes(named))

@@ -3,13 +3,9 @@ import { Failure } from '../base/failure.ts'
 import { readJson } from '../base/json.ts'
 import { limits } from '../base/limits.ts'
 import {
-  type AnswerSuite,
   answerSuite,
-  type CompileRun,
   compileRun,
   contextResolution,
-  type SelectionSuite,
-  type SourceMap,
   selectionResult,
   selectionSuite,
   sourceMap,
@@ -25,26 +21,25 @@ export const sourceMapPath = 'indexes/source-map.json'
 /** A file of any shape, read strictly. */
 export const readPackJson = (path: string, text: string): Reading<Json> => reading(path, text, (json) => json)
 
-export const readSourceMap = (text: string): Reading<SourceMap> =>
-  reading(sourceMapPath, text, (json) => parseAs(sourceMap, json, 'the source map'))
+export const readCompileRun = readerOf(compileRun, 'the compile run')
+export const readSelectionSuite = readerOf(selectionSuite, 'the suite')
+export const readAnswerSuite = readerOf(answerSuite, 'the suite')
+export const readSourceMap = (text: string) => readMap(sourceMapPath, text)
 
-export const readCompileRun = (path: string, text: string): Reading<CompileRun> =>
-  reading(path, text, (json) => parseAs(compileRun, json, 'the compile run'))
-
-export const readSelectionSuite = (path: string, text: string): Reading<SelectionSuite> =>
-  reading(path, text, (json) => parseAs(selectionSuite, json, 'the suite'))
-
-export const readAnswerSuite = (path: string, text: string): Reading<AnswerSuite> =>
-  reading(path, text, (json) => parseAs(answerSuite, json, 'the suite'))
+const readMap = readerOf(sourceMap, 'the source map')
+const readResolution = readerOf(contextResolution, 'the record')
+const readResult = readerOf(selectionResult, 'the result')
 
 /** A file of `runs/`: its kind follows from how its name begins, never from a word somewhere in it. */
 export function readRun(path: string, text: string): Reading<unknown> {
   const name = path.slice(path.lastIndexOf('/') + 1)
   if (name.startsWith('compile-')) return readCompileRun(path, text)
-  if (name.startsWith('context-')) return reading(path, text, (json) => parseAs(contextResolution, json, 'the record'))
-  if (name.startsWith('eval-discovery-'))
-    return reading(path, text, (json) => parseAs(selectionResult, json, 'the result'))
-  return readPackJson(path, text)
+  if (name.startsWith('context-')) return readResolution(path, text)
+  return name.startsWith('eval-discovery-') ? readResult(path, text) : readPackJson(path, text)
+}
+
+function readerOf<S extends Parameters<typeof parseAs>[0]>(schema: S, what: string) {
+  return (path: string, text: string) => reading(path, text, (json) => parseAs(schema, json, what))
 }
 
 function reading<T>(path: string, text: string, shape: (json: Json) => T): Reading<T> {

@@ -41,13 +41,12 @@ const sectionsOf = ({ document_sections = [] }: SourceMap, look: Look): readonly
     ),
   )
 
-/** Looks each pointer up once: a map names the same places again and again. */
+/** Divides each file once: a map names the same places again and again. */
 function looker({ paths, files }: PackContent): Look {
   const there = new Set(paths)
   const readable = new Map(files.map((file) => [file.path, file]))
   const places = new Map<string, Places>()
-  const known = new Map<string, 'there' | 'out' | 'gone' | 'dead'>()
-  const stateOf = (pointer: string) => {
+  const stateOf = (pointer: string): 'there' | 'out' | 'gone' | 'dead' => {
     const path = pathOf(pointer)
     const anchor = pointer.slice(path.length + 1)
     const inside = packPath(path)
@@ -60,8 +59,7 @@ function looker({ paths, files }: PackContent): Look {
     return anchorExists(found, anchor) ? 'there' : 'dead'
   }
   return (who, pointer, gone) => {
-    const state = known.get(pointer) ?? stateOf(pointer)
-    known.set(pointer, state)
+    const state = stateOf(pointer)
     if (state === 'there') return []
     if (state === 'out')
       return [diagnostic('path-escape', sourceMapPath, `${who} leads out of the pack: ${quote(pointer)}`)]

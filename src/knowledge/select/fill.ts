@@ -31,10 +31,9 @@ export function fill<O extends Offer>(packs: readonly PackOffers<O>[], budget: n
   const state: State<O> = { taken: new Set(), opened: new Set(), tokens: 0 }
   const third = Math.floor(budget / 3)
   open(state, personas, third)
+  const ofPersonas = state.tokens
   open(state, others, budget)
-  const used = state.tokens
-  const ofPersonas = (): number => costOf(state, personas)
-  add(state, personas, Math.min(budget, used - ofPersonas() + third))
+  add(state, personas, Math.min(budget, state.tokens - ofPersonas + third))
   add(state, others, budget)
   open(state, personas, budget)
   add(state, personas, budget)
@@ -72,14 +71,4 @@ function add<O extends Offer>(state: State<O>, packs: readonly PackOffers<O>[], 
 function take<O extends Offer>(state: State<O>, offer: O): void {
   state.taken.add(offer)
   state.tokens += offer.tokens
-}
-
-function costOf<O extends Offer>(state: State<O>, packs: readonly PackOffers<O>[]): number {
-  return packs
-    .filter(({ pack }) => state.opened.has(pack))
-    .reduce(
-      (sum, { opening, offers }) =>
-        sum + opening + offers.reduce((own, offer) => own + (state.taken.has(offer) ? offer.tokens : 0), 0),
-      0,
-    )
 }

@@ -1,9 +1,10 @@
 import type { DiagnosticCode } from '../diagnostic.ts'
-import { type RecordFinding, type RecordItem, textOf } from './record-items.ts'
+import { type RecordItem, textOf } from './record-items.ts'
+import type { SectionFinding } from './section.ts'
 
 /** Everything but a reviewed entry with evidence is doubtful, also one whose state is unknown to us. */
-export function doubtsAbout(item: RecordItem, kind: string, proven: boolean): readonly RecordFinding[] {
-  const found = (code: DiagnosticCode, message: string): RecordFinding => ({
+export function doubtsAbout(item: RecordItem, kind: string, proven: boolean): readonly SectionFinding[] {
+  const found = (code: DiagnosticCode, message: string): SectionFinding => ({
     code,
     message: `${kind} \`${item.id}\` ${message}`,
   })
@@ -16,7 +17,7 @@ export function doubtsAbout(item: RecordItem, kind: string, proven: boolean): re
   return without
 }
 
-export const unproven = ({ id }: RecordItem, kind: string): RecordFinding => ({
+export const unproven = ({ id }: RecordItem, kind: string): SectionFinding => ({
   code: 'claim-source-required',
   message: `${kind} \`${id}\` has no evidence`,
 })

@@ -1,8 +1,8 @@
 import type { Json } from '../../base/canonical.ts'
 import { limits } from '../../base/limits.ts'
 import { isJsonObject, type JsonObject } from '../../base/object.ts'
-import type { DiagnosticCode } from '../diagnostic.ts'
 import { stemOf } from './layout.ts'
+import type { Section } from './section.ts'
 
 /** One entry of an ontology or of answers. Clients write these files in many ways; whatever is not understood is left out. */
 export interface RecordItem {
@@ -11,19 +11,11 @@ export interface RecordItem {
   readonly fields: JsonObject
 }
 
-export interface RecordFinding {
-  readonly code: DiagnosticCode
-  readonly message: string
-}
-
 /** An entry as it is sent. */
-export interface RecordEntry {
+export interface RecordEntry extends Pick<Section, 'findings' | 'unanchored' | 'marks'> {
   readonly item: RecordItem
   readonly title: string
   readonly lines: readonly string[]
-  readonly findings: readonly RecordFinding[]
-  readonly unanchored?: RecordFinding | undefined
-  readonly marks: readonly string[]
 }
 
 export const nameKeys = ['name', 'label', 'title', 'term', 'id']

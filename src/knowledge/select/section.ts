@@ -1,4 +1,4 @@
-import type { DiagnosticCode } from '../diagnostic.ts'
+import type { Diagnostic } from '../diagnostic.ts'
 
 /** Counts the tokens of a text, or estimates them. */
 export type CountTokens = (text: string) => number
@@ -26,10 +26,12 @@ export interface Section {
   /** The text as it is sent, where it is no part of a file. */
   readonly text?: string | undefined
   /** What must be said with the text, where it is sent. */
-  readonly findings?: readonly { readonly code: DiagnosticCode; readonly message: string }[] | undefined
+  readonly findings?: readonly SectionFinding[] | undefined
   /** What must be said as well, if none of its places of evidence is there. */
-  readonly unanchored?: { readonly code: DiagnosticCode; readonly message: string } | undefined
+  readonly unanchored?: SectionFinding | undefined
 }
+
+export type SectionFinding = Pick<Diagnostic, 'code' | 'message'>
 
 /** The places of a text that anchors can name. */
 export interface Places {

@@ -30,16 +30,7 @@ export function openPack(facts: PackFacts, terms: readonly string[]): OpenedPack
   const { records = [] } = facts
   const groups = records.length === 0 ? [] : [{ files: join(records, records), tier: 0 }]
   for (const [tier, paths] of tiers.entries()) {
-    if (
-      tier > 0 &&
-      suffices(
-        pack,
-        groups.map(({ files }) => files),
-        terms,
-        prepared.origins,
-      )
-    )
-      break
+    if (tier > 0 && suffices(pack, groups, terms, prepared.origins)) break
     const wanted = paths.filter((path) => !facts.files.has(path) && facts.unreadable?.has(path) !== true)
     if (wanted.length > 0) return { facts, ...prepared, groups, wanted }
     const files = paths.map((path) => facts.files.get(path)).filter((file) => file !== undefined)
@@ -72,14 +63,10 @@ const prepare = kept(
  * Views of a wiki suffice when one of them has all that was asked, and nothing in it is stale or disputed; otherwise
  * pages must be joined. Of documents it is enough that nothing asked is left uncovered.
  */
-function suffices(
-  { header }: Pack,
-  groups: readonly JoinedFiles[],
-  terms: readonly string[],
-  origins: Origins,
-): boolean {
-  if (uncovered(groups, terms).length > 0) return false
+function suffices({ header }: Pack, groups: OpenedPack['groups'], terms: readonly string[], origins: Origins): boolean {
+  const opened = groups.map(({ files }) => files)
+  if (uncovered(opened, terms).length > 0) return false
   const hasAll = ({ path, terms: own }: FileIndex): boolean =>
     terms.every((term) => own.postings.has(term)) && !origins.isFlagged(path)
-  return header.profile !== 'wiki-first' || groups.some(({ files }) => files.some(hasAll))
+  return header.profile !== 'wiki-first' || opened.some(({ files }) => files.some(hasAll))
 }

@@ -1,3 +1,4 @@
+import { isObject } from '../../base/object.ts'
 import { usable } from '../../knowledge/activate.ts'
 import { type Diagnostic, diagnostic } from '../../knowledge/diagnostic.ts'
 import { type Permissions, statusWarning } from '../../knowledge/gates.ts'
@@ -5,7 +6,7 @@ import type { Pack } from '../../knowledge/pack.ts'
 import type { Winner } from '../../knowledge/precedence.ts'
 import type { Router } from '../../knowledge/route/route.ts'
 import { gradeSuite, type ReadSuite, readSuite, type SuiteAnswer } from '../../knowledge/route/suite.ts'
-import type { SelectionResult, SelectionSuite } from '../../model/knowledge-records.ts'
+import type { AnswerSuite, SelectionResult, SelectionSuite } from '../../model/knowledge-records.ts'
 import type { Resolution, ResolveRequest } from './resolution.ts'
 import type { RouterFor } from './routing.ts'
 import type { Scan } from './scan.ts'
@@ -54,7 +55,7 @@ export async function evaluate(name: SuiteName, deps: EvaluateDeps): Promise<Eva
     graded.push({ suite, result: gradeSuite(title, suite, (prompt) => selected(pack, prompt, router, warnings)) })
   }
   if (typeof name === 'object') {
-    const named = found.find(({ pack }) => pack.header.name === packNameIn(name.value))
+    const named = found.find(({ pack }) => isObject(name.value) && pack.header.name === name.value['pack_name'])
     if (named === undefined) findings.push(diagnostic('suite-mismatch', name.file, 'it names no pack that is here'))
     else grade(named, name.file, readSuite(name.value, { path: name.file, pack: named.pack.header.name }))
     return { suites: graded, answers, findings }
@@ -69,24 +70,15 @@ export async function evaluate(name: SuiteName, deps: EvaluateDeps): Promise<Eva
   return { suites: graded, answers, findings }
 }
 
-const packNameIn = (value: unknown): unknown =>
-  typeof value === 'object' && value !== null && 'pack_name' in value ? value.pack_name : undefined
-
 function selected(pack: Pack, prompt: string, router: Router, warnings: readonly Diagnostic[]): SuiteAnswer {
   const told = [statusWarning(pack), ...warnings].flatMap((warning) => warning?.code ?? [])
   return { selected: router.decide(prompt).activated.some(({ id }) => id === pack.id), warnings: told }
 }
 
-interface AnswerCase {
-  readonly id: string
-  readonly prompt: string
-  readonly required_context?: readonly string[] | undefined
-}
-
 /** What is required is a file, or a section of one: `compiled/facts.md#limits`. */
 async function recallOf(
   pack: Pack,
-  { id, prompt, required_context = [] }: AnswerCase,
+  { id, prompt, required_context = [] }: AnswerSuite['evals'][number],
   { resolve }: EvaluateDeps,
 ): Promise<AnswerResult> {
   const { trace } = await resolve({ query: prompt, select: [pack.id], confirm: [pack.id], implicit: false })

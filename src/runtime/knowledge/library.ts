@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Json } from '../../base/canonical.ts'
 import { limits } from '../../base/limits.ts'
+import { isObject } from '../../base/object.ts'
 import { recent } from '../../base/recent.ts'
 import type { Diagnostic } from '../../knowledge/diagnostic.ts'
 import { bodyOf } from '../../knowledge/discover/frontmatter.ts'
@@ -17,7 +18,7 @@ import { candidatesOf } from '../../knowledge/select/candidates.ts'
 import { estimateTokens } from '../../knowledge/select/estimate.ts'
 import { indexFile } from '../../knowledge/select/file-index.ts'
 import { indexRecords } from '../../knowledge/select/records.ts'
-import type { FileIndex } from '../../knowledge/select/section.ts'
+import type { CountTokens, FileIndex } from '../../knowledge/select/section.ts'
 import type { PackFacts } from '../../knowledge/select/selection.ts'
 import type { PackFile } from './list-files.ts'
 import { openPackFiles, type PackFiles } from './pack-files.ts'
@@ -57,7 +58,7 @@ interface Kept {
 
 export interface LibraryDeps {
   readonly roots: readonly RootOptions[]
-  readonly count: (text: string) => number
+  readonly count: CountTokens
   readonly now: () => number
 }
 
@@ -82,12 +83,12 @@ export function makeLibrary(deps: LibraryDeps): Library {
     files: (pack) => openPackFiles(rootOf(pack, deps), pack),
     open: async (pack) => {
       const files = await library.files(pack)
-      const { files: listed, diagnostics } = await files.list()
+      const { files: listed, diagnostics: listing } = await files.list()
       const known = opened.get(pack.id)
       // What selection prepares hangs on the facts: the same ones are given while no file has changed.
       if (known !== undefined && known.facts.pack.digest === pack.digest && areSame(known.listed, listed))
-        return { ...known, files, listing: diagnostics }
-      const open = await openPack({ pack, files, listed, diagnostics, library, count: deps.count })
+        return { ...known, files, listing }
+      const open = await openPack(pack, { files, listed, listing }, { library, count: deps.count })
       const settled = deps.now() - limits.knowledgeSettledMs
       if (listed.every((file) => changedAt(file) < settled)) opened.set(pack.id, open)
       else opened.delete(pack.id)
@@ -121,16 +122,11 @@ function keep(kept: Map<string, Kept>, key: string, value: Kept): void {
   for (const oldest of kept.keys().take(Math.max(0, kept.size - limits.knowledgeFilesKeptMax))) kept.delete(oldest)
 }
 
-interface Opening {
-  readonly pack: Pack
-  readonly files: PackFiles
-  readonly listed: readonly PackFile[]
-  readonly diagnostics: readonly Diagnostic[]
-  readonly library: Library
-  readonly count: (text: string) => number
-}
-
-async function openPack({ pack, files, listed, diagnostics, library, count }: Opening): Promise<OpenPack> {
+async function openPack(
+  pack: Pack,
+  { files, listed, listing }: Pick<OpenPack, 'files' | 'listed' | 'listing'>,
+  { library, count }: { readonly library: Library; readonly count: CountTokens },
+): Promise<OpenPack> {
   const byPath = new Map(listed.map((file) => [file.path, file]))
   const found: Diagnostic[] = []
   const take = async <T>(path: string, kind: string, make: (text: string) => T): Promise<T | undefined> => {
@@ -150,11 +146,10 @@ async function openPack({ pack, files, listed, diagnostics, library, count }: Op
   const paths = listed.map(({ path }) => path)
   const guide = (await take(entryName, 'guide', bodyOf)) ?? ''
   const sourceMap = await read(sourceMapPath, readSourceMap)
-  const runs = []
-  for (const path of newestRuns(paths)) {
-    const run = await read(path, (text) => readCompileRun(path, text))
-    if (run !== undefined) runs.push({ path, run })
-  }
+  // Names begin with the time, and only the newest counts.
+  const newest = paths.findLast((path) => /^runs\/compile-[^/]+\.json$/.test(path))
+  const run = newest === undefined ? undefined : await read(newest, (text) => readCompileRun(newest, text))
+  const runs = newest === undefined || run === undefined ? [] : [{ path: newest, run }]
   const json = new Map<string, Json>()
   for (const path of candidatesOf(pack, { paths, guide }).records) {
     const value = await read(path, (text) => readPackJson(path, text))
@@ -166,7 +161,7 @@ async function openPack({ pack, files, listed, diagnostics, library, count }: Op
     facts: { pack, paths, guide, files: indexes, unreadable, sourceMap, runs, records: indexRecords(json, count) },
     files,
     listed,
-    listing: diagnostics,
+    listing,
     reading: found,
     index: async (wanted) => {
       for (const path of wanted) {
@@ -180,9 +175,4 @@ async function openPack({ pack, files, listed, diagnostics, library, count }: Op
   }
 }
 
-const isDiagnostic = (value: unknown): value is Diagnostic =>
-  typeof value === 'object' && value !== null && 'code' in value && 'severity' in value
-
-/** Names begin with the time, and only the newest counts. */
-const newestRuns = (paths: readonly string[]): readonly string[] =>
-  paths.filter((path) => /^runs\/compile-[^/]+\.json$/.test(path)).slice(-1)
+const isDiagnostic = (value: unknown): value is Diagnostic => isObject(value) && 'code' in value && 'severity' in value

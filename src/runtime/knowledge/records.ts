@@ -1,7 +1,7 @@
 import { Failure } from '../../base/failure.ts'
 import { readJson } from '../../base/json.ts'
 import { limits } from '../../base/limits.ts'
-import { openRoot } from '../../files/root.ts'
+import { type FileRoot, openRoot } from '../../files/root.ts'
 import type { ContextResolution, SelectionResult } from '../../model/knowledge-records.ts'
 import { type ResolutionTrace, resolutionTrace } from '../../model/knowledge-trace.ts'
 
@@ -18,8 +18,7 @@ export async function keepResolution(
     ...(record === undefined ? [] : [[`${trace.run_id}.json`, clipped(record)] as const]),
     [`${trace.run_id}${traceEnd}`, clipped(trace)],
   ]
-  for (const [name, value] of files)
-    await root.write(name, Buffer.from(`${JSON.stringify(value, null, 2)}\n`), { exclusive: true })
+  for (const [name, value] of files) await keepJson(root, name, value)
   return files.map(([name]) => name)
 }
 
@@ -59,8 +58,7 @@ function noFolder(error: unknown): undefined {
 function traceFrom(bytes: Buffer | undefined): ResolutionTrace | undefined {
   if (bytes === undefined) return undefined
   try {
-    const { data } = resolutionTrace.safeParse(readJson(bytes))
-    return data
+    return resolutionTrace.safeParse(readJson(bytes)).data
   } catch {
     return undefined
   }
@@ -73,8 +71,8 @@ export async function keepResults(
 ): Promise<void> {
   const root = await openRoot(folder, { create: true })
   const time = at.replace(/[:.]/g, '-')
-  for (const result of results) {
-    const name = `eval-discovery-${time}-${suite}-${result.pack_name}.json`
-    await root.write(name, Buffer.from(`${JSON.stringify(result, null, 2)}\n`), { exclusive: true })
-  }
+  for (const result of results) await keepJson(root, `eval-discovery-${time}-${suite}-${result.pack_name}.json`, result)
 }
+
+const keepJson = (root: FileRoot, name: string, value: unknown): Promise<unknown> =>
+  root.write(name, Buffer.from(`${JSON.stringify(value, null, 2)}\n`), { exclusive: true })
