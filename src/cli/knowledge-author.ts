@@ -12,7 +12,7 @@ import { checkFree, readDocuments, writePack } from '../runtime/knowledge/author
 import { systemClock } from '../runtime/system.ts'
 import type { Io } from './io.ts'
 import { line, plain, printJson } from './io.ts'
-import { addLint, addValidate } from './knowledge-check.ts'
+import { addCheck } from './knowledge-check.ts'
 import { isForPrograms } from './knowledge-flags.ts'
 
 interface WriteOptions {
@@ -36,8 +36,8 @@ interface ImportOptions extends WriteOptions {
 
 /** The commands for owners of packs. */
 export function addAuthoring(knowledge: Command, io: Io): void {
-  addValidate(knowledge, io)
-  addLint(knowledge, io)
+  addCheck(knowledge, io, 'validate')
+  addCheck(knowledge, io, 'lint')
   addNew(knowledge, io)
   addImport(knowledge, io)
 }
@@ -103,19 +103,12 @@ async function write(io: Io, { command, name, files, findings, options }: Writte
   checkFree(folder, shown)
   if (!options.dryRun) await writePack(folder, files, shown)
   const status = options.dryRun ? 'planned' : 'written'
+  const paths = files.map(({ path }) => path)
   if (isForPrograms(io, options))
-    return printJson(io, {
-      ok: true,
-      command,
-      status,
-      name,
-      folder: shown,
-      files: files.map(({ path }) => path),
-      findings,
-    })
+    return printJson(io, { ok: true, command, status, name, folder: shown, files: paths, findings })
   for (const { severity, code, path, message } of findings)
     io.err(`${severity}  ${plain(path)}: ${plain(message)} (${code})\n`)
-  if (options.dryRun) for (const { path } of files) line(io, plain(path))
+  if (options.dryRun) for (const path of paths) line(io, plain(path))
   line(io, `${options.dryRun ? 'would write' : 'wrote'} ${files.length} files to ${plain(shown)}`)
   if (!options.dryRun)
     line(io, `next: look through ${plain(shown)}/KNOWLEDGE.md, then \`ambit knowledge lint ${plain(shown)}\``)

@@ -13,29 +13,22 @@ interface Checked extends CheckedPack {
   readonly folder: string
 }
 
-type Check = 'validate' | 'lint'
+type Check = keyof typeof checks
 
-/** `validate <dir>…`: whether packs are as the format wants them. */
-export function addValidate(knowledge: Command, io: Io): void {
-  checking(knowledge.command('validate <dir...>'))
-    .description('check frontmatter, layout, records, suites and source map of packs')
-    .action((folders: readonly string[], options: KnowledgeFlags) => run(io, 'validate', folders, options))
+const checks = {
+  validate: 'check frontmatter, layout, records, suites and source map of packs',
+  lint: 'look for secrets, attacks, outdated splits, claims without a place, weak or greedy descriptions',
 }
 
-/** `lint <dir>…`: what owners of packs should look at. */
-export function addLint(knowledge: Command, io: Io): void {
-  checking(knowledge.command('lint <dir...>'))
-    .description('look for secrets, attacks, outdated splits, claims without a place, weak or greedy descriptions')
-    .action((folders: readonly string[], options: KnowledgeFlags) => run(io, 'lint', folders, options))
-}
-
-const checking = (command: Command): Command =>
-  answering(command)
+/** `validate <dir>…`: whether packs are as the format wants them. `lint <dir>…`: what their owners should look at. */
+export function addCheck(knowledge: Command, io: Io, command: Check): void {
+  const exits = 'Changes nothing, runs nothing. Exit 0: no errors. 1: an error was found. 2: could not look.'
+  answering(knowledge.command(`${command} <dir...>`))
+    .description(checks[command])
     .option('--watch', 'again whenever a file changes, until Ctrl-C')
-    .addHelpText(
-      'after',
-      '\nChanges nothing, runs nothing. Exit 0: no errors. 1: an error was found. 2: could not look.',
-    )
+    .addHelpText('after', `\n${exits}`)
+    .action((folders: readonly string[], options: KnowledgeFlags) => run(io, command, folders, options))
+}
 
 function run(io: Io, command: Check, folders: readonly string[], given: KnowledgeFlags): Promise<void> {
   const check = command === 'validate' ? validatePack : lintPack

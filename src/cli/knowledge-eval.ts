@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { formatTime } from '../base/time.ts'
+import type { SelectionResult } from '../model/knowledge-records.ts'
 import type { Evaluation } from '../runtime/knowledge/evaluate.ts'
 import { keepResults } from '../runtime/knowledge/records.ts'
 import type { SuiteName } from '../runtime/knowledge/suites.ts'
@@ -26,22 +27,16 @@ export function addEval(knowledge: Command, io: Io): void {
     .action((dir: string | undefined, given: EvalFlags) =>
       each(io, dir, given, async (packs, flags) => {
         const evaluation = await packs.evaluate(suiteOf(io, flags))
-        const results = evaluation.suites.map(({ result }) => result)
-        if (flags.record !== undefined) await record(io, flags, evaluation)
-        const failed =
-          results.some(({ summary }) => summary.failed > 0) ||
-          evaluation.answers.some(({ missed }) => missed.length > 0)
         const { findings, answers } = evaluation
-        return answer(
-          io,
-          'eval',
-          flags,
-          { findings, more: { results, answers }, ...(failed && { ok: false, status: 'failed' }) },
-          () => {
-            printEvaluation(io, evaluation)
-            printFindings(io, findings)
-          },
-        )
+        const results = evaluation.suites.map(({ result }) => result)
+        if (flags.record !== undefined) await record(io, flags, results)
+        const failed =
+          results.some(({ summary }) => summary.failed > 0) || answers.some(({ missed }) => missed.length > 0)
+        const given = { findings, more: { results, answers }, ...(failed && { ok: false, status: 'failed' }) }
+        return answer(io, 'eval', flags, given, () => {
+          printEvaluation(io, evaluation)
+          printFindings(io, findings)
+        })
       }),
     )
 }
@@ -49,11 +44,11 @@ export function addEval(knowledge: Command, io: Io): void {
 const suiteOf = (io: Io, { suite }: EvalFlags): SuiteName =>
   suite === 'train' || suite === 'validation' ? suite : { file: suite, value: readJsonInput(io, suite) }
 
-async function record(io: Io, flags: EvalFlags, { suites }: Evaluation): Promise<void> {
+async function record(io: Io, flags: EvalFlags, results: readonly SelectionResult[]): Promise<void> {
   const folder = await runsFolder(io, flags, flags.record)
   const name = suiteOf(io, flags)
   const suite = typeof name === 'string' ? name : 'given'
-  await keepResults(folder, { at: formatTime(systemClock.now()), suite, results: suites.map(({ result }) => result) })
+  await keepResults(folder, { at: formatTime(systemClock.now()), suite, results })
 }
 
 function printEvaluation(io: Io, { suites, answers }: Evaluation): void {

@@ -21,19 +21,11 @@ const register: Register = (knowledge, io) => {
           ...scan.quarantined.flatMap((one) => one.diagnostics),
         ]
         const page = paged(scan.packs, flags)
-        return answer(
-          io,
-          'discover',
-          flags,
-          {
-            findings,
-            more: { roots: scan.roots, packs: page, quarantined: scan.quarantined, total: scan.packs.length },
-          },
-          () => {
-            printScan(io, { ...scan, packs: page })
-            printFindings(io, findings)
-          },
-        )
+        const more = { roots: scan.roots, packs: page, quarantined: scan.quarantined, total: scan.packs.length }
+        return answer(io, 'discover', flags, { findings, more }, () => {
+          printScan(io, { ...scan, packs: page })
+          printFindings(io, findings)
+        })
       }),
     )
 
@@ -66,13 +58,8 @@ const register: Register = (knowledge, io) => {
       const traces = await keptTraces(await runsFolder(io, flags, flags.records), limits.knowledgeTracesReadMax)
       const gaps = gapsIn(traces)
       const page = paged(gaps, { limit: 50, ...flags })
-      answer(
-        io,
-        'gaps',
-        flags,
-        { findings: [], more: { gaps: page, total: gaps.length, resolutions: traces.length } },
-        () => printGaps(io, page),
-      )
+      const more = { gaps: page, total: gaps.length, resolutions: traces.length }
+      answer(io, 'gaps', flags, { findings: [], more }, () => printGaps(io, page))
     })
 }
 export default register
