@@ -23,17 +23,15 @@ export const byPrecedence = (left: Pack, right: Pack): number =>
 const scopeRank = ({ scope }: Pack): number => rootScope.options.indexOf(scope)
 const nameOf = ({ pack }: Winner): string => pack.header.name
 
+/** A stale pack gives way to a newer one that is ready, unless somebody named it. */
 function winnerOf(group: readonly Pack[], use: Use): Winner {
   const [first, ...others] = group as [Pack, ...Pack[]]
-  const newer =
-    use === 'found' && first.header.status === 'stale' ? others.find((other) => replaces(other, first)) : undefined
+  const replaces = (other: Pack): boolean => other.header.status === 'ready' && isNewer(other, first)
+  const newer = use === 'found' && first.header.status === 'stale' ? others.find(replaces) : undefined
   const pack = newer ?? first
   const warnings = group.filter((other) => other !== pack).flatMap((loser) => warningsAbout(loser, pack))
   return { pack, warnings }
 }
-
-/** Whether a pack is what to use instead of a stale one. */
-const replaces = (other: Pack, stale: Pack): boolean => other.header.status === 'ready' && isNewer(other, stale)
 
 function warningsAbout(loser: Pack, winner: Pack): readonly Diagnostic[] {
   const { name } = winner.header

@@ -1,6 +1,7 @@
 import type { PackMode, PackProfile } from '../../model/knowledge.ts'
 import type { SelectionSuite } from '../../model/knowledge-records.ts'
 import type { PackText } from './pack-content.ts'
+import { jsonFile } from './write-pack.ts'
 
 /** The pages that a person is to write over. */
 export function pagesOf(
@@ -87,36 +88,23 @@ const purposes: readonly (readonly [string, string])[] = [
 ]
 
 /** Prompts to choose the pack by, and others to measure that choice with: the two stay apart. */
-export const suitesOf = (
-  name: string,
-  topic: string,
-): readonly { readonly path: string; readonly suite: SelectionSuite }[] => [
-  {
-    path: 'evals/discovery.train.json',
-    suite: {
-      pack_name: name,
-      cases: [
-        { id: 'train-1', prompt: `What do we know about ${topic}?`, expected: 'select' },
-        { id: 'train-2', prompt: `Which facts about ${topic} have a source?`, expected: 'select' },
-        { id: 'train-3', prompt: 'What will the weather be tomorrow?', expected: 'reject', reason: 'another topic' },
-      ],
-    },
-  },
-  {
-    path: 'evals/discovery.validation.json',
-    suite: {
-      pack_name: name,
-      cases: [
-        { id: 'validation-1', prompt: `Where are the limits of ${topic}?`, expected: 'select' },
-        {
-          id: 'validation-2',
-          prompt: 'Translate this letter into French.',
-          expected: 'reject',
-          reason: 'another task',
-        },
-      ],
-    },
-  },
+export const suitesOf = (name: string, topic: string): readonly PackText[] => [
+  suiteFile(name, 'train', [
+    { prompt: `What do we know about ${topic}?`, expected: 'select' },
+    { prompt: `Which facts about ${topic} have a source?`, expected: 'select' },
+    { prompt: 'What will the weather be tomorrow?', expected: 'reject', reason: 'another topic' },
+  ]),
+  suiteFile(name, 'validation', [
+    { prompt: `Where are the limits of ${topic}?`, expected: 'select' },
+    { prompt: 'Translate this letter into French.', expected: 'reject', reason: 'another task' },
+  ]),
 ]
+
+function suiteFile(name: string, role: string, cases: readonly Omit<SuiteCase, 'id'>[]): PackText {
+  const numbered = cases.map((one, index) => ({ id: `${role}-${index + 1}`, ...one }))
+  return jsonFile(`evals/discovery.${role}.json`, { pack_name: name, cases: numbered } satisfies SelectionSuite)
+}
+
+type SuiteCase = SelectionSuite['cases'][number]
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

@@ -45,7 +45,7 @@ export function newPack(pack: NewPack): readonly PackText[] {
     ...pages,
     ...(compiled?.splits ?? []),
     jsonFile(sourceMapPath, mapOf(pages, compiled?.mapped ?? [])),
-    ...suitesOf(pack.name, topic).map(({ path, suite }) => jsonFile(path, suite)),
+    ...suitesOf(pack.name, topic),
     ...(hasOntology ? [jsonFile(ontologyPath, { concepts: [], relations: [], claims: [] })] : []),
   ])
 }
@@ -54,9 +54,8 @@ const ontologyPath = 'ontology/ontology.json'
 
 /** The example claim stands on line 3 of the notes. */
 const mapOf = (pages: readonly PackText[], sections: NonNullable<SourceMap['document_sections']>): SourceMap => {
-  const into = [
-    ...sections.filter(({ section_id }) => section_id === 'facts').flatMap((each) => each.compiled_into ?? []),
-  ]
+  const split = sections.find(({ section_id }) => section_id === 'facts')?.compiled_into
+  const views = pages.map(({ path }) => path).filter((path) => path === 'compiled/facts.md')
   return {
     claims: [
       {
@@ -64,8 +63,7 @@ const mapOf = (pages: readonly PackText[], sections: NonNullable<SourceMap['docu
         text: 'Every fact of this pack has a line in a source.',
         status: 'inferred',
         source: { path: 'sources/notes.md', anchor: 'L3' },
-        compiled_into:
-          into.length > 0 ? into : pages.filter(({ path }) => path === 'compiled/facts.md').map(({ path }) => path),
+        compiled_into: split ?? views,
       },
     ],
     document_sections: sections.map((section) => ({ ...section, source_anchors: ['sources/notes.md#L3'] })),

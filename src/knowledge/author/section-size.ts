@@ -1,6 +1,7 @@
+import { counted } from '../../base/counted.ts'
 import { limits } from '../../base/limits.ts'
 import { type Diagnostic, diagnostic } from '../diagnostic.ts'
-import { placeOf, splitsOf } from '../select/layout.ts'
+import { isContext, placeOf, splitsOf } from '../select/layout.ts'
 import { type CountTokens, withHeadings } from '../select/section.ts'
 import type { PackContent, PackText } from './pack-content.ts'
 import { documentSections } from './sections.ts'
@@ -13,11 +14,10 @@ export function checkSections({ files }: PackContent, count: CountTokens): reado
   const divided = new Set(files.filter(({ path }) => placeOf(path) === 'document').map(({ path }) => splitsOf(path)))
   const isCopy = (path: string): boolean => divided.has(path.split('/', 3).join('/'))
   return files
-    .filter(({ path }) => holdsFacts.has(placeOf(path) ?? '') && prose.test(path) && !isCopy(path))
+    .filter(({ path }) => isContext(path) && prose.test(path) && !isCopy(path))
     .flatMap((file) => oversized(file, count))
 }
 
-const holdsFacts: ReadonlySet<string> = new Set(['split', 'view', 'document', 'wiki'])
 const prose = /\.(?:md|mdx|markdown|txt)$/i
 
 function oversized(file: PackText, count: CountTokens): readonly Diagnostic[] {
@@ -29,7 +29,6 @@ function oversized(file: PackText, count: CountTokens): readonly Diagnostic[] {
     .filter(({ tokens }) => tokens > max)
   const [longest] = long.toSorted((left, right) => right.tokens - left.tokens || left.line - right.line)
   if (longest === undefined) return []
-  const which = long.length === 1 ? '1 section' : `${long.length} sections`
-  const message = `${which} over ${max} tokens, to be cut apart; the longest, at line ${longest.line}, has ${longest.tokens}`
+  const message = `${counted(long.length, 'section')} over ${max} tokens, to be cut apart; the longest, at line ${longest.line}, has ${longest.tokens}`
   return [diagnostic('section-oversized', file.path, message)]
 }

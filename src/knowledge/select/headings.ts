@@ -86,7 +86,7 @@ function hashed({ text, from, to }: Line): Heading | undefined {
   const mark = /^ {0,3}(#{1,3})(?:[ \t]|$)/.exec(text)
   if (mark === null) return undefined
   const title = withoutClosing(text.slice(mark[0].length).trim())
-  return { level: levelOf(mark[1]?.length), title, from, to }
+  return { level: mark[1]?.length as Heading['level'], title, from, to }
 }
 
 /** Without the row of `#` that may end a heading. */
@@ -106,5 +106,3 @@ function underlined(line: Line, title: Line | undefined, before: Line | undefine
 
 const isTitle = (line: string): boolean =>
   /^ {0,3}[^\s#>|]/.test(line) && !/^ {0,3}(?:[-*+=_]|\d+[.)])(?:\s|[-*=_]|$)/.test(line)
-
-const levelOf = (length: number | undefined): 1 | 2 | 3 => (length === 1 ? 1 : length === 2 ? 2 : 3)
