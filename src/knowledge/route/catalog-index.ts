@@ -1,11 +1,12 @@
 import { type Index, makeIndex } from './bm25.ts'
-import type { Calibration } from './calibration.ts'
+import { calibration } from './calibration.ts'
 import { keepOf } from './common-words.ts'
 import { descriptionOf, nameTerms, promptTerms, type Routable } from './routable.ts'
 import { termsOf } from './words.ts'
 
 /** What can be found of each pack: name, description, initials and prompts that select it. */
-export function makeCatalogIndex(packs: readonly Routable[], weights: Calibration['weights']): Index {
+export function makeCatalogIndex(packs: readonly Routable[]): Index {
+  const { weights } = calibration
   const descriptions = ownDescriptions(packs)
   const documents = packs.map((pack, at) => [
     nameField(pack),

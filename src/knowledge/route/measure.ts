@@ -1,6 +1,6 @@
 import { limits } from '../../base/limits.ts'
 import { sumOf } from './bm25.ts'
-import type { Calibration } from './calibration.ts'
+import { calibration } from './calibration.ts'
 import { makeCatalogIndex } from './catalog-index.ts'
 import { isEveryday } from './common-words.ts'
 import { makeNeighbours, type Nearness } from './neighbours.ts'
@@ -27,14 +27,12 @@ export interface Measured {
   readonly agreement: number
 }
 
+const { weights } = calibration
+
 /** Measures all packs against a question; those that nothing speaks for are left out. */
-export function makeMeasure(
-  packs: readonly Routable[],
-  calibration: Calibration,
-): (query: string) => readonly Measured[] {
-  const { weights } = calibration
-  const index = makeCatalogIndex(packs, weights)
-  const neighbours = makeNeighbours(packs, weights)
+export function makeMeasure(packs: readonly Routable[]): (query: string) => readonly Measured[] {
+  const index = makeCatalogIndex(packs)
+  const neighbours = makeNeighbours(packs)
   const names = packs.map(nameTerms)
   const languages = [...new Set(packs.map((pack) => isEnglish(pack.language)))]
 
@@ -48,7 +46,7 @@ export function makeMeasure(
       const name = readName(names[at] ?? [], question, index.weight)
       const prompts = near[at] ?? { select: 0, reject: 0, agreement: 0 }
       const byWords = (scores[at] ?? 0) + weights.together * name.together
-      const score = byWords + votesOf(pack, prompts, weights)
+      const score = byWords + votesOf(pack, prompts)
       return {
         id: pack.id,
         score: score * (1 - Math.max(0, prompts.reject - prompts.select)),
@@ -64,9 +62,7 @@ export function makeMeasure(
   }
 
   return (query) => {
-    const answers = new Map(
-      languages.map((english) => [english, measureAll(ask(query, english, weights.stress, index.has))]),
-    )
+    const answers = new Map(languages.map((english) => [english, measureAll(ask(query, english, index.has))]))
     return packs
       .flatMap((pack, at) => answers.get(isEnglish(pack.language))?.[at] ?? [])
       .filter(({ score }) => score > 0)
@@ -74,14 +70,14 @@ export function makeMeasure(
 }
 
 /** A question reads as the packs it is held against were read. Words of capitals that no pack has may be initials. */
-function ask(query: string, english: boolean, stress: number, has: (term: string) => boolean): Question {
-  const question = readQuestion(query, { language: english ? 'en' : 'und', stress })
+function ask(query: string, english: boolean, has: (term: string) => boolean): Question {
+  const question = readQuestion(query, { language: english ? 'en' : 'und', stress: weights.stress })
   const initials = question.capitals.filter((word) => !has(word.toLowerCase()) && has(word))
   return { ...question, terms: [...question.terms, ...initials] }
 }
 
 /** The more prompts a pack has, the more the nearest is worth: of few, it is near by chance. */
-function votesOf(pack: Routable, near: Nearness, weights: Calibration['weights']): number {
+function votesOf(pack: Routable, near: Nearness): number {
   const prompts = Math.min(pack.select.length, limits.knowledgePromptsPerPackMax)
   return weights.neighbours * (prompts / (prompts + weights.neighboursHalf)) * near.select
 }

@@ -1,5 +1,5 @@
 import { makeIndex, sumOf } from './bm25.ts'
-import type { Calibration } from './calibration.ts'
+import { calibration } from './calibration.ts'
 import { keepOf } from './common-words.ts'
 import type { Question } from './question.ts'
 import { promptTerms, type Routable } from './routable.ts'
@@ -21,17 +21,14 @@ interface Prompt {
 }
 
 /** Answers for each pack, in the order they came in. */
-export function makeNeighbours(
-  packs: readonly Routable[],
-  weights: Calibration['weights'],
-): (question: Question) => readonly Nearness[] {
+export function makeNeighbours(packs: readonly Routable[]): (question: Question) => readonly Nearness[] {
   const prompts = packs.flatMap((pack, at) => [
     ...promptTerms(pack, pack.select).map((terms) => ({ pack: at, selects: true, terms })),
     ...promptTerms(pack, pack.reject).map((terms) => ({ pack: at, selects: false, terms })),
   ])
   const index = makeIndex(
     prompts.map((prompt) => [prompt.terms]),
-    { fields: [{ weight: 1, b: 0 }], k1: 0, keep: keepOf, documentsMin: weights.catalogMin },
+    { fields: [{ weight: 1, b: 0 }], k1: 0, keep: keepOf, documentsMin: calibration.weights.catalogMin },
   )
   const lengths = prompts.map(({ terms }) => sumOf([...new Set(terms)], index.weight))
   return (question) => {
@@ -40,12 +37,12 @@ export function makeNeighbours(
     const near = index
       .score(question.terms, question.stress)
       .map((score, at) => (score === 0 ? 0 : Math.min(1, score / Math.sqrt(length * (lengths[at] ?? 1)))))
-    return tally(packs.length, prompts, near, weights.neighboursCount)
+    return tally(packs.length, prompts, near)
   }
 }
 
-function tally(packs: number, prompts: readonly Prompt[], near: Float64Array, count: number): readonly Nearness[] {
-  const floor = leastOf(near, count)
+function tally(packs: number, prompts: readonly Prompt[], near: Float64Array): readonly Nearness[] {
+  const floor = leastOf(near, calibration.weights.neighboursCount)
   const best = { select: new Float64Array(packs), reject: new Float64Array(packs), votes: new Float64Array(packs) }
   for (const [at, { pack, selects }] of prompts.entries()) {
     const value = near[at] ?? 0

@@ -1,6 +1,6 @@
 import { byUnit } from '../../base/canonical.ts'
 import { limits } from '../../base/limits.ts'
-import { type Calibration, calibration as current } from './calibration.ts'
+import { calibration } from './calibration.ts'
 import { type Measured, makeMeasure } from './measure.ts'
 import type { Routable } from './routable.ts'
 
@@ -30,23 +30,24 @@ export interface Router {
 }
 
 /** Which pack a question is about, if any. Equal packs in any order give equal answers. */
-export function makeRouter(packs: readonly Routable[], calibration: Calibration = current): Router {
+export function makeRouter(packs: readonly Routable[]): Router {
   const sorted = packs.toSorted((a, b) => byUnit(a.name, b.name) || byUnit(a.id, b.id))
-  const measure = makeMeasure(sorted, calibration)
-  const rank = (query: string) => rankAll(measure(query.slice(0, limits.knowledgeQueryCharsMax)), calibration)
-  return { rank, decide: (query) => decide(rank(query), calibration) }
+  const measure = makeMeasure(sorted)
+  const rank = (query: string) => rankAll(measure(query.slice(0, limits.knowledgeQueryCharsMax)))
+  return { rank, decide: (query) => decide(rank(query)) }
 }
 
-function rankAll(measured: readonly Measured[], calibration: Calibration): readonly Ranked[] {
+function rankAll(measured: readonly Measured[]): readonly Ranked[] {
   const sorted = measured.toSorted((a, b) => b.score - a.score)
   return sorted.map((one, at) => {
     const rival = sorted[at === 0 ? 1 : 0]?.score ?? 0
     const margin = Math.max(-1, (one.score - rival) / (one.score + calibration.weights.marginScale))
-    return { ...one, margin, confidence: confidenceOf({ ...one, margin }, calibration.confidence) }
+    return { ...one, margin, confidence: confidenceOf({ ...one, margin }) }
   })
 }
 
-function confidenceOf(one: Measured & { readonly margin: number }, by: Calibration['confidence']): number {
+function confidenceOf(one: Measured & { readonly margin: number }): number {
+  const by = calibration.confidence
   const evidence = [
     by.base,
     by.words * Math.log1p(one.byWords),
@@ -59,11 +60,12 @@ function confidenceOf(one: Measured & { readonly margin: number }, by: Calibrati
   return one.distinct ? likely : likely * by.everyday
 }
 
-function decide(ranked: readonly Ranked[], { threshold, version, weights }: Calibration): Routing {
+function decide(ranked: readonly Ranked[]): Routing {
+  const { threshold, version } = calibration
   const [best] = ranked
   const sure = best !== undefined && best.confidence >= threshold
   return {
-    activated: sure ? [best, ...alsoNamed(best, ranked, weights)] : [],
+    activated: sure ? [best, ...alsoNamed(best, ranked)] : [],
     considered: ranked,
     threshold,
     shortBy: sure ? 0 : threshold - (best?.confidence ?? 0),
@@ -72,8 +74,9 @@ function decide(ranked: readonly Ranked[], { threshold, version, weights }: Cali
 }
 
 /** Another pack goes along only where the question names both, by different words, and speaks of it nearly as much. */
-function alsoNamed(best: Ranked, ranked: readonly Ranked[], weights: Calibration['weights']): readonly Ranked[] {
-  const near = ranked.slice(1).filter((one) => one.named && one.score >= best.score * weights.alsoShare)
+function alsoNamed(best: Ranked, ranked: readonly Ranked[]): readonly Ranked[] {
+  const least = best.score * calibration.weights.alsoShare
+  const near = ranked.slice(1).filter((one) => one.named && one.score >= least)
   const taken: Ranked[] = []
   for (const one of best.named ? near : []) {
     const words = [best, ...taken].flatMap(({ namedBy }) => namedBy)
