@@ -27,7 +27,7 @@ function placeOf(path: string, taken: Set<string>): string {
   const file = segments.at(-1) ?? ''
   const ending = /\.[a-z]{1,8}$/i.exec(file)?.[0] ?? ''
   const name = plainSegment(file.slice(0, file.length - ending.length))
-  return [...folders, `${freeStem([name, [...folders, name].join('-')], taken)}${ending}`].join('/')
+  return [...folders, `${freeStem(name, [...folders, name].join('-'), taken)}${ending}`].join('/')
 }
 
 const plainSegment = (segment: string): string => {
@@ -40,16 +40,10 @@ const plainSegment = (segment: string): string => {
 }
 
 /** Compared without case: some disks do not tell `README` from `readme`. */
-function freeStem(wishes: readonly string[], taken: Set<string>): string {
-  const last = wishes.at(-1) ?? 'document'
-  const numbered = function* (): Generator<string> {
-    yield* wishes
-    for (let number = 2; ; number++) yield `${last}-${number}`
-  }
-  for (const stem of numbered()) {
-    if (taken.has(stem.toLowerCase())) continue
-    taken.add(stem.toLowerCase())
-    return stem
-  }
-  return last
+function freeStem(name: string, longer: string, taken: Set<string>): string {
+  const isFree = (stem: string): boolean => !taken.has(stem.toLowerCase())
+  let stem = isFree(name) ? name : longer
+  for (let number = 2; !isFree(stem); number++) stem = `${longer}-${number}`
+  taken.add(stem.toLowerCase())
+  return stem
 }

@@ -15,12 +15,20 @@ export interface Fields {
   texts(key: string): readonly string[]
   /** The fields of a map below this one; empty when it is missing. */
   below(key: string): Fields
+  /** What the map holds besides the fields that were asked for, at every level. */
+  rest(): { readonly [key: string]: Json }
 }
 
 export type Report = (code: DiagnosticCode, message: string) => void
 
 export function fieldsOf(map: JsonObject, report: Report, prefix = ''): Fields {
-  const at = (key: string): Json => (Object.hasOwn(map, key) ? (map[key] ?? null) : null)
+  const asked = new Set<string>()
+  const maps = new Map<string, Fields>()
+  const read = (key: string): Json => (Object.hasOwn(map, key) ? (map[key] ?? null) : null)
+  const at = (key: string): Json => {
+    asked.add(key)
+    return read(key)
+  }
   const wrong = (key: string, kind: string): undefined =>
     void report('field-type', `${quote(prefix + key)} must be ${kind}`)
   const cleaned = (key: string, value: string): string => {
@@ -47,10 +55,22 @@ export function fieldsOf(map: JsonObject, report: Report, prefix = ''): Fields {
       return items.map((item) => cleaned(key, item)).filter((item) => item !== '')
     },
     below: (key) => {
-      const value = at(key)
+      const value = read(key)
       if (value !== null && !isJsonObject(value)) wrong(key, 'a map')
-      return fieldsOf(isJsonObject(value) ? value : {}, report, `${prefix}${key}.`)
+      const fields = fieldsOf(isJsonObject(value) ? value : {}, report, `${prefix}${key}.`)
+      maps.set(key, fields)
+      return fields
     },
+    rest: () =>
+      Object.fromEntries(
+        Object.entries(map).flatMap(([key, value]): [string, Json][] => {
+          if (value === undefined || asked.has(key)) return []
+          const fields = maps.get(key)
+          if (fields === undefined || !isJsonObject(value)) return [[key, value]]
+          const rest = fields.rest()
+          return Object.keys(rest).length === 0 ? [] : [[key, rest]]
+        }),
+      ),
   }
 }
 
@@ -60,19 +80,3 @@ const isBlank = (value: Json): boolean =>
 /** Scalars were only read as numbers or truth values where that gives their text back. */
 const writtenForm = (value: Json): string | undefined =>
   typeof value === 'string' ? value : typeof value === 'object' ? undefined : String(value)
-
-/** The names that are ours; `true` for a field, a table for a map with fields. */
-export type Known = { readonly [key: string]: true | Known }
-
-/** What a map holds besides the fields that are ours, at every level. */
-export function restOf(map: JsonObject, known: Known): { readonly [key: string]: Json } {
-  return Object.fromEntries(
-    Object.entries(map).flatMap(([key, value]): [string, Json][] => {
-      const ours = Object.hasOwn(known, key) ? known[key] : undefined
-      if (value === undefined || ours === true) return []
-      if (ours === undefined || !isJsonObject(value)) return [[key, value]]
-      const rest = restOf(value, ours)
-      return Object.keys(rest).length === 0 ? [] : [[key, rest]]
-    }),
-  )
-}

@@ -3,7 +3,7 @@ import { limits } from '../../base/limits.ts'
 import type { PackHeader } from '../../model/knowledge.ts'
 import { type Diagnostic, type DiagnosticCode, diagnostic } from '../diagnostic.ts'
 import { cleanValue, clip } from './clean.ts'
-import { fieldsOf, type Known, type Report, restOf } from './fields.ts'
+import { fieldsOf, type Report } from './fields.ts'
 import { cutFrontmatter, type Trouble } from './frontmatter.ts'
 import { type HeaderOptions, headerOf } from './header-fields.ts'
 import { readPlain } from './plain-yaml.ts'
@@ -44,7 +44,7 @@ export function readHeader(
   const header = headerOf(fields, where.folder, options, report)
   const usable = !diagnostics.some(({ code }) => fatal.has(code))
   const name = clip(cleanValue(header.name), limits.knowledgeNameCharsMax)
-  const extra = restOf(read.map, ours)
+  const extra = fields.rest()
   return { ...(usable && { header }), extra, digest, ...(name !== '' && { name }), diagnostics }
 }
 
@@ -55,15 +55,3 @@ function readMap(text: string): { readonly map: YamlMap } | Trouble {
 
 /** Findings that keep a pack out of the catalog. */
 const fatal: ReadonlySet<DiagnosticCode> = new Set(['field-missing', 'name-invalid', 'field-type', 'type-unknown'])
-
-const fieldsNamed = (names: string): Known => Object.fromEntries(names.split(' ').map((name) => [name, true]))
-
-const ours: Known = {
-  ...fieldsNamed('name description type status profile trust grounding scope version language license updated'),
-  ...fieldsNamed('maintainers compatibility'),
-  runtime: fieldsNamed('mode'),
-  metadata: {
-    ...fieldsNamed('primaryDocument primaryOntology primaryAnswers'),
-    producedBy: fieldsNamed('kind name version digest'),
-  },
-}
