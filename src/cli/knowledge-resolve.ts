@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import { limits } from '../base/limits.ts'
 import { type Diagnostic, distinct } from '../knowledge/diagnostic.ts'
 import type { ResolutionTrace } from '../model/knowledge-trace.ts'
+import { attempt } from '../runtime/knowledge/attempt.ts'
 import type { RootOptions } from '../runtime/knowledge/roots.ts'
 import type { Scan } from '../runtime/knowledge/scan.ts'
 import { type Io, line, plain } from './io.ts'
@@ -80,13 +81,7 @@ function idAt(io: Io, named: string, { packs, quarantined }: Scan, roots: readon
   return at?.id ?? named
 }
 
-function realPath(path: string): string | undefined {
-  try {
-    return realpathSync(path)
-  } catch {
-    return undefined
-  }
-}
+const realPath = (path: string): string | undefined => attempt(() => realpathSync(path))
 
 /** Everything that was found, each once: why a pack was refused may also be why nothing was used. */
 function findingsOf({ refused, findings }: ResolutionTrace): readonly Diagnostic[] {

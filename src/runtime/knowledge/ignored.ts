@@ -3,6 +3,7 @@ import { readBytes, withOpen } from '../../files/contained.ts'
 import type { Place } from '../../files/folder.ts'
 import type { Walked } from '../../files/walk.ts'
 import { type IgnoreRule, ignores, readIgnoreRules } from '../../knowledge/discover/gitignore.ts'
+import { attempt } from './attempt.ts'
 
 /** Folders that hold what was fetched or generated: never the place of a pack that somebody keeps. */
 const usuallyIgnored: readonly string[] =
@@ -37,11 +38,10 @@ export function makeGitIgnored(place: Place): IsIgnored {
 function rulesIn(place: Place, { realPath, entries }: Walked): readonly IgnoreRule[] {
   if (!entries.some(({ name, kind }) => name === '.gitignore' && kind === 'file')) return []
   const path = realPath === '' ? '.gitignore' : `${realPath}/.gitignore`
-  try {
-    return withOpen(place, path, 'file', ({ descriptor }) =>
-      readIgnoreRules(readBytes(descriptor, 0, limits.knowledgeFrontmatterBytesMax).toString('utf8')),
-    )
-  } catch {
-    return []
-  }
+  const text = attempt(() =>
+    withOpen(place, path, 'file', ({ descriptor }) =>
+      readBytes(descriptor, 0, limits.knowledgeFrontmatterBytesMax).toString('utf8'),
+    ),
+  )
+  return readIgnoreRules(text ?? '')
 }

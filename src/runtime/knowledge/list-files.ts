@@ -6,6 +6,7 @@ import { type Entry, type Walked, walkFolders } from '../../files/walk.ts'
 import type { Diagnostic, DiagnosticCode } from '../../knowledge/diagnostic.ts'
 import { foreignKind } from '../../knowledge/discover/foreign.ts'
 import { entryName } from '../../knowledge/discover/header.ts'
+import { attempt } from './attempt.ts'
 import { collectFindings, type Findings } from './findings.ts'
 
 /** A file of a pack as it lies there: nothing of its text. Its time of modification can be set back, that of change cannot. */
@@ -83,10 +84,6 @@ export function leftOut(path: string, stats: Stats): Why | undefined {
 }
 
 function statsOf(place: Place, path: string): Stats | undefined {
-  try {
-    const stats = lstatSync(hostPath(place, path))
-    return stats.isFile() ? stats : undefined
-  } catch {
-    return undefined
-  }
+  const stats = attempt(() => lstatSync(hostPath(place, path)))
+  return stats?.isFile() ? stats : undefined
 }

@@ -3,6 +3,7 @@ import type { Place } from '../../files/folder.ts'
 import { segmentsOf } from '../../files/path.ts'
 import { type Diagnostic, diagnostic } from '../../knowledge/diagnostic.ts'
 import { entryName } from '../../knowledge/discover/header.ts'
+import { attempt } from './attempt.ts'
 import { listFiles, type PackFile } from './list-files.ts'
 import { fileAt, readText, readTextRange } from './read-text.ts'
 import type { RootOptions } from './roots.ts'
@@ -55,16 +56,14 @@ function closed(pack: string): PackFiles {
 
 /** The folder of a pack below its root, which from then on is the border of everything. */
 function openPack(root: RootOptions, path: string): Place | undefined {
-  try {
+  return attempt(() => {
     const place = placeOf(root.path)
     const inside = path === '' ? '' : insideOf(place, root, path)
     if (inside === undefined) return undefined
     // Opening it asks where it really is, so that no link on the way goes unseen.
     const pack = withOpen(place, inside, 'folder', () => ({ ...place, real: hostPath(place, inside) }))
     return stampAt(pack, entryName, 'file') === undefined ? undefined : pack
-  } catch {
-    return undefined
-  }
+  })
 }
 
 function insideOf(place: Place, { links }: RootOptions, path: string): string | undefined {

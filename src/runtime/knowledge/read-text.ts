@@ -7,6 +7,7 @@ import type { Place } from '../../files/folder.ts'
 import { segmentsOf } from '../../files/path.ts'
 import { type Diagnostic, type DiagnosticCode, diagnostic } from '../../knowledge/diagnostic.ts'
 import { entryName } from '../../knowledge/discover/header.ts'
+import { attempt } from './attempt.ts'
 import { fileOf, leftOut, type PackFile } from './list-files.ts'
 
 /** The whole text of a file of a pack. */
@@ -37,12 +38,8 @@ export const readTextRange = (
 
 /** A file as it lies there, unopened; undefined where it is not there or cannot be part of the pack. */
 export function fileAt(place: Place, path: string): PackFile | undefined {
-  try {
-    const stamp = stampAt(place, insideOf(place, path), 'file')
-    return stamp && fileOf(path, stamp)
-  } catch {
-    return undefined
-  }
+  const stamp = attempt(() => stampAt(place, insideOf(place, path), 'file'))
+  return stamp && fileOf(path, stamp)
 }
 
 /** The file is not what it was, or what somebody thinks it is. */

@@ -4,6 +4,7 @@ import { limits } from '../../base/limits.ts'
 import { type FileRoot, openRoot } from '../../files/root.ts'
 import type { ContextResolution, SelectionResult } from '../../model/knowledge-records.ts'
 import { type ResolutionTrace, resolutionTrace } from '../../model/knowledge-trace.ts'
+import { attempt } from './attempt.ts'
 
 /**
  * Keeps the record of a resolution, where it has one, and its trace beside it. Nothing is ever written over. Of a very long
@@ -12,14 +13,10 @@ import { type ResolutionTrace, resolutionTrace } from '../../model/knowledge-tra
 export async function keepResolution(
   folder: string,
   { record, trace }: { readonly record?: ContextResolution | undefined; readonly trace: ResolutionTrace },
-): Promise<readonly string[]> {
+): Promise<void> {
   const root = await openRoot(folder, { create: true })
-  const files: readonly (readonly [string, unknown])[] = [
-    ...(record === undefined ? [] : [[`${trace.run_id}.json`, clipped(record)] as const]),
-    [`${trace.run_id}${traceEnd}`, clipped(trace)],
-  ]
-  for (const [name, value] of files) await keepJson(root, name, value)
-  return files.map(([name]) => name)
+  if (record !== undefined) await keepJson(root, `${trace.run_id}.json`, clipped(record))
+  await keepJson(root, `${trace.run_id}${traceEnd}`, clipped(trace))
 }
 
 /** The question may also stand among what is missing. */
@@ -55,14 +52,8 @@ function noFolder(error: unknown): undefined {
   throw error
 }
 
-function traceFrom(bytes: Buffer | undefined): ResolutionTrace | undefined {
-  if (bytes === undefined) return undefined
-  try {
-    return resolutionTrace.safeParse(readJson(bytes)).data
-  } catch {
-    return undefined
-  }
-}
+const traceFrom = (bytes: Buffer | undefined): ResolutionTrace | undefined =>
+  bytes && attempt(() => resolutionTrace.safeParse(readJson(bytes)).data)
 
 /** Keeps how suites went, one file for each pack. */
 export async function keepResults(

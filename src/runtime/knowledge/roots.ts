@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { Failure, quote } from '../../base/failure.ts'
 import { defined } from '../../base/object.ts'
 import { type PackTrust, packTrust, type RootScope, rootScope } from '../../model/knowledge.ts'
+import { attempt } from './attempt.ts'
 
 /** A folder in which packs are looked for. */
 export interface KnowledgeRoot {
@@ -81,12 +82,4 @@ const foldersIn = (folder: string, scope: RootScope): RootOptions[] =>
     { id: `${scope}-ambit`, name: '.ambit' },
   ]
     .map(({ id, name }) => ({ id, scope, path: join(resolve(folder), name, 'knowledge') }))
-    .filter(({ path }) => isFolder(path))
-
-function isFolder(path: string): boolean {
-  try {
-    return statSync(path).isDirectory()
-  } catch {
-    return false
-  }
-}
+    .filter(({ path }) => attempt(() => statSync(path).isDirectory()))

@@ -8,6 +8,7 @@ import { type Listings, walkFolders } from '../../files/walk.ts'
 import { type Diagnostic, diagnostic } from '../../knowledge/diagnostic.ts'
 import type { Pack, QuarantinedPack } from '../../knowledge/pack.ts'
 import type { PackTrust, RootScope } from '../../model/knowledge.ts'
+import { attempt } from './attempt.ts'
 import type { Heads } from './entry-head.ts'
 import { collectFindings, reportLeftOut } from './findings.ts'
 import { type IsIgnored, makeGitIgnored, makeIgnored } from './ignored.ts'
@@ -97,7 +98,7 @@ interface Job {
 
 async function scanRoot(job: Job): Promise<Scan> {
   const { root, options, known, memory, deps } = job
-  const place = placeIfThere(root)
+  const place = attempt(() => placeOf(root.path))
   if (place === undefined) return missing(root, options)
   const { now = Date.now, onRead } = deps
   const findings = collectFindings()
@@ -121,14 +122,6 @@ function ignoring(place: Place, { ignored, gitignore = false }: ScanOptions): Is
   if (!gitignore) return byName
   const byGit = makeGitIgnored(place)
   return (folder, name) => byName(folder, name) || byGit(folder, name)
-}
-
-function placeIfThere({ path }: RootOptions): Place | undefined {
-  try {
-    return placeOf(path)
-  } catch {
-    return undefined
-  }
 }
 
 const boundsOf = ({ depthMax, foldersMax }: ScanOptions) => ({

@@ -1,6 +1,7 @@
 import { type FSWatcher, lstatSync, readdirSync, statSync, watch } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
 import { limits } from '../../base/limits.ts'
+import { attempt } from './attempt.ts'
 
 const pollMs = 1_000
 
@@ -74,13 +75,7 @@ function watchRoot(root: string, counts: Counts, soon: () => void) {
   return { look, close: () => watcher?.close() }
 }
 
-const inodeOf = (path: string): number | undefined => {
-  try {
-    return statSync(path).ino
-  } catch {
-    return undefined
-  }
-}
+const inodeOf = (path: string): number | undefined => attempt(() => statSync(path).ino)
 
 const isHidden = (name: string): boolean => name.split(sep).some((part) => part.startsWith('.'))
 
@@ -91,16 +86,14 @@ const isBelow = (folder: string, path: string): boolean => {
 
 /** Names, sizes and times of all that counts below a root; empty where it is not there. Links are not followed. */
 function stateOf(root: string, counts: Counts, name = ''): string {
-  try {
-    return readdirSync(join(root, name), { withFileTypes: true })
+  const states = attempt(() =>
+    readdirSync(join(root, name), { withFileTypes: true })
       .map((entry) => ({ entry, at: join(name, entry.name) }))
       .filter(({ at }) => counts(at))
       .map(({ entry, at }) => {
         const { size, mtimeMs } = lstatSync(join(root, at))
         return `${at} ${size} ${mtimeMs}\n${entry.isDirectory() ? stateOf(root, counts, at) : ''}`
-      })
-      .join('')
-  } catch {
-    return ''
-  }
+      }),
+  )
+  return states?.join('') ?? ''
 }
