@@ -15,9 +15,9 @@ import { type Evaluation, evaluate } from './evaluate.ts'
 import { makeLibrary } from './library.ts'
 import { keepResolution } from './records.ts'
 import type { Resolution, ResolveRequest } from './resolution.ts'
-import { resolveQuery } from './resolve.ts'
+import { type ResolveDeps, resolveQuery } from './resolve.ts'
 import { type KnowledgeRoot, type RootOptions, settleRoots } from './roots.ts'
-import { makeRouting, type RouterFor } from './routing.ts'
+import { makeRouting } from './routing.ts'
 import { makeScanner, type Scan, type ScanOptions } from './scan.ts'
 import type { PackApproval } from './settings.ts'
 import { makeSuiteReader, type SuiteName, type SuiteReader } from './suites.ts'
@@ -69,14 +69,10 @@ export function openKnowledge(options: KnowledgeOptions): Knowledge {
   return view({ options, roots, library, suites, routerFor, count: counter.count, now }, undefined)
 }
 
-interface Shared {
+interface Shared extends Pick<ResolveDeps, 'library' | 'routerFor' | 'count' | 'now'> {
   readonly options: KnowledgeOptions
   readonly roots: readonly RootOptions[]
-  readonly library: ReturnType<typeof makeLibrary>
   readonly suites: SuiteReader
-  readonly routerFor: RouterFor
-  readonly count: (text: string) => number
-  readonly now: () => number
 }
 
 /** What grants do not reach is not even looked at, so nothing can be told of it. */
@@ -90,9 +86,9 @@ function view(shared: Shared, grants: readonly string[] | undefined): Knowledge 
     const scan = await scanner.scan(roots, options)
     return { scan, permissions: await permissionsFor(shared, scan, request) }
   }
-  const resolve = async (request: ResolveRequest) =>
-    resolveQuery(request, { ...(await look(request)), library, routerFor, count, now, seed: options.seed })
   const seed = () => options.seed ?? randomBytes(16)
+  const resolve = async (request: ResolveRequest) =>
+    resolveQuery(request, { ...(await look(request)), library, routerFor, count, now, seed: seed() })
   const catalog = async () => {
     const { scan, permissions } = await look()
     return catalogOf(scan.packs, permissions)
@@ -158,7 +154,7 @@ async function permissionsFor(
 }
 
 async function keep(records: NonNullable<KnowledgeOptions['records']>, { record, trace }: Resolution): Promise<void> {
-  if (records.query !== 'digest') return void (await keepResolution(records.folder, { record, trace }))
+  if (records.query !== 'digest') return keepResolution(records.folder, { record, trace })
   const { query: _, ...rest } = trace
   const missing = trace.missing.map(digestText)
   // The words that matched are words of the question.

@@ -26,23 +26,23 @@ export interface ResolveDeps {
   readonly routerFor: RouterFor
   readonly count: (text: string) => number
   readonly now: () => number
-  readonly seed: Uint8Array | undefined
+  readonly seed: Uint8Array
 }
 
 /** The smallest useful part of the packs that may be used for a question. */
 export async function resolveQuery(request: ResolveRequest, deps: ResolveDeps): Promise<Resolution> {
   const timer = makeTimer()
   const { query, budget = limits.knowledgeBudgetTokens } = request
+  const { count, seed } = deps
   const activation = await activateFor(request, deps)
   timer.lap('activate')
   const opened = await openAll(activation, deps)
   timer.lap('open')
-  const choice = await chooseFrom(opened, request, { budget, count: deps.count })
+  const choice = await chooseFrom(opened, request, { budget, count })
   timer.lap('select')
   const texts = await readChosen(choice, opened)
   timer.lap('read')
-  const seed = deps.seed ?? randomBytes(16)
-  const wrapped = wrap({ choice, textOf: (section) => texts.get(section), seed, budget, count: deps.count })
+  const wrapped = wrap({ choice, textOf: (section) => texts.get(section), seed, budget, count })
   timer.lap('wrap')
 
   const at = formatTime(deps.now())
