@@ -1,6 +1,6 @@
 import { quote } from '../../base/failure.ts'
 import type { SourceMap } from '../../model/knowledge-records.ts'
-import { type Diagnostic, diagnostic } from '../diagnostic.ts'
+import { type Diagnostic, type DiagnosticCode, diagnostic } from '../diagnostic.ts'
 import { packPath } from '../pack-path.ts'
 import { readSourceMap, sourceMapPath } from '../read-records.ts'
 import { pathOf } from '../select/anchors.ts'
@@ -46,24 +46,19 @@ function looker({ paths, files }: PackContent): Look {
   const there = new Set(paths)
   const readable = new Map(files.map((file) => [file.path, file]))
   const places = new Map<string, Places>()
-  const stateOf = (pointer: string): 'there' | 'out' | 'gone' | 'dead' => {
+  return (who, pointer, gone) => {
+    const found = (code: DiagnosticCode, what: string) => [diagnostic(code, sourceMapPath, `${who} ${what}`)]
     const path = pathOf(pointer)
     const anchor = pointer.slice(path.length + 1)
     const inside = packPath(path)
-    if (inside === undefined) return 'out'
-    if (!there.has(inside)) return 'gone'
+    if (inside === undefined) return found('path-escape', `leads out of the pack: ${quote(pointer)}`)
+    if (!there.has(inside)) return found(gone, `names ${quote(pointer)}, which is not there`)
     const file = readable.get(inside)
-    if (file === undefined || anchor === '') return 'there'
-    const found = places.get(inside) ?? indexFile(inside, file.text).places
-    places.set(inside, found)
-    return anchorExists(found, anchor) ? 'there' : 'dead'
-  }
-  return (who, pointer, gone) => {
-    const state = stateOf(pointer)
-    if (state === 'there') return []
-    if (state === 'out')
-      return [diagnostic('path-escape', sourceMapPath, `${who} leads out of the pack: ${quote(pointer)}`)]
-    if (state === 'gone') return [diagnostic(gone, sourceMapPath, `${who} names ${quote(pointer)}, which is not there`)]
-    return [diagnostic('anchor-missing', sourceMapPath, `${who} names a place that ${quote(pointer)} does not have`)]
+    if (file === undefined || anchor === '') return []
+    const known = places.get(inside) ?? indexFile(inside, file.text).places
+    places.set(inside, known)
+    return anchorExists(known, anchor)
+      ? []
+      : found('anchor-missing', `names a place that ${quote(pointer)} does not have`)
   }
 }
