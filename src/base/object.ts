@@ -9,6 +9,10 @@ export const isObject = (value: unknown): value is Readonly<Record<string, unkno
 /** The same, of JSON. */
 export const isJsonObject = (value: Json | undefined): value is JsonObject => isObject(value)
 
+type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
+}
+
 /** An object without the members that are undefined. */
-export const defined = <T extends object>(values: T): Partial<T> =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>
+export const defined = <T extends object>(values: T): Defined<T> =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Defined<T>

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { defined } from '../base/object.ts'
 import type { ApprovalRequest, Demand } from '../model/approval.ts'
 import type { ApprovalDecision } from '../model/wire.ts'
 import { demandsOf } from '../policy/approval.ts'
@@ -76,7 +77,7 @@ async function decided(
 ): Promise<void> {
   return atDoor(io, options, async (door) => {
     const { rationale, json } = options
-    const request = await door.decide(id, { ...(await wish()), ...(rationale !== undefined && { rationale }) })
+    const request = await door.decide(id, { ...(await wish()), ...defined({ rationale }) })
     if (json) return printJson(io, request)
     const { approval_id, state, invocation_id } = request
     if (approval_id !== id) line(io, `${id}: replaced by ${approval_id}, which has the edited arguments`)

@@ -1,4 +1,5 @@
 import { Failure } from '../base/failure.ts'
+import { defined } from '../base/object.ts'
 import { formatTime } from '../base/time.ts'
 import { addApprover, approversOf, revokeApprover } from '../runtime/approvers.ts'
 import { wholeList } from '../runtime/pages.ts'
@@ -26,12 +27,8 @@ const register: Register = (approver, io) => {
         const { role: roles, publicKey, expires } = options
         if (roles === undefined)
           throw new Failure('field.missing', 'an approver needs a role', {}, 'name one with --role, as the policy does')
-        const made = await addApprover(ambit, caller, {
-          principal,
-          roles,
-          ...(publicKey !== undefined && { publicKey }),
-          ...(expires !== undefined && { validUntil: formatTime(ambit.clock.now() + expires) }),
-        })
+        const validUntil = expires === undefined ? undefined : formatTime(ambit.clock.now() + expires)
+        const made = await addApprover(ambit, caller, defined({ principal, roles, publicKey, validUntil }))
         if (options.json) return printJson(io, made)
         line(io, `\`${principal}\` may decide as ${made.roles.join(', ')}; ${custodies[made.custody]}`)
       }),

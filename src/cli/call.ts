@@ -1,5 +1,6 @@
 import { Option } from 'commander'
 import type { Json } from '../base/canonical.ts'
+import { defined } from '../base/object.ts'
 import { environment } from '../model/correlation.ts'
 import type { ReceivedEnvelope } from '../model/invocation.ts'
 import { printResult } from './call-result.ts'
@@ -50,20 +51,16 @@ export default register
 
 async function envelopeOf(io: Io, capability_id: string, options: CallOptions): Promise<ReceivedEnvelope> {
   const { payload, context, purpose, environment, id, correlation, stream } = options
-  const metadata = {
-    ...(context !== undefined && { context: await objectInput(io, '--context', context) }),
-    ...(purpose !== undefined && { purpose }),
-  }
-  const thread = {
-    ...(correlation !== undefined && { correlation_id: correlation }),
-    ...(environment !== undefined && { environment }),
-  }
-  return {
+  const object = (option: string, given: string | undefined) =>
+    given === undefined ? undefined : objectInput(io, option, given)
+  const metadata = defined({ context: await object('--context', context), purpose })
+  const thread = defined({ correlation_id: correlation, environment })
+  return defined({
     capability_id,
-    ...(payload !== undefined && { payload: await objectInput(io, '--payload', payload) }),
-    ...(id !== undefined && { invocation_id: id }),
-    ...(stream && { mode: 'stream' }),
-    ...(Object.keys(thread).length > 0 && { correlation: thread }),
-    ...(Object.keys(metadata).length > 0 && { metadata }),
-  }
+    payload: await object('--payload', payload),
+    invocation_id: id,
+    mode: stream ? 'stream' : undefined,
+    correlation: Object.keys(thread).length > 0 ? thread : undefined,
+    metadata: Object.keys(metadata).length > 0 ? metadata : undefined,
+  })
 }

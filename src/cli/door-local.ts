@@ -1,4 +1,5 @@
 import { Failure } from '../base/failure.ts'
+import { defined } from '../base/object.ts'
 import type { ApprovalDecision } from '../model/wire.ts'
 import type { Ambit } from '../runtime/ambit.ts'
 import { approvalFor, approvalsFor } from '../runtime/approval-queue.ts'
@@ -35,7 +36,7 @@ function localDoor(ambit: Ambit, host: AmbitHost, caller: Caller): Door {
     approvals: (state) =>
       wholeList(async (page) => {
         const { approvals: items, next } = await approvalsFor(ambit, reader, { state }, page)
-        return { items, ...(next !== undefined && { next }) }
+        return defined({ items, next })
       }),
     approval: (id) => approvalFor(ambit, reader, id),
     decide: (id, decision) => decide(host, caller, id, decision),

@@ -1,5 +1,6 @@
 import type { Json } from '../base/canonical.ts'
 import { Failure } from '../base/failure.ts'
+import { defined } from '../base/object.ts'
 import { type Client, connect } from '../client/connect.ts'
 import type { ReceivedEnvelope } from '../model/invocation.ts'
 import type { InvocationResult } from '../model/result.ts'
@@ -10,7 +11,7 @@ import type { Door } from './door.ts'
 export async function remoteDoor(url: string, key: string | undefined): Promise<Door> {
   if (!/^https?:\/\/\S+$/.test(url) || !URL.canParse(url))
     throw new Failure('field.invalid', '--url must be an address such as http://127.0.0.1:4770')
-  const client = connect({ url, ...(key !== undefined && { key }) })
+  const client = connect(defined({ url, key }))
   const { host_id: hostId } = await client.health()
   return {
     hostId,
@@ -20,7 +21,7 @@ export async function remoteDoor(url: string, key: string | undefined): Promise<
     approvals: (state) =>
       wholeList(async (page) => {
         const { approvals: items, next } = await client.approvals({ state, ...page })
-        return { items, ...(next !== undefined && { next }) }
+        return defined({ items, next })
       }),
     approval: (id) => client.approval(id),
     decide: (id, decision) => client.decide(id, decision),

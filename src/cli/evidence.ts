@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { Failure, quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
+import { defined } from '../base/object.ts'
 import { type EvidenceEvent, outcome, type SealedEvent } from '../model/evidence.ts'
 import { exportBundle, searchEvidence, showEvent } from '../runtime/evidence.ts'
 import { wholeList } from '../runtime/pages.ts'
@@ -41,7 +42,7 @@ const register: Register = (evidence, io) => {
     .action((options: ListOptions) =>
       inTenant(io, options, async (ambit, caller) => {
         const { limit, cursor } = options
-        const page = await searchEvidence(ambit, caller, options, { limit, ...(cursor !== undefined && { cursor }) })
+        const page = await searchEvidence(ambit, caller, options, defined({ limit, cursor }))
         if (options.json) {
           const events = page.items.map((item) => JSON.parse(item.body))
           return printJson(io, { events, ...(page.next && { next: page.next }) })

@@ -1,6 +1,7 @@
 import { relative, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { Failure, quote } from '../base/failure.ts'
+import { defined } from '../base/object.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
 import type { Upstream } from '../model/upstream.ts'
 import type { Ambit } from '../runtime/ambit.ts'
@@ -57,7 +58,7 @@ export function registerImport(capabilities: Command, io: Io): void {
       inTenant(io, options, async (ambit, caller) => {
         const { importDocument } = await import('../runtime/import-upstream.ts')
         const { name, server } = options
-        const wish = { name, document, ...(server !== undefined && { server }), ...wanted(options) }
+        const wish = { ...defined({ name, document, server }), ...wanted(options) }
         await kept(io, ambit, options, await importDocument(ambit, caller, wish))
       }),
     )
@@ -74,10 +75,7 @@ const withImport = (command: Command): Command =>
     .option('--dry-run', 'only show what would be offered')
     .option('--force', 'replace a file that is there')
 
-const wanted = ({ include, exclude }: ImportOptions) => ({
-  ...(include && { include }),
-  ...(exclude && { exclude }),
-})
+const wanted = ({ include, exclude }: ImportOptions) => defined({ include, exclude })
 
 function serverOf([command, ...args]: readonly string[], { url, header, env, cwd }: McpOptions) {
   if ((command === undefined) === (url === undefined))
@@ -87,13 +85,9 @@ function serverOf([command, ...args]: readonly string[], { url, header, env, cwd
       {},
       'write `-- command arguments`, or `--url`',
     )
-  if (url !== undefined) return { url, ...(header && { headers: pairs(header, ':') }) }
-  return {
-    command: command ?? '',
-    ...(args.length > 0 && { args }),
-    ...(env && { env: pairs(env, '=') }),
-    ...(cwd !== undefined && { cwd }),
-  }
+  if (url !== undefined) return defined({ url, headers: header && pairs(header, ':') })
+  const given = { args: args.length > 0 ? args : undefined, env: env && pairs(env, '='), cwd }
+  return { command: command ?? '', ...defined(given) }
 }
 
 function pairs(texts: readonly string[], between: string): Record<string, string> {

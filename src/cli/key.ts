@@ -1,4 +1,5 @@
 import { Failure } from '../base/failure.ts'
+import { defined } from '../base/object.ts'
 import { issueKey, keysIn, revokeKey, rotateKey } from '../runtime/api-keys.ts'
 import { wholeList } from '../runtime/pages.ts'
 import type { Register } from './command.ts'
@@ -21,13 +22,8 @@ const register: Register = (key, io) => {
     .option('--expires <time>', 'how long it is good, such as 12h or 90d (default: until revoked)', duration)
     .action((principal: string, options: CommonOptions & { name?: string; scope?: string[]; expires?: number }) =>
       inTenant(io, options, async (ambit, caller) => {
-        const issued = await issueKey(ambit, caller, {
-          principal,
-          ...(options.name !== undefined && { name: options.name }),
-          ...(options.scope !== undefined && { scopes: options.scope }),
-          ...(options.expires !== undefined && { expiresInMs: options.expires }),
-        })
-        printIssued(io, options, issued)
+        const { name, scope: scopes, expires: expiresInMs } = options
+        printIssued(io, options, await issueKey(ambit, caller, defined({ principal, name, scopes, expiresInMs })))
       }),
     )
 

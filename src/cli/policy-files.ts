@@ -2,6 +2,7 @@ import { dirname, isAbsolute, join } from 'node:path'
 import { wireCode } from '../base/codes.ts'
 import { Failure, quote } from '../base/failure.ts'
 import { readJson } from '../base/json.ts'
+import { defined } from '../base/object.ts'
 import { capabilityDescriptor } from '../model/capability.ts'
 import { parseAs, problemsOf } from '../model/parse.ts'
 import { type Policy, policy } from '../model/policy.ts'
@@ -83,11 +84,7 @@ function checkFile(io: Io, file: string, contracts: Contracts, before: Policy[])
 /** What is wrong with the text of a policy; anything else goes on its way. */
 function problemIn(error: unknown): FileProblem {
   if (!(error instanceof Failure)) throw error
-  const { pointer } = error.data
-  return {
-    code: wireCode(error.code),
-    message: error.message,
-    ...(typeof pointer === 'string' && { pointer }),
-    ...(error.help !== undefined && { help: error.help }),
-  }
+  const { code, message, help } = error
+  const pointer = typeof error.data['pointer'] === 'string' ? error.data['pointer'] : undefined
+  return defined({ code: wireCode(code), message, pointer, help })
 }

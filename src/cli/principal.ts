@@ -1,5 +1,6 @@
 import { Option } from 'commander'
 import { quote } from '../base/failure.ts'
+import { defined } from '../base/object.ts'
 import { principalKind } from '../model/principal.ts'
 import { renewKeys } from '../runtime/api-keys.ts'
 import { wholeList } from '../runtime/pages.ts'
@@ -34,13 +35,8 @@ const register: Register = (principal, io) => {
     .option('--permission <name>', 'what a capability may demand; may be given several times', several)
     .action((id: string, options: CommonOptions & CreateOptions) =>
       inTenant(io, options, async (ambit, caller) => {
-        const made = await createPrincipal(ambit, caller, {
-          id,
-          kind: options.kind,
-          ...(options.display !== undefined && { display: options.display }),
-          ...(options.role !== undefined && { roles: options.role }),
-          ...(options.permission !== undefined && { permissions: options.permission }),
-        })
+        const { kind, display, role: roles, permission: permissions } = options
+        const made = await createPrincipal(ambit, caller, defined({ id, kind, display, roles, permissions }))
         options.json ? printJson(io, made) : line(io, `${made.kind} \`${id}\` added to tenant \`${caller.tenant}\``)
       }),
     )

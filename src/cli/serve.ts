@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { counted } from '../base/counted.ts'
+import { defined } from '../base/object.ts'
 import { tenantId } from '../model/tenant-id.ts'
 import { type Ambit, openAmbit } from '../runtime/ambit.ts'
 import { keysIn } from '../runtime/api-keys.ts'
@@ -23,16 +24,14 @@ import { inTenant, sourceOf } from './session.ts'
 export const serve = (io: Io, options: ServeOptions): Promise<void> =>
   inTenant(io, options, async (ambit, { tenant }) => {
     const host = await openConfiguredHost(ambit, tenant, (text) => io.err(`${plain(text)}\n`))
-    const { port, hostname } = { ...ambit.settings.hosting, ...given(options) }
+    const { port, hostname } = {
+      ...ambit.settings.hosting,
+      ...defined({ port: options.port, hostname: options.hostname }),
+    }
     const served = { ambit, host, access: await accessTo(ambit, host, options) }
     const keeping = () => keepUp(io, { ambit, host, source: sourceOf(io, options) })
     await serving(io, served, { port, hostname }, options, keeping)
   })
-
-const given = ({ port, hostname }: ServeOptions) => ({
-  ...(port !== undefined && { port }),
-  ...(hostname !== undefined && { hostname }),
-})
 
 /** Serves the fixture of the conformance suite, from a new store that is gone afterwards. */
 export async function serveConformance(io: Io, options: ServeOptions): Promise<void> {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { Failure } from '../base/failure.ts'
+import { defined } from '../base/object.ts'
 import type { Ambit } from '../runtime/ambit.ts'
 import type { Caller } from '../runtime/caller.ts'
 import type { ConfigSource, Settings } from '../runtime/config.ts'
@@ -23,11 +24,8 @@ export const withTenant = (command: Command): Command =>
   withStore(command).option('--tenant <id>', "tenant (default: the configuration's, or `local`)")
 
 /** Where the configuration of a command comes from. */
-export const sourceOf = (io: Io, { config }: CommonOptions): ConfigSource => ({
-  folder: io.cwd,
-  env: io.env,
-  ...(config !== undefined && { file: config }),
-})
+export const sourceOf = (io: Io, { config }: CommonOptions): ConfigSource =>
+  defined({ folder: io.cwd, env: io.env, file: config })
 
 type StoreOptions = CommonOptions & { readonly create?: boolean }
 

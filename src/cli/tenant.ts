@@ -1,3 +1,4 @@
+import { defined } from '../base/object.ts'
 import { wholeList } from '../runtime/pages.ts'
 import { allTenants, createTenant, identityOf, rotateTenantKey, setTenantStatus } from '../runtime/tenants.ts'
 import type { Register } from './command.ts'
@@ -14,12 +15,8 @@ const register: Register = (tenant, io) => {
     .option('--host <id>', 'the host id it signs under (default: the tenant id)')
     .action((id: string, options: CommonOptions & { name?: string; root?: string[]; host?: string }) =>
       inStore(io, { ...options, create: true }, async (ambit) => {
-        const made = await createTenant(ambit, {
-          id,
-          ...(options.name !== undefined && { name: options.name }),
-          ...(options.root !== undefined && { roots: options.root }),
-          ...(options.host !== undefined && { hostId: options.host }),
-        })
+        const { name, root: roots, host: hostId } = options
+        const made = await createTenant(ambit, defined({ id, name, roots, hostId }))
         const { keyId, publicKey } = await ambit.keyring.publicKeys(made.host_id)
         if (options.json) return printJson(io, { ...made, key_id: keyId, public_key: publicKey })
         line(io, `tenant \`${id}\` made; it signs as \`${made.host_id}\` with key ${keyId}`)

@@ -3,6 +3,7 @@ import type { Json } from '../base/canonical.ts'
 import { Failure } from '../base/failure.ts'
 import { readJson } from '../base/json.ts'
 import { limits } from '../base/limits.ts'
+import { defined } from '../base/object.ts'
 import type { Pin } from '../evidence/check-signature.ts'
 import { type BundleReport, type VerifyOptions, verifyBundle } from '../evidence/verify.ts'
 import { publicKey, type Tier } from '../model/evidence.ts'
@@ -51,11 +52,11 @@ const register: Register = (command, io) => {
 export default register
 
 function verifyFile(io: Io, path: string, options: Options): BundleReport {
+  const { tier, pin: pins, identity, head } = options
   const trust: VerifyOptions = {
-    tier: options.tier,
-    ...(options.pin !== undefined && { pins: options.pin }),
-    ...(options.identity !== undefined && identityIn(io, options.identity)),
-    ...(options.head !== undefined && { checkpoint: { heads: headsIn(io, options.head) } }),
+    ...defined({ tier, pins }),
+    ...(identity !== undefined && identityIn(io, identity)),
+    ...(head !== undefined && { checkpoint: { heads: headsIn(io, head) } }),
   }
   const bytes = readInput(io, path)
   progress(io, `checking ${(bytes.length / 1e6).toFixed(1)} MB`)

@@ -32,7 +32,7 @@ export interface BlockPattern {
   readonly field: string
   /** A regular expression, read without case. */
   readonly pattern: string
-  readonly decision?: PolicyDecision
+  readonly decision?: PolicyDecision | undefined
 }
 
 /** What the host's block patterns say to one call. A pattern that cannot be read denies. */

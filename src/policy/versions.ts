@@ -29,7 +29,7 @@ export type Resolution =
  */
 export function resolveVersion(
   available: readonly string[],
-  wanted: { readonly exact?: string | null; readonly range?: string },
+  wanted: { readonly exact?: string | null; readonly range?: string | undefined },
 ): Resolution {
   const { exact = null, range } = wanted
   if (available.length === 0 || (exact !== null && !available.includes(exact))) {

@@ -1,4 +1,5 @@
 import { Failure, quote } from '../base/failure.ts'
+import { defined } from '../base/object.ts'
 import { privateOf } from '../gateway/approval-request.ts'
 import type { ApprovalRequest, Approver } from '../model/approval.ts'
 import type { TenantId } from '../model/tenant-id.ts'
@@ -31,7 +32,7 @@ export async function approvalsFor(
     return { page: yield* approvalRecords.list(reader.tenant, { state: 'pending', ...filter }, options), own }
   })
   const shown = page.items.filter((stored) => waitsFor(ambit, reader, own, stored))
-  return { approvals: shown.map(({ request }) => request), ...(page.next !== undefined && { next: page.next }) }
+  return defined({ approvals: shown.map(({ request }) => request), next: page.next })
 }
 
 /** One request, for those who may decide about it, who asked for it, or who see all; for others it does not exist. */

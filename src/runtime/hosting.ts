@@ -47,14 +47,14 @@ export function settleHosting(
   return {
     port,
     hostname,
-    spec: { capabilities: [], ...(defined({ ...rules, ...code }) as Omit<OfferSpec, 'capabilities' | 'policies'>) },
+    spec: { capabilities: [], ...defined({ ...rules, ...code }) },
     policies: policies.map((given) =>
       typeof given === 'string' ? { file: resolve(base, given), name: relative(base, resolve(base, given)) } : given,
     ),
     upstreams: upstreams.map((given) =>
       typeof given === 'string' ? { path: resolve(base, given), name: relative(base, resolve(base, given)) } : given,
     ),
-    egress: defined(egress) as Hosting['egress'],
+    egress: defined(egress),
     folder: base,
   }
 }

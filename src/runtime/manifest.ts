@@ -1,3 +1,4 @@
+import { defined } from '../base/object.ts'
 import { version } from '../base/version.ts'
 import type { CallCaller } from '../gateway/call.ts'
 import type { HostDescriptor, IdentityDocument } from '../model/host.ts'
@@ -23,9 +24,7 @@ export async function manifestOf(ambit: Ambit, host: AmbitHost, caller: CallCall
     capabilities: [...host.gateway.discover(caller)],
     evidence: { store: ambit.settings.store.driver, append_only: true },
     assurance,
-    ...(key_id !== undefined && { key_id }),
-    ...(public_key !== undefined && { public_key }),
-    ...(host_identity !== undefined && { host_identity }),
+    ...defined({ key_id, public_key, host_identity }),
   }
 }
 

@@ -1,4 +1,5 @@
 import { Failure, quote } from '../base/failure.ts'
+import { defined } from '../base/object.ts'
 import type { Capability } from '../gateway/capability.ts'
 import type { Offer, Resolver, SafetyEvaluator } from '../gateway/deps.ts'
 import { openRegistry, type Registry } from '../gateway/registry.ts'
@@ -46,8 +47,7 @@ export function makeOffer(hostId: string, spec: OfferSpec): Offer {
   const contracts = capabilities.map(({ descriptor }) => [descriptor.id, descriptor.metadata?.context ?? null] as const)
   const compiled = compilePolicies(policies, contracts)
   const registry = openRegistry(capabilities, {
-    ...(lifecycles && { lifecycles }),
-    ...(reserved && { reserved }),
+    ...defined({ lifecycles, reserved }),
     asked: (id) => compiled.applicable(id).rules.some(({ decision }) => decision === 'requires_approval'),
   })
   checkResolvers(registry, spec.resolvers ?? {})
@@ -59,8 +59,7 @@ export function makeOffer(hostId: string, spec: OfferSpec): Offer {
       blocked: spec.block ?? [],
       maxRisk: spec.maxRisk ?? 'critical',
       patterns: spec.patterns ?? [],
-      ...(spec.allow && { allow: spec.allow }),
-      ...(spec.environment !== undefined && { environment: spec.environment }),
+      ...defined({ allow: spec.allow, environment: spec.environment }),
     },
     resolvers: spec.resolvers ?? {},
     safety: spec.safety,

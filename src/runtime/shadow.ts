@@ -1,4 +1,5 @@
 import { limits } from '../base/limits.ts'
+import { defined } from '../base/object.ts'
 import { callRecord, type SealedEvent } from '../model/evidence.ts'
 import type { PolicySet } from '../policy/policies.ts'
 import { type ShadowAnswer, shadow } from '../policy/shadow.ts'
@@ -32,8 +33,7 @@ export async function shadowDecisions(
   const seen = new Set<string>()
   const found: ShadowedCall[] = []
   for (let cursor: string | undefined; ; ) {
-    const options = { limit: limits.pageRowsMax, ...(cursor !== undefined && { cursor }) }
-    const page = await searchEvidence(ambit, caller, filter, options)
+    const page = await searchEvidence(ambit, caller, filter, defined({ limit: limits.pageRowsMax, cursor }))
     for (const event of page.items) {
       const call = JSON.stringify([event.correlationId, event.invocationId])
       const answer = seen.has(call) ? undefined : answerTo(event, candidates)

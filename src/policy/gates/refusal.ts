@@ -1,4 +1,5 @@
 import type { Json } from '../../base/canonical.ts'
+import { defined } from '../../base/object.ts'
 import type { Denial } from '../../model/denial.ts'
 
 /** A gate as the list of gates names it. */
@@ -42,9 +43,6 @@ export const refuse = (gate: GateName, code: string, { message, details, invaria
     message,
     retryable: retryable.has(code),
     ...(invariantId !== undefined && { invariant_id: invariantId }),
-    ...(details !== undefined && { details: present(details) }),
+    ...(details !== undefined && { details: defined(details) }),
   },
 })
-
-const present = (details: { readonly [key: string]: Json | undefined }): Record<string, Json> =>
-  Object.fromEntries(Object.entries(details).filter((member): member is [string, Json] => member[1] !== undefined))

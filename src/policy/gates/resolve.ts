@@ -28,7 +28,7 @@ export type Resolved = { readonly version: string } | { readonly refusal: Refusa
 /** Which of the registered versions is meant; gates 1 and 2. */
 export function resolveCapability({ capabilityId, version, range }: Asked, available: readonly string[]): Resolved {
   if (capabilityId.trim() === '' || available.length === 0) return { refusal: notFound(1, capabilityId) }
-  const found = resolveVersion(available, { exact: version, ...(range !== undefined && { range }) })
+  const found = resolveVersion(available, { exact: version, range })
   if (found.ok) return { version: found.version }
   if (found.code === 'capability_not_found') return { refusal: notFound(2, capabilityId) }
   return {
