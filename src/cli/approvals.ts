@@ -1,3 +1,4 @@
+import { promisify } from 'node:util'
 import { type Command, Option } from 'commander'
 import { defined } from '../base/object.ts'
 import type { ApprovalRequest, Demand } from '../model/approval.ts'
@@ -88,6 +89,7 @@ async function decided(
 }
 
 const pollMs = 500
+const pause = promisify(setTimeout)
 
 /** New requests one line each, from those that wait already on. */
 async function watch(io: Io, door: Door, { json }: DoorOptions): Promise<void> {
@@ -102,7 +104,7 @@ async function watch(io: Io, door: Door, { json }: DoorOptions): Promise<void> {
         if (json) io.out(`${JSON.stringify(request)}\n`)
         else line(io, `${paint(io, 'bold', request.approval_id)}  ${summary(request)}`)
       }
-      await pause(pollMs, stop.signal)
+      await pause(pollMs, undefined, { signal: stop.signal }).catch(() => undefined)
     }
   } finally {
     off()
@@ -115,13 +117,3 @@ const summary = ({ capability, requested_by, policy, required, expires_at }: App
   )
 
 const demandText = ({ quorum, roles }: Demand): string => `${quorum} of ${roles.join(', ') || 'anyone who may'}`
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
-}

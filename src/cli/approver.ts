@@ -8,7 +8,7 @@ import { duration } from './duration.ts'
 import { line, printJson } from './io.ts'
 import { type CommonOptions, inTenant, withTenant } from './session.ts'
 import { several } from './several.ts'
-import { printTable } from './table.ts'
+import { goodUntil, printList } from './table.ts'
 
 interface AddOptions extends CommonOptions {
   readonly role?: string[]
@@ -39,14 +39,12 @@ const register: Register = (approver, io) => {
     .action((options: CommonOptions) =>
       inTenant(io, options, async (ambit, caller) => {
         const items = await wholeList((page) => approversOf(ambit, caller, page))
-        if (options.json) return printJson(io, items)
-        const rows = items.map((item) => [
-          item.approver_id,
-          item.roles.join(' '),
-          item.custody === 'self' ? `own ${item.key_id}` : 'host',
-          item.revoked_at === null ? (item.valid_until ?? 'until revoked') : `revoked ${item.revoked_at}`,
-        ])
-        printTable(io, ['APPROVER', 'ROLES', 'KEY', 'GOOD'], rows, 'none yet: `ambit approver add` adds one')
+        printList(io, options, items, 'none yet: `ambit approver add` adds one', {
+          APPROVER: (item) => item.approver_id,
+          ROLES: (item) => item.roles.join(' '),
+          KEY: (item) => (item.custody === 'self' ? `own ${item.key_id}` : 'host'),
+          GOOD: ({ revoked_at, valid_until }) => goodUntil(revoked_at, valid_until),
+        })
       }),
     )
 

@@ -1,7 +1,7 @@
 import type { Denial } from '../model/denial.ts'
 import type { InvocationResult } from '../model/result.ts'
 import { approvalIdOf } from '../runtime/tools.ts'
-import { printFields } from './fields.ts'
+import { type Field, printFields } from './fields.ts'
 import { type Io, line, paint, plain } from './io.ts'
 
 /** What came of a call: its result or why there is none, the rule, what to do next, and where the proof is. */
@@ -39,8 +39,6 @@ const words = {
   skipped: ['yellow', 'SKIPPED'],
   indeterminate: ['yellow', 'UNKNOWN'],
 } as const
-
-type Field = readonly [name: string, ...values: readonly string[]]
 
 function denialFields({ code, message, details = {}, invariant_id }: Denial): Field[] {
   const text = (name: string): string => (details[name] == null ? '' : plain(textOf(details[name])))

@@ -52,7 +52,7 @@ function printDrift(io: Io, reports: readonly DriftReport[]): void {
       upstream,
       changed.map(({ tool }) => tool).join(' ') || '–',
       gone.join(' ') || '–',
-      added.length === 0 ? '–' : counted(added.length, 'tool', 'tools'),
+      added.length === 0 ? '–' : counted(added.length, 'tool'),
       problem ?? '–',
     ]),
     'no MCP server is listed in `upstreams` of the configuration',

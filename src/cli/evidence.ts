@@ -8,10 +8,10 @@ import { wholeList } from '../runtime/pages.ts'
 import type { Register } from './command.ts'
 import { writePrivate } from './files.ts'
 import { instant } from './instant.ts'
-import { type Io, line, paint, printJson } from './io.ts'
+import { line, paint, printJson } from './io.ts'
 import { addPurge } from './purge.ts'
 import { type CommonOptions, inTenant, withTenant } from './session.ts'
-import { printTable } from './table.ts'
+import { printList } from './table.ts'
 import { printTrace } from './trace.ts'
 
 interface ListOptions extends CommonOptions {
@@ -43,12 +43,10 @@ const register: Register = (evidence, io) => {
       inTenant(io, options, async (ambit, caller) => {
         const { limit, cursor } = options
         const page = await searchEvidence(ambit, caller, options, defined({ limit, cursor }))
-        if (options.json) {
-          const events = page.items.map((item) => JSON.parse(item.body))
-          return printJson(io, { events, ...(page.next && { next: page.next }) })
-        }
-        if (options.csv) printCsv(io, page.items)
-        else printTable(io, headings, page.items.map(cells))
+        const events = (): EvidenceEvent[] => page.items.map(({ body }) => JSON.parse(body))
+        if (options.json) return printJson(io, { events: events(), ...(page.next && { next: page.next }) })
+        if (options.csv) io.out(csv(events()))
+        else printList(io, options, page.items, 'none', columns)
         // Beside the table, not in it: a table that is piped on stays whole.
         if (page.next !== undefined) io.err(`${paint(io, 'dim', `more: --cursor ${page.next}`)}\n`)
       }),
@@ -80,7 +78,7 @@ const register: Register = (evidence, io) => {
     .action((correlation: string, options: ExportOptions) =>
       inTenant(io, options, async (ambit, caller) => {
         const bundle = await exportBundle(ambit, caller, correlation)
-        const text = options.csv ? csv(bundle.events.map(rowOf)) : `${JSON.stringify(bundle, null, 2)}\n`
+        const text = options.csv ? csv(bundle.events) : `${JSON.stringify(bundle, null, 2)}\n`
         if (options.out === undefined) return io.out(text)
         writePrivate(io, options.out, text, { replace: options.force ?? false })
         if (options.json)
@@ -109,68 +107,39 @@ function wholeNumber(text: string): number {
   throw new InvalidArgumentError(`write a whole number from 1 to ${limits.pageRowsMax}.`)
 }
 
-const headings = ['SEQ', 'TIME', 'WHO', 'WHAT', 'CAPABILITY', 'OUTCOME', 'CORRELATION', 'EVENT']
-
-const cells = (event: SealedEvent): string[] => [
-  String(event.sequence),
-  event.timestamp,
-  event.subjectId ?? '–',
-  event.eventType,
-  event.capabilityId,
-  event.outcome ?? '–',
-  event.correlationId,
-  event.eventId,
-]
-
-type CsvRow = readonly (string | number | null | undefined)[]
-
-const csvHeadings: CsvRow = [
-  'sequence',
-  'timestamp',
-  'subject',
-  'event_type',
-  'capability_id',
-  'outcome',
-  'correlation_id',
-  'invocation_id',
-  'event_id',
-  'content_hash',
-]
-
-const printCsv = (io: Io, items: readonly SealedEvent[]): void =>
-  io.out(csv(items.map((item) => rowOf(JSON.parse(item.body)))))
-
-interface Shown {
-  readonly sequence: number
-  readonly timestamp: string
-  readonly subject: { readonly id: string } | null
-  readonly event_type: string
-  readonly capability_id: string
-  readonly outcome: string | null
-  readonly correlation: { readonly correlation_id: string }
-  readonly invocation_id: string
-  readonly event_id: string
-  readonly content_hash: string | null
+const columns: Readonly<Record<string, (event: SealedEvent) => string>> = {
+  SEQ: (event) => String(event.sequence),
+  TIME: (event) => event.timestamp,
+  WHO: (event) => event.subjectId ?? '–',
+  WHAT: (event) => event.eventType,
+  CAPABILITY: (event) => event.capabilityId,
+  OUTCOME: (event) => event.outcome ?? '–',
+  CORRELATION: (event) => event.correlationId,
+  EVENT: (event) => event.eventId,
 }
 
-const rowOf = (event: Shown): CsvRow => [
-  event.sequence,
-  event.timestamp,
-  event.subject?.id,
-  event.event_type,
-  event.capability_id,
-  event.outcome,
-  event.correlation.correlation_id,
-  event.invocation_id,
-  event.event_id,
-  event.content_hash,
-]
+type CsvCell = string | number | null | undefined
 
-const csv = (rows: readonly CsvRow[]): string =>
-  [csvHeadings, ...rows].map((row) => `${row.map(csvCell).join(',')}\r\n`).join('')
+const csvColumns: Readonly<Record<string, (event: EvidenceEvent) => CsvCell>> = {
+  sequence: (event) => event.sequence,
+  timestamp: (event) => event.timestamp,
+  subject: (event) => event.subject?.id,
+  event_type: (event) => event.event_type,
+  capability_id: (event) => event.capability_id,
+  outcome: (event) => event.outcome,
+  correlation_id: (event) => event.correlation.correlation_id,
+  invocation_id: (event) => event.invocation_id,
+  event_id: (event) => event.event_id,
+  content_hash: (event) => event.content_hash,
+}
+
+function csv(events: readonly EvidenceEvent[]): string {
+  const rows = events.map((event) => Object.values(csvColumns).map((cell) => cell(event)))
+  return [Object.keys(csvColumns), ...rows].map((row) => `${row.map(csvCell).join(',')}\r\n`).join('')
+}
 
 /** RFC 4180; text that a spreadsheet would run as a formula is made plain with a leading apostrophe. */
-function csvCell(value: string | number | null | undefined): string {
+function csvCell(value: CsvCell): string {
   if (typeof value === 'number') return String(value)
   const text = /^[=+\-@\t\r]/.test(value ?? '') ? `'${value}` : (value ?? '')
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text

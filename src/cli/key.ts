@@ -8,7 +8,7 @@ import { line, printJson } from './io.ts'
 import { printIssued } from './issued.ts'
 import { type CommonOptions, inTenant, withTenant } from './session.ts'
 import { several } from './several.ts'
-import { printTable } from './table.ts'
+import { goodUntil, printList } from './table.ts'
 
 const register: Register = (key, io) => {
   withTenant(key.command('create <principal>'))
@@ -33,15 +33,13 @@ const register: Register = (key, io) => {
       inTenant(io, options, async (ambit, caller) => {
         const items = await wholeList((page) => keysIn(ambit, caller, page))
         const shown = items.map(({ secret_hash: _, ...rest }) => rest)
-        if (options.json) return printJson(io, shown)
-        const rows = shown.map((item) => [
-          item.key_id,
-          item.principal_id,
-          item.name,
-          item.scopes.join(' ') || 'all',
-          item.revoked_at === null ? (item.expires_at ?? 'until revoked') : `revoked ${item.revoked_at}`,
-        ])
-        printTable(io, ['KEY', 'PRINCIPAL', 'NAME', 'SCOPES', 'GOOD'], rows, 'none yet: `ambit key create` makes one')
+        printList(io, options, shown, 'none yet: `ambit key create` makes one', {
+          KEY: (item) => item.key_id,
+          PRINCIPAL: (item) => item.principal_id,
+          NAME: (item) => item.name,
+          SCOPES: (item) => item.scopes.join(' ') || 'all',
+          GOOD: ({ revoked_at, expires_at }) => goodUntil(revoked_at, expires_at),
+        })
       }),
     )
 

@@ -1,4 +1,5 @@
 import type { Json } from '../base/canonical.ts'
+import { counted } from '../base/counted.ts'
 import type { PolicyDecision } from '../model/evidence.ts'
 import type { ApprovalTerms } from '../model/policy.ts'
 import type { Ruling } from '../policy/decide.ts'
@@ -15,7 +16,7 @@ export function printChecks(io: Io, checks: readonly FileCheck[]): void {
     if (problems.length === 0)
       line(
         io,
-        `${paint(io, 'green', 'ok')}   ${shown}  ${plain(name)} ${plain(version)}, ${count(rules, 'rule')}, ${hash}`,
+        `${paint(io, 'green', 'ok')}   ${shown}  ${plain(name)} ${plain(version)}, ${counted(rules, 'rule')}, ${hash}`,
       )
     for (const { pointer, message, code, help } of problems) {
       line(io, `${paint(io, 'red', 'bad')}  ${shown}  ${plain(pointer ? `${pointer}: ${message}` : message)} (${code})`)
@@ -45,8 +46,8 @@ export function printTests(io: Io, results: readonly TestResult[]): void {
   line(
     io,
     failed === 0
-      ? `${count(results.length, 'case')}, all as expected`
-      : `${failed} of ${count(results.length, 'case')} failed`,
+      ? `${counted(results.length, 'case')}, all as expected`
+      : `${failed} of ${counted(results.length, 'case')} failed`,
   )
 }
 
@@ -84,7 +85,7 @@ function because({ rule, reason, policy, applies }: Ruling): string {
 function terms({ roles = [], approvers = [], quorum = 1, expires_in_s }: ApprovalTerms): string {
   const by = [...roles, ...approvers].join(', ')
   const within = expires_in_s === undefined ? '' : ` within ${expires_in_s} s`
-  return `needs ${count(quorum, 'approval')}${by === '' ? '' : ` by ${by}`}${within}`
+  return `needs ${counted(quorum, 'approval')}${by === '' ? '' : ` by ${by}`}${within}`
 }
 
 const factText = ({ path, value }: { readonly path: string; readonly value?: Json }): string =>
@@ -97,7 +98,7 @@ export function printShadow(io: Io, calls: readonly ShadowedCall[]): void {
   const of = (is: ShadowedCall['answer']['is']): number => calls.filter(({ answer }) => answer.is === is).length
   line(
     io,
-    `${count(calls.length, 'decision')}: ${of('equal')} equal, ${of('differs')} would change, ${of('needs')} cannot be told`,
+    `${counted(calls.length, 'decision')}: ${of('equal')} equal, ${of('differs')} would change, ${of('needs')} cannot be told`,
   )
   const rows = calls.filter(({ answer }) => answer.is !== 'equal').map(shadowRow)
   if (rows.length === 0) return
@@ -111,5 +112,3 @@ function shadowRow({ timestamp, capability_id, event_id, answer }: ShadowedCall)
   if (answer.is === 'needs') return [...start, answer.from, '?', `needs ${answer.fields.join(', ')}`, event_id]
   return [...start, answer.decision, answer.decision, '', event_id]
 }
-
-const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`

@@ -17,7 +17,7 @@ import { line, printJson } from './io.ts'
 import { printIssued } from './issued.ts'
 import { type CommonOptions, inTenant, withTenant } from './session.ts'
 import { several } from './several.ts'
-import { printTable } from './table.ts'
+import { printList } from './table.ts'
 
 interface CreateOptions {
   readonly kind: NewPrincipal['kind']
@@ -46,41 +46,30 @@ const register: Register = (principal, io) => {
     .action((options: CommonOptions) =>
       inTenant(io, options, async (ambit, caller) => {
         const items = await wholeList((page) => principalsOf(ambit, caller, page))
-        if (options.json) return printJson(io, items)
-        const rows = items.map((item) => [
-          item.principal_id,
-          item.kind,
-          item.status,
-          item.roles.join(' ') || '–',
-          item.permissions.join(' ') || '–',
-          item.created_at,
-        ])
-        printTable(
-          io,
-          ['PRINCIPAL', 'KIND', 'STATUS', 'ROLES', 'PERMISSIONS', 'CREATED'],
-          rows,
-          'none yet: `ambit principal create` adds one',
-        )
+        printList(io, options, items, 'none yet: `ambit principal create` adds one', {
+          PRINCIPAL: (item) => item.principal_id,
+          KIND: (item) => item.kind,
+          STATUS: (item) => item.status,
+          ROLES: (item) => item.roles.join(' ') || '–',
+          PERMISSIONS: (item) => item.permissions.join(' ') || '–',
+          CREATED: (item) => item.created_at,
+        })
       }),
     )
 
-  withTenant(principal.command('permit <id> <permission>'))
-    .description('give a principal a permission that capabilities may demand')
-    .action((id: string, permission: string, options: CommonOptions) =>
-      inTenant(io, options, async (ambit, caller) => {
-        const changed = await permit(ambit, caller, id, permission)
-        options.json ? printJson(io, changed) : line(io, `\`${id}\` has the permission ${quote(permission)}`)
-      }),
-    )
-
-  withTenant(principal.command('withdraw <id> <permission>'))
-    .description('take a permission back from a principal')
-    .action((id: string, permission: string, options: CommonOptions) =>
-      inTenant(io, options, async (ambit, caller) => {
-        const changed = await withdraw(ambit, caller, id, permission)
-        options.json ? printJson(io, changed) : line(io, `\`${id}\` no longer has the permission ${quote(permission)}`)
-      }),
-    )
+  for (const [verb, move, now, text] of [
+    ['permit', permit, 'has', 'give a principal a permission that capabilities may demand'],
+    ['withdraw', withdraw, 'no longer has', 'take a permission back from a principal'],
+  ] as const) {
+    withTenant(principal.command(`${verb} <id> <permission>`))
+      .description(text)
+      .action((id: string, permission: string, options: CommonOptions) =>
+        inTenant(io, options, async (ambit, caller) => {
+          const changed = await move(ambit, caller, id, permission)
+          options.json ? printJson(io, changed) : line(io, `\`${id}\` ${now} the permission ${quote(permission)}`)
+        }),
+      )
+  }
 
   withTenant(principal.command('rotate <id>'))
     .description('give the principal one new API key and end all its others')

@@ -1,22 +1,19 @@
 import { jsonSchemaOf, listSchemas } from '../model/schemas.ts'
 import type { Register } from './command.ts'
 import { printJson } from './io.ts'
-import { printTable } from './table.ts'
+import { printList } from './table.ts'
 
 const register: Register = (schema, io) => {
   schema
     .command('list')
     .description('every contract there is')
     .option('--json', 'print JSON for programs')
-    .action((options: { json?: boolean }) => {
-      const entries = listSchemas()
-      if (options.json) return printJson(io, entries)
-      printTable(
-        io,
-        ['CONTRACT', 'WHAT IT IS'],
-        entries.map((entry) => [entry.name, entry.description]),
-      )
-    })
+    .action((options: { json?: boolean }) =>
+      printList(io, options, listSchemas(), 'none', {
+        CONTRACT: ({ name }) => name,
+        'WHAT IT IS': ({ description }) => description,
+      }),
+    )
 
   schema
     .command('show <name>')

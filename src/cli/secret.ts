@@ -4,7 +4,7 @@ import { removeSecret, secretsOf, setSecret } from '../runtime/secrets.ts'
 import type { Register } from './command.ts'
 import { type Io, line, printJson } from './io.ts'
 import { type CommonOptions, inTenant, withTenant } from './session.ts'
-import { printTable } from './table.ts'
+import { printList } from './table.ts'
 
 const register: Register = (secret, io) => {
   withTenant(secret.command('set <name>'))
@@ -26,14 +26,10 @@ const register: Register = (secret, io) => {
     .description('the names of the secrets; never their values')
     .action((options: CommonOptions) =>
       inTenant(io, options, async (ambit, caller) => {
-        const entries = await secretsOf(ambit, caller)
-        if (options.json) return printJson(io, entries)
-        printTable(
-          io,
-          ['SECRET', 'SET'],
-          entries.map((entry) => [`secret:${entry.name}`, entry.createdAt]),
-          'none yet: `ambit secret set` keeps one',
-        )
+        printList(io, options, await secretsOf(ambit, caller), 'none yet: `ambit secret set` keeps one', {
+          SECRET: ({ name }) => `secret:${name}`,
+          SET: ({ createdAt }) => createdAt,
+        })
       }),
     )
 

@@ -1,6 +1,5 @@
 import Table from 'cli-table3'
-import type { Io } from './io.ts'
-import { line, paint, plain } from './io.ts'
+import { type Io, line, paint, plain, printJson } from './io.ts'
 
 /** Rows under plain headings, no frame: easy to read and easy to cut. Without rows, what to do about it. */
 export function printTable(
@@ -17,6 +16,22 @@ export function printTable(
   table.push(...rows.map((row) => row.map(plain)))
   line(io, rows.length === 0 ? paint(io, 'dim', empty) : table.toString().replace(/ +$/gm, ''))
 }
+
+/** A list, as JSON for programs or as a table for people: what stands under each heading. */
+export function printList<T>(
+  io: Io,
+  { json }: { readonly json?: boolean },
+  items: readonly T[],
+  empty: string,
+  columns: Readonly<Record<string, (item: T) => string>>,
+): void {
+  const rows = items.map((item) => Object.values(columns).map((cell) => cell(item)))
+  json ? printJson(io, items) : printTable(io, Object.keys(columns), rows, empty)
+}
+
+/** Until when a key or an approver counts. */
+export const goodUntil = (revokedAt: string | null, end: string | null): string =>
+  revokedAt === null ? (end ?? 'until revoked') : `revoked ${revokedAt}`
 
 const bare = Object.fromEntries(
   [

@@ -5,7 +5,7 @@ import type { Register } from './command.ts'
 import { line, printJson } from './io.ts'
 import { type CommonOptions, inStore, inTenant, withStore } from './session.ts'
 import { several } from './several.ts'
-import { printTable } from './table.ts'
+import { printList } from './table.ts'
 
 const register: Register = (tenant, io) => {
   withStore(tenant.command('create <id>'))
@@ -31,20 +31,13 @@ const register: Register = (tenant, io) => {
     .action((options: CommonOptions) =>
       inStore(io, options, async (ambit) => {
         const items = await wholeList((page) => allTenants(ambit, page))
-        if (options.json) return printJson(io, items)
-        const rows = items.map((item) => [
-          item.tenant_id,
-          item.status,
-          item.host_id,
-          item.roots.join(' ') || '–',
-          item.created_at,
-        ])
-        printTable(
-          io,
-          ['TENANT', 'STATUS', 'HOST', 'ROOTS', 'CREATED'],
-          rows,
-          'none yet: `ambit tenant create local` makes one',
-        )
+        printList(io, options, items, 'none yet: `ambit tenant create local` makes one', {
+          TENANT: (item) => item.tenant_id,
+          STATUS: (item) => item.status,
+          HOST: (item) => item.host_id,
+          ROOTS: (item) => item.roots.join(' ') || '–',
+          CREATED: (item) => item.created_at,
+        })
       }),
     )
 

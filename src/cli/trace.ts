@@ -1,5 +1,5 @@
 import type { CallRecord, EvidenceEvent } from '../model/evidence.ts'
-import { printFields } from './fields.ts'
+import { type Field, printFields } from './fields.ts'
 import { type Io, line, paint, plain } from './io.ts'
 
 /** The calls of a correlation as people ask about them: who, what, where, by which rule, with which facts, how it ended. */
@@ -41,9 +41,7 @@ const recordIn = ({ payload }: EvidenceEvent): CallRecord[] =>
 const subjectText = ({ id, verified }: NonNullable<CallRecord['subject']>): string =>
   verified === true ? id : `${id} (not verified)`
 
-type Lines = readonly [name: string, ...values: readonly string[]]
-
-function decisionFields({ policy, basis = [], context = [], approval }: CallRecord): Lines[] {
+function decisionFields({ policy, basis = [], context = [], approval }: CallRecord): Field[] {
   const rules = basis.map(
     ({ rule, effect, reads }) => `${rule}: ${effect}${reads.map((name) => `, read ${name}`).join('')}`,
   )
