@@ -6,16 +6,7 @@ import type { Subject } from '../model/subject.ts'
 import { inScope } from '../model/text.ts'
 import { withinWindow } from './attestation.ts'
 import { trustedKeys } from './rotation.ts'
-import {
-  headerOf,
-  type Pins,
-  partyOf,
-  partyProblem,
-  readShape,
-  type Signatory,
-  signatureProblem,
-  signHeader,
-} from './statement.ts'
+import { headerOf, type Pins, partyOf, readShape, type Signatory, signHeader, statementProblem } from './statement.ts'
 import { type Refused, refused, type Verified } from './verified.ts'
 
 const members = [
@@ -32,13 +23,9 @@ const members = [
   'max_invocations',
 ] as const
 
-export interface MandateFields {
-  readonly mandate_id: string
-  readonly delegate_id: string
+export interface MandateFields
+  extends Pick<Mandate, 'mandate_id' | 'delegate_id' | 'valid_from' | 'valid_until' | 'created_at'> {
   readonly scope: readonly string[]
-  readonly valid_from: string
-  readonly valid_until: string
-  readonly created_at: string
   readonly max_invocations?: number
   /** The mandate that is narrowed by this one. */
   readonly parent?: Mandate
@@ -108,8 +95,7 @@ const depthOf = (link: Mandate): number => link.depth ?? 0
 function linkProblem(link: Mandate, options: MandateOptions): Refused | undefined {
   const { key_history, ...principal } = link.principal
   return (
-    signatureProblem(headerOf(link, members), link.signature, principal.public_key) ??
-    partyProblem(principal, link.created_at) ??
+    statementProblem(link, members, principal, link.created_at) ??
     pinProblem(link, options.pins, key_history ?? []) ??
     windowProblem(link, options.at) ??
     revocationProblem(link, options.revocations ?? []) ??
@@ -183,12 +169,8 @@ export function signRevocation(
 export function verifyRevocation(input: unknown): Verified<MandateRevocation> {
   const read = readShape(mandateRevocation, input)
   if (!read.ok) return read
-  const { key_history: _, ...principal } = read.value.principal
-  return (
-    signatureProblem(headerOf(read.value, revocationMembers), read.value.signature, principal.public_key) ??
-    partyProblem(principal, read.value.revoked_at) ??
-    read
-  )
+  const { principal, revoked_at } = read.value
+  return statementProblem(read.value, revocationMembers, principal, revoked_at) ?? read
 }
 
 /** True if the statement is a good revocation of this mandate, signed with the mandate's own key. */

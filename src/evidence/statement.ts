@@ -32,6 +32,15 @@ export function partyProblem({ host_id, public_key, host_identity }: Party, at: 
   return refused('window', 'the identity was not valid at that time')
 }
 
+/** Refused unless the party signed these members of the statement, with a key that was its own at this time. */
+export const statementProblem = <T extends { readonly signature: SignatureObject }>(
+  statement: T,
+  members: readonly (keyof T)[],
+  party: Party,
+  at: string,
+): Refused | undefined =>
+  signatureProblem(headerOf(statement, members), statement.signature, party.public_key) ?? partyProblem(party, at)
+
 /** Who signs: a key, and the host's own claim to it. */
 export interface Signatory {
   readonly signer: Signer

@@ -5,11 +5,10 @@ import {
   isPinned,
   type Pins,
   partyOf,
-  partyProblem,
   readShape,
   type Signatory,
-  signatureProblem,
   signHeader,
+  statementProblem,
 } from './statement.ts'
 import { refused, type Verified } from './verified.ts'
 
@@ -39,9 +38,8 @@ export interface TokenOptions {
 export function verifyToken(input: unknown, { at, audience, pins }: TokenOptions): Verified<AuthToken> {
   const read = readShape(authToken, input)
   if (!read.ok) return read
-  const { caller, signature, sub, aud, iat, exp } = read.value
-  const problem =
-    signatureProblem(headerOf(read.value, tokenMembers), signature, caller.public_key) ?? partyProblem(caller, iat)
+  const { caller, sub, aud, iat, exp } = read.value
+  const problem = statementProblem(read.value, tokenMembers, caller, iat)
   if (problem !== undefined) return problem
   if (caller.host_id !== sub) return refused('subject', 'the token is signed by another than its subject')
   if (!isPinned(pins, caller.public_key)) return refused('pin', 'the key is not that of a registered caller')
@@ -59,10 +57,8 @@ export function verifyProvenance(
 ): Verified<AdapterProvenance> {
   const read = readShape(adapterProvenance, input)
   if (!read.ok) return read
-  const { publisher, signature, created_at, wheel_sha256 } = read.value
-  const problem =
-    signatureProblem(headerOf(read.value, provenanceMembers), signature, publisher.public_key) ??
-    partyProblem(publisher, created_at)
+  const { publisher, created_at, wheel_sha256 } = read.value
+  const problem = statementProblem(read.value, provenanceMembers, publisher, created_at)
   if (problem !== undefined) return problem
   if (!isPinned(pins, publisher.public_key)) return refused('pin', 'the key is not that of a registered publisher')
   return wheel_sha256 === fileHash ? read : refused('file', 'the statement is about another file')

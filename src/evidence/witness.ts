@@ -9,15 +9,7 @@ import {
   storeHeadAnchor,
 } from '../model/statement.ts'
 import { didOf, sshSign, verifySshSignature } from './sshsig.ts'
-import {
-  headerOf,
-  partyOf,
-  partyProblem,
-  readShape,
-  type Signatory,
-  signatureProblem,
-  signHeader,
-} from './statement.ts'
+import { headerOf, partyOf, readShape, type Signatory, signHeader, statementProblem } from './statement.ts'
 import { refused, type Verified } from './verified.ts'
 
 /** The head of a store at one count of its events. */
@@ -49,12 +41,8 @@ export function signWitness(head: Head, witnessedAt: string, witness: Signatory)
 export function verifyWitness(input: unknown): Verified<ChainWitness> {
   const read = readShape(chainWitness, input)
   if (!read.ok) return read
-  const { witness, signature, witnessed_at } = read.value
-  return (
-    signatureProblem(headerOf(read.value, witnessMembers), signature, witness.public_key) ??
-    partyProblem(witness, witnessed_at) ??
-    read
-  )
+  const { witness, witnessed_at } = read.value
+  return statementProblem(read.value, witnessMembers, witness, witnessed_at) ?? read
 }
 
 /** How many distinct keys have witnessed exactly this head; a statement that does not verify counts for nothing. */
@@ -108,13 +96,9 @@ const reportMembers = [
 export function verifyMonitorReport(input: unknown): Verified<MonitorReport> {
   const read = readShape(monitorReport, input)
   if (!read.ok) return read
-  const { monitor, signature, monitored_at, verdict, divergence } = read.value
+  const { monitor, monitored_at, verdict, divergence } = read.value
   if ((verdict === 'forked') !== (divergence !== undefined)) {
     return refused('shape', 'a report has a divergence exactly when it is forked')
   }
-  return (
-    signatureProblem(headerOf(read.value, reportMembers), signature, monitor.public_key) ??
-    partyProblem(monitor, monitored_at) ??
-    read
-  )
+  return statementProblem(read.value, reportMembers, monitor, monitored_at) ?? read
 }
