@@ -1,6 +1,7 @@
 import type { Json } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
 import { readJson } from '../base/json.ts'
+import { isObject } from '../base/object.ts'
 import { readInput } from './files.ts'
 import type { Io } from './io.ts'
 
@@ -9,7 +10,7 @@ type JsonObject = Record<string, Json>
 /** An object as an option gives it: JSON itself, `@file`, or `-` for standard input. */
 export async function objectInput(io: Io, option: string, given: string): Promise<JsonObject> {
   const value = await jsonInput(io, option, given)
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject
+  if (isObject(value)) return value as JsonObject
   throw new Failure('field.invalid', `${option} must be an object`)
 }
 

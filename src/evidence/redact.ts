@@ -1,4 +1,5 @@
 import type { Json } from '../base/canonical.ts'
+import type { JsonObject } from '../base/object.ts'
 import { redactedText } from '../model/evidence.ts'
 import { isSensitiveName } from './names.ts'
 import { scrubber } from './scrub.ts'
@@ -94,13 +95,11 @@ function mapItems(items: readonly Json[], map: (item: Json) => Json): readonly J
   return copy ?? items
 }
 
-type Members = { readonly [key: string]: Json | undefined }
-
 function mapMembers(
-  object: Members,
+  object: JsonObject,
   rename: (key: string) => string,
   map: (member: Json, key: string) => Json,
-): Members {
+): JsonObject {
   let changed = false
   const entries: [string, Json][] = []
   for (const key of Object.keys(object)) {

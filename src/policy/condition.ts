@@ -1,6 +1,7 @@
 import type { Json } from '../base/canonical.ts'
 import { quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
+import { isJsonObject, type JsonObject } from '../base/object.ts'
 import { forms } from './forms.ts'
 import { type Expression, type Operator, operators } from './operators.ts'
 import {
@@ -62,12 +63,12 @@ function compile(json: Json, place: Place): Expression {
   if (place.depth > limits.conditionDepthMax)
     throw refusal(place, `the condition has more than ${limits.conditionDepthMax} levels`)
   if (isScalar(json) && !Number.isNaN(json)) return { run: () => json, gives: kindOf(json) }
-  const [name, ...others] = typeof json !== 'object' || json === null || Array.isArray(json) ? [] : Object.keys(json)
+  const [name, ...others] = isJsonObject(json) ? Object.keys(json) : []
   if (name === undefined || others.length > 0) {
     const help = 'write text, a number, true, false, or an object with one operator'
     throw refusal(place, 'this is no expression', help)
   }
-  const given = (json as { readonly [key: string]: Json | undefined })[name] ?? null
+  const given = (json as JsonObject)[name] ?? null
   const inner = { ...below(place, name), depth: place.depth + 1 }
   const at = (index: number): Place => (Array.isArray(given) ? below(inner, index) : inner)
   return compileOperation({ name, list: Array.isArray(given) ? given : [given], at }, inner)

@@ -1,16 +1,15 @@
 import type { Json } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
+import { isJsonObject, type JsonObject } from '../base/object.ts'
 import type { ContextContract } from '../model/context.ts'
 import { compileSchema, type SchemaProblem } from './schema.ts'
 
-type Members = { readonly [key: string]: Json | undefined }
-
 /** Where the fields of a context are looked for. `host` holds what the host has fetched, by resolver. */
 export interface ContextSources {
-  readonly payload: Members
-  readonly metadata: Members
+  readonly payload: JsonObject
+  readonly metadata: JsonObject
   readonly environment: string | undefined
-  readonly host: Members
+  readonly host: JsonObject
 }
 
 export interface FieldState {
@@ -73,7 +72,7 @@ export function compileContract(declared: ContextContract): Contract {
         state.state === 'absent' && fields[index]?.required ? [state.name] : [],
       ),
       problems: states.flatMap(({ problems }) => problems),
-      undeclared: open || !isMembers(given) ? [] : Object.keys(given).filter((key) => !taken.has(key)),
+      undeclared: open || !isJsonObject(given) ? [] : Object.keys(given).filter((key) => !taken.has(key)),
     }
   }
   checkExample(declared, fields)
@@ -82,15 +81,10 @@ export function compileContract(declared: ContextContract): Contract {
 
 type DeclaredField = ContextContract['fields'][string]
 
-interface Field {
-  readonly name: string
-  readonly source: string
+interface Field extends Omit<FieldState, 'state' | 'value'> {
   readonly from: string
   readonly path: readonly string[]
   readonly required: boolean
-  readonly sensitive: boolean
-  readonly evidence: 'value' | 'digest' | 'omit'
-  readonly shown: boolean
   readonly check: (value: Json) => SchemaProblem[]
 }
 
@@ -124,15 +118,15 @@ const split = (source: string): [string, string] => {
 }
 
 /** True if a schema says something about the value: untyped facts are the ones nobody can rule on. */
-function narrows(schema: Members): boolean {
+function narrows(schema: JsonObject): boolean {
   if (Array.isArray(schema['enum']) || schema['const'] !== undefined) return true
   const types = [schema['type']].flat().filter((type) => typeof type === 'string')
   if (types.length === 0) return false
   if (types.includes('object') && !hasMembers(schema['properties'])) return false
-  return !types.includes('array') || isMembers(schema['items'])
+  return !types.includes('array') || isJsonObject(schema['items'])
 }
 
-const hasMembers = (value: Json | undefined): boolean => isMembers(value) && Object.keys(value).length > 0
+const hasMembers = (value: Json | undefined): boolean => isJsonObject(value) && Object.keys(value).length > 0
 
 function stateOf(field: Field, sources: ContextSources): { state: FieldState; problems: readonly SchemaProblem[] } {
   const { name, source, sensitive, evidence, shown } = field
@@ -153,7 +147,7 @@ function valueAt({ from, path }: Field, { payload, metadata, environment, host }
 }
 
 const own = (node: Json | undefined, key: string): Json | undefined =>
-  typeof node === 'object' && node !== null && Object.hasOwn(node, key) ? (node as Members)[key] : undefined
+  typeof node === 'object' && node !== null && Object.hasOwn(node, key) ? (node as JsonObject)[key] : undefined
 
 export function deepFreeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
@@ -181,6 +175,3 @@ function checkExample({ example, name }: ContextContract, fields: readonly Field
 
 const invalid = (field: string, why: string): Failure =>
   new Failure('contract.invalid', `context field ${quote(field)}: ${why}`, { field })
-
-const isMembers = (value: Json | undefined): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

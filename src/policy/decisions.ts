@@ -1,4 +1,5 @@
-import { canonical, type Json } from '../base/canonical.ts'
+import { canonical } from '../base/canonical.ts'
+import type { JsonObject } from '../base/object.ts'
 import type { PolicyDecision } from '../model/evidence.ts'
 
 /** From the strictest to the mildest: among several rules the first of these wins. */
@@ -38,7 +39,7 @@ export interface BlockPattern {
 /** What the host's block patterns say to one call. A pattern that cannot be read denies. */
 export function decideByPatterns(
   patterns: readonly BlockPattern[],
-  call: { readonly capabilityId: string; readonly input: { readonly [key: string]: Json | undefined } },
+  call: { readonly capabilityId: string; readonly input: JsonObject },
 ): PolicyDecision {
   const matching = patterns
     .filter((pattern) => pattern.capability_id === call.capabilityId)
@@ -46,10 +47,7 @@ export function decideByPatterns(
   return strictest(matching) ?? 'allow'
 }
 
-function decisionOf(
-  { field, pattern, decision = 'deny' }: BlockPattern,
-  input: { readonly [key: string]: Json | undefined },
-): PolicyDecision {
+function decisionOf({ field, pattern, decision = 'deny' }: BlockPattern, input: JsonObject): PolicyDecision {
   const value = Object.hasOwn(input, field) ? input[field] : undefined
   if (value === undefined) return 'allow'
   try {

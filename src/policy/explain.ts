@@ -1,5 +1,6 @@
 import type { Json } from '../base/canonical.ts'
 import { limits } from '../base/limits.ts'
+import { isObject, type JsonObject } from '../base/object.ts'
 import type { PolicyDecision } from '../model/evidence.ts'
 import { decide, type Ruling } from './decide.ts'
 import { byStrictness } from './decisions.ts'
@@ -128,8 +129,8 @@ function withFact(
   [name = '', ...rest]: readonly string[],
   value: Json | undefined,
 ): Json | undefined {
-  if (here !== undefined && (typeof here !== 'object' || here === null || Array.isArray(here))) return undefined
-  const members = (here ?? {}) as { readonly [key: string]: Json | undefined }
+  if (here !== undefined && !isObject(here)) return undefined
+  const members = (here ?? {}) as JsonObject
   const inner = Object.hasOwn(members, name) ? members[name] : undefined
   if (rest.length === 0) return { ...members, [name]: value }
   const changed = withFact(inner ?? undefined, rest, value)

@@ -1,6 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { Json } from '../base/canonical.ts'
 import { Failure } from '../base/failure.ts'
+import type { JsonObject } from '../base/object.ts'
 
 /** Where a value fails its schema: a JSON Pointer and the keyword, never the value. */
 export interface SchemaProblem {
@@ -11,7 +12,7 @@ export interface SchemaProblem {
 const problemsMax = 32
 
 /** A check of values against a JSON Schema (2020-12); a schema that is none is refused. */
-export function compileSchema(schema: { readonly [key: string]: Json | undefined }): (value: Json) => SchemaProblem[] {
+export function compileSchema(schema: JsonObject): (value: Json) => SchemaProblem[] {
   const validate = compiled(schema)
   return (value) => {
     if (validate(value)) return []
@@ -24,7 +25,7 @@ export function compileSchema(schema: { readonly [key: string]: Json | undefined
  * As `compileSchema`, but compiled when the first value comes: for schemas of others, of which there may be thousands.
  * Of one that then turns out to be of no use every value is a problem.
  */
-export function compileLater(schema: { readonly [key: string]: Json | undefined }): (value: Json) => SchemaProblem[] {
+export function compileLater(schema: JsonObject): (value: Json) => SchemaProblem[] {
   if (!hasSchemaForm(schema)) throw unusable()
   let check: ReturnType<typeof compileSchema> | undefined
   return (value) => {
@@ -33,7 +34,7 @@ export function compileLater(schema: { readonly [key: string]: Json | undefined 
   }
 }
 
-function compiledOrNot(schema: { readonly [key: string]: Json | undefined }): ReturnType<typeof compileSchema> {
+function compiledOrNot(schema: JsonObject): ReturnType<typeof compileSchema> {
   try {
     return compileSchema(schema)
   } catch {

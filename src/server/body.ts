@@ -1,24 +1,21 @@
-import type { Json } from '../base/canonical.ts'
 import { Failure } from '../base/failure.ts'
 import { readJson } from '../base/json.ts'
+import { isJsonObject, type JsonObject } from '../base/object.ts'
 import type { Ask } from './route.ts'
-
-type Members = { readonly [key: string]: Json }
 
 /**
  * The body as a JSON object. Its size is judged before it is read and while it is: of one that is too large the rest
  * stays unread.
  */
-export async function readBody({ request, deps: { bodyBytesMax } }: Ask): Promise<Members> {
+export async function readBody({ request, deps: { bodyBytesMax } }: Ask): Promise<JsonObject> {
   const announced = Number(request.headers.get('content-length') ?? Number.NaN)
   if (announced > bodyBytesMax) throw tooLarge(bodyBytesMax)
   checkType(request.headers.get('content-type'))
   const bytes = await received(request, Number.isNaN(announced), bodyBytesMax)
   if (bytes.byteLength > bodyBytesMax) throw tooLarge(bodyBytesMax)
   const value = readJson(bytes, { bytesMax: bodyBytesMax })
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new Failure('field.invalid', 'the body must be an object', { pointer: '' })
-  return value as Members
+  if (!isJsonObject(value)) throw new Failure('field.invalid', 'the body must be an object', { pointer: '' })
+  return value
 }
 
 /** Only JSON, by name: a page in a browser can send everything else without asking first. */

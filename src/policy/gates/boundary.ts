@@ -1,5 +1,6 @@
 import type { Json } from '../../base/canonical.ts'
 import { quote } from '../../base/failure.ts'
+import type { JsonObject } from '../../base/object.ts'
 import type { CapabilityDescriptor } from '../../model/capability.ts'
 import { inScope } from '../../model/text.ts'
 import { type BlockPattern, decideByPatterns, denialCodeOf } from '../decisions.ts'
@@ -22,7 +23,7 @@ export interface BoundaryFacts {
   readonly rules: HostRules
   readonly descriptor: CapabilityDescriptor
   readonly lifecycle: string
-  readonly payload: { readonly [key: string]: Json | undefined }
+  readonly payload: JsonObject
   readonly audience: Json | undefined
   readonly environment: string | undefined
 }

@@ -1,11 +1,12 @@
 import type { Json } from '../../base/canonical.ts'
 import { quote } from '../../base/failure.ts'
+import type { JsonObject } from '../../base/object.ts'
 import type { CapabilityDescriptor } from '../../model/capability.ts'
 import { type Gate, type Refusal, refuse } from './refusal.ts'
 
 export interface InvariantFacts {
   readonly descriptor: CapabilityDescriptor
-  readonly payload: { readonly [key: string]: Json | undefined }
+  readonly payload: JsonObject
 }
 
 type Invariant = NonNullable<CapabilityDescriptor['invariants']>[number]

@@ -1,5 +1,4 @@
-import type { Json } from '../../base/canonical.ts'
-import { defined } from '../../base/object.ts'
+import { defined, type JsonObject } from '../../base/object.ts'
 import type { Denial } from '../../model/denial.ts'
 
 /** A gate as the list of gates names it. */
@@ -31,7 +30,7 @@ const retryable: ReadonlySet<string> = new Set([
 
 export interface Why {
   readonly message: string
-  readonly details?: { readonly [key: string]: Json | undefined }
+  readonly details?: JsonObject
   readonly invariantId?: string
 }
 
