@@ -1,5 +1,6 @@
 import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
+import { collect } from '../runtime/collect.ts'
 import type { Io, Signal } from './io.ts'
 
 /** The terminal, or whatever the process was connected to. */
@@ -18,16 +19,11 @@ export const realIo = (): Io => ({
 
 /** All of a stream as text. What is not UTF-8 is refused: read with signs in its place, it would be another text. */
 export async function textFrom(stream: AsyncIterable<Uint8Array>): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of stream) {
-    bytes += chunk.length
-    if (bytes > limits.stdinBytesMax)
-      throw new Failure('file.too_large', `more than ${limits.stdinBytesMax} bytes on standard input`)
-    chunks.push(chunk)
-  }
+  const bytesMax = limits.stdinBytesMax
+  const tooLarge = () => new Failure('file.too_large', `more than ${bytesMax} bytes on standard input`)
+  const bytes = await collect(stream, bytesMax, tooLarge)
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks))
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
     throw new Failure('file.invalid', 'what is on standard input is not UTF-8')
   }

@@ -144,6 +144,12 @@ function revoked(keys: HostKeys, keyId: string): HostKeys {
   return keys.revoked.includes(keyId) ? keys : { ...keys, revoked: [...keys.revoked, keyId] }
 }
 
+/** Every public key that the host has signed with, the present one first. */
+export const everyKeyOf = ({ publicKey, history }: PublicKeys): string[] => [
+  publicKey,
+  ...history.map((step) => step.old_public_key),
+]
+
 function publicKeys({ hostId, seed, createdAt, history, revoked }: HostKeys): PublicKeys {
   const { keyId, publicKey } = signerOf(seed)
   return { hostId, keyId, publicKey, createdAt, history, revoked }

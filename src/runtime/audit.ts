@@ -1,6 +1,7 @@
 import { makeAuditor } from '../evidence/audit.ts'
 import { verifyCheckpoints } from '../evidence/checkpoint.ts'
 import { logRoot } from '../evidence/log.ts'
+import { everyKeyOf } from '../keys/keyring.ts'
 import type { Checkpoint } from '../model/evidence.ts'
 import { type TenantId, tenantId } from '../model/tenant-id.ts'
 import { allCheckpoints } from '../storage/checkpoints.ts'
@@ -74,9 +75,9 @@ async function signedHeads(
   tenant: TenantId,
   hostId: string,
 ): Promise<ReadonlyMap<number, Checkpoint> | string> {
-  const { publicKey, history } = await ambit.keyring.publicKeys(hostId)
+  const keys = everyKeyOf(await ambit.keyring.publicKeys(hostId))
   const kept = await ambit.store.read(() => allCheckpoints(tenant))
   const inputs = kept.map(({ body }): unknown => JSON.parse(body))
-  const verified = verifyCheckpoints(inputs, [publicKey, ...history.map((step) => step.old_public_key)])
+  const verified = verifyCheckpoints(inputs, keys)
   return verified.ok ? new Map(verified.value.map((head) => [head.log_size, head])) : verified.message
 }

@@ -1,7 +1,7 @@
 import { checkpointHash, verifyCheckpoint } from '../evidence/checkpoint.ts'
 import { logRoot } from '../evidence/log.ts'
 import type { FileRoot } from '../files/root.ts'
-import type { Keyring } from '../keys/keyring.ts'
+import { everyKeyOf, type Keyring, type PublicKeys } from '../keys/keyring.ts'
 import type { Checkpoint } from '../model/evidence.ts'
 import { type TenantId, tenantId } from '../model/tenant-id.ts'
 import { checkpointAt, lastCheckpoint } from '../storage/checkpoints.ts'
@@ -44,16 +44,16 @@ async function checkTenant({ store, keyring, files }: CheckDeps, tenant: TenantI
     return { host_id, size: yield* lastSequence(tenant), last: yield* lastCheckpoint(tenant) }
   })
   if (input === undefined && last !== undefined) throw mismatch(tenant, 'its file of signed heads is gone')
-  const { publicKey, history } = await keyring.publicKeys(host_id)
-  const keys = [publicKey, ...history.map((step) => step.old_public_key)]
-  const head = input === undefined ? undefined : good(tenant, input, keys)
+  const keys = await keyring.publicKeys(host_id)
+  const head = input === undefined ? undefined : goodHead(tenant, input, keys)
   const from = head === undefined ? logStart : await placeOf(store, tenant, head, size)
   await replayLog(store, tenant, from, size)
   return head
 }
 
-function good(tenant: TenantId, input: unknown, keys: readonly string[]): Checkpoint {
-  const head = verifyCheckpoint(input, keys)
+/** A head under a key of the host; any other is `head.mismatch`. */
+export function goodHead(tenant: TenantId, input: unknown, keys: PublicKeys): Checkpoint {
+  const head = verifyCheckpoint(input, everyKeyOf(keys))
   if (head.ok) return head.value
   throw mismatch(tenant, `its last head is not good: ${head.message}`)
 }

@@ -7,7 +7,7 @@ import { parseAs } from '../model/parse.ts'
 import { type TenantId, tenantId } from '../model/tenant-id.ts'
 import { type Hosting, settleHosting } from './hosting.ts'
 import { type KnowledgeSettings, settleKnowledge } from './knowledge/settings.ts'
-import { partConfig } from './user-config.ts'
+import { type ConfigCode, partConfig } from './user-config.ts'
 import { importUserModule } from './user-module.ts'
 
 /** In the order they are looked for. `.mts` and `.mjs` are for packages that are not `"type": "module"`. */
@@ -56,7 +56,7 @@ export async function loadSettings(source: ConfigSource): Promise<Settings> {
 
 type Given = {
   readonly config: Config
-  readonly code: ReturnType<typeof partConfig>['code']
+  readonly code: ConfigCode
   readonly files: readonly string[]
 }
 

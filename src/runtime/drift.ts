@@ -7,7 +7,8 @@ import type { McpUpstream } from '../model/upstream.ts'
 import type { Ambit } from './ambit.ts'
 import { type Caller, demand } from './caller.ts'
 import { keepUpstream } from './import-upstream.ts'
-import { filesOf, readUpstream, type UpstreamPath } from './upstream-files.ts'
+import type { NamedFile } from './named-file.ts'
+import { filesOf, readUpstream } from './upstream-files.ts'
 import { upstreamDeps } from './upstreams.ts'
 
 /** What became of the tools of one MCP server since they were accepted, or why nobody knows. */
@@ -63,7 +64,7 @@ const toolsOf = (ambit: Ambit, { tenant }: Caller, { server }: McpUpstream) =>
 
 interface Listed {
   readonly upstream: McpUpstream
-  readonly file?: UpstreamPath
+  readonly file?: NamedFile
 }
 
 const mcpUpstreams = ({ settings: { hosting } }: Ambit): readonly Listed[] =>

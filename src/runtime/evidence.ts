@@ -1,18 +1,18 @@
 import { Failure, quote } from '../base/failure.ts'
 import { formatTime, parseTime } from '../base/time.ts'
 import { makeBundle } from '../evidence/bundle.ts'
-import { verifyCheckpoint } from '../evidence/checkpoint.ts'
 import { leafOf, logRoot } from '../evidence/log.ts'
 import { verifyBundle } from '../evidence/verify.ts'
 import type { Checkpoint, EvidenceBundle, EvidenceEvent, LogRow, SealedEvent } from '../model/evidence.ts'
 import type { TenantId } from '../model/tenant-id.ts'
-import { lastCheckpoint, type StoredCheckpoint } from '../storage/checkpoints.ts'
+import { lastCheckpoint } from '../storage/checkpoints.ts'
 import { type EventFilter, eventsOf, findEvents, getEvent, lastSequence } from '../storage/events.ts'
 import type { Page, PageOptions } from '../storage/page.ts'
 import { getTenant } from '../storage/tenants.ts'
 import type { Work } from '../storage/work.ts'
 import type { Ambit } from './ambit.ts'
 import { type Caller, demand } from './caller.ts'
+import { goodHead } from './check-heads.ts'
 import { logStart, mismatch, replayLog } from './replay-log.ts'
 
 /** The caller's tenant's events that pass the filter, newest first. */
@@ -53,7 +53,9 @@ export async function bundleOf(ambit: Ambit, tenantId: TenantId, correlation: st
   if (last === undefined) {
     throw new Failure('correlation.not_found', `nothing is recorded under ${quote(correlation)}`, { id: correlation })
   }
-  const heads = [own.newest, await signedHead(ambit, tenantId, tenant.host_id, stored)]
+  // The newest head in the store may be signed by another process.
+  const kept = stored && goodHead(tenantId, JSON.parse(stored.body), await ambit.keyring.publicKeys(tenant.host_id))
+  const heads = [own.newest, kept]
   own.expected.checkSize(size)
   for (const head of heads)
     if (head !== undefined && head.log_size > size)
@@ -94,20 +96,6 @@ function checkHead(tenant: TenantId, { sequence }: LogRow, log: string, head: Ch
   throw mismatch(tenant, `the rows are not those that the head at event ${sequence} was signed over`)
 }
 
-/** The newest head in the store, which another process may have signed, if it is good. */
-async function signedHead(
-  ambit: Ambit,
-  tenant: TenantId,
-  hostId: string,
-  stored: StoredCheckpoint | undefined,
-): Promise<Checkpoint | undefined> {
-  if (stored === undefined) return undefined
-  const { publicKey, history } = await ambit.keyring.publicKeys(hostId)
-  const head = verifyCheckpoint(JSON.parse(stored.body), [publicKey, ...history.map((step) => step.old_public_key)])
-  if (head.ok) return head.value
-  throw mismatch(tenant, `its last head is not good: ${head.message}`)
-}
-
 /** What we sign, we have verified. */
 function checked(bundle: EvidenceBundle, pin: string): EvidenceBundle {
   const { valid, first } = verifyBundle(bundle, { pins: [pin] })
@@ -120,23 +108,27 @@ function checked(bundle: EvidenceBundle, pin: string): EvidenceBundle {
   )
 }
 
-const eventsPerRead = 1_000
-
-function* wholeCorrelation(tenantId: TenantId, correlation: string): Work<Whole> {
+function* wholeCorrelation(tenantId: TenantId, correlation: string) {
   const tenant = yield* getTenant(tenantId)
   const size = yield* lastSequence(tenantId)
-  const events: SealedEvent[] = []
-  for (let more = true; more; ) {
-    const found = yield* eventsOf(tenantId, correlation, events.at(-1)?.sequence ?? 0, eventsPerRead)
-    events.push(...found)
-    more = found.length === eventsPerRead
-  }
+  const events = yield* eventsInPages(tenantId, correlation, 0, Number.MAX_SAFE_INTEGER)
   return { tenant, size, events, last: yield* lastCheckpoint(tenantId) }
 }
 
-interface Whole {
-  readonly tenant: { readonly host_id: string; readonly created_at: string }
-  readonly size: number
-  readonly events: readonly SealedEvent[]
-  readonly last: StoredCheckpoint | undefined
+const eventsPerRead = 1_000
+
+/** Events of one correlation in order, after a sequence number, and no more than so many. */
+export function* eventsInPages(
+  tenant: TenantId,
+  correlation: string,
+  after: number,
+  limit: number,
+): Work<readonly SealedEvent[]> {
+  const events: SealedEvent[] = []
+  for (;;) {
+    const wanted = Math.min(eventsPerRead, limit - events.length)
+    const found = yield* eventsOf(tenant, correlation, events.at(-1)?.sequence ?? after, wanted)
+    events.push(...found)
+    if (found.length < wanted || events.length >= limit) return events
+  }
 }

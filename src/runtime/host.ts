@@ -4,6 +4,7 @@ import { makeSeal } from '../evidence/seal.ts'
 import type { CallCaller } from '../gateway/call.ts'
 import type { GatewayDeps, Offer } from '../gateway/deps.ts'
 import { type Gateway, openGateway } from '../gateway/gateway.ts'
+import { everyKeyOf } from '../keys/keyring.ts'
 import type { TenantId } from '../model/tenant-id.ts'
 import { getTenant } from '../storage/tenants.ts'
 import type { Ambit } from './ambit.ts'
@@ -54,10 +55,7 @@ export async function openHost(
     seal: makeSeal({ hostId, tenant }),
     secret: (handle) => ambit.secrets.resolve(tenant, handle),
     signer: () => ambit.keyring.signer(hostId),
-    hostKeys: async () => {
-      const { publicKey, history } = await ambit.keyring.publicKeys(hostId)
-      return [publicKey, ...history.map((step) => step.old_public_key)]
-    },
+    hostKeys: async () => everyKeyOf(await ambit.keyring.publicKeys(hostId)),
     wrote: (events) => ambit.heads.grew(tenant, events),
     owner: `host_${randomBytes(12).toString('hex')}`,
     presenceMs,

@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { Failure, quote } from '../base/failure.ts'
-import { readJson } from '../base/json.ts'
 import { defined } from '../base/object.ts'
 import type { Config } from '../model/config.ts'
 import { parseAs } from '../model/parse.ts'
@@ -10,10 +8,11 @@ import type { TenantId } from '../model/tenant-id.ts'
 import type { Upstream } from '../model/upstream.ts'
 import type { Ambit } from './ambit.ts'
 import { type AmbitHost, openHost } from './host.ts'
+import { type NamedFile, readNamed } from './named-file.ts'
 import { makeOffer, type OfferSpec } from './offer.ts'
-import { filesOf, type UpstreamPath } from './upstream-files.ts'
+import { filesOf } from './upstream-files.ts'
 import type { Notice } from './upstreams.ts'
-import type { AmbitConfig } from './user-config.ts'
+import type { ConfigCode } from './user-config.ts'
 
 /** The part of the settings that is about hosting capabilities. Files of policies are read when they are needed. */
 export interface Hosting {
@@ -22,7 +21,7 @@ export interface Hosting {
   /** All that is offered, but for the policies. */
   readonly spec: Omit<OfferSpec, 'policies'>
   readonly policies: readonly (Policy | PolicyFile)[]
-  readonly upstreams: readonly (Upstream | UpstreamPath)[]
+  readonly upstreams: readonly (Upstream | NamedFile)[]
   readonly egress: { readonly allow?: readonly string[] }
   /** The folder of the configuration. */
   readonly folder: string
@@ -34,26 +33,25 @@ export interface PolicyFile {
   readonly name: string
 }
 
-type Code = Pick<AmbitConfig, 'capabilities'> & Pick<OfferSpec, 'resolvers' | 'safety'>
-
 export function settleHosting(
   { policies = [], host = {}, upstreams = [], egress = {} }: Config,
-  code: Code,
+  code: ConfigCode,
   base: string,
 ): Hosting {
   const { port = 4770, hostname = '127.0.0.1', ...rules } = host
+  const named = (given: string): NamedFile => ({
+    path: resolve(base, given),
+    name: relative(base, resolve(base, given)),
+  })
+  const policyFile = ({ path, name }: NamedFile): PolicyFile => ({ file: path, name })
   for (const [index, { pattern }] of (rules.patterns ?? []).entries())
     checkPattern(pattern, `/host/patterns/${index}/pattern`)
   return {
     port,
     hostname,
     spec: { capabilities: [], ...defined({ ...rules, ...code }) },
-    policies: policies.map((given) =>
-      typeof given === 'string' ? { file: resolve(base, given), name: relative(base, resolve(base, given)) } : given,
-    ),
-    upstreams: upstreams.map((given) =>
-      typeof given === 'string' ? { path: resolve(base, given), name: relative(base, resolve(base, given)) } : given,
-    ),
+    policies: policies.map((given) => (typeof given === 'string' ? policyFile(named(given)) : given)),
+    upstreams: upstreams.map((given) => (typeof given === 'string' ? named(given) : given)),
     egress: defined(egress),
     folder: base,
   }
@@ -100,6 +98,9 @@ export async function openConfiguredHost(
   }
 }
 
+const readPolicy = ({ file: path, name }: PolicyFile): Policy =>
+  readNamed({ path, name }, 'policy.invalid', (json) => parseAs(policyShape, json, 'policy'))
+
 /** The whole offer, with every file of policies read. */
 export const offerSpecOf = ({ spec, policies }: Hosting): OfferSpec => ({
   ...spec,
@@ -111,13 +112,3 @@ export const offerFilesOf = ({ policies, upstreams }: Hosting): readonly string[
   ...policies.flatMap((each) => ('file' in each ? [each.file] : [])),
   ...upstreams.flatMap((each) => ('path' in each ? [each.path, ...filesOf(each).map(({ path }) => path)] : [])),
 ]
-
-function readPolicy({ file, name }: PolicyFile): Policy {
-  try {
-    return parseAs(policyShape, readJson(readFileSync(file)), 'policy')
-  } catch (error) {
-    if (error instanceof Failure) throw new Failure('policy.invalid', `${quote(name)}: ${error.message}`, error.data)
-    const { code } = error as { code?: unknown }
-    throw new Failure('policy.invalid', `${quote(name)}: the file cannot be read (${String(code)})`)
-  }
-}

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Json } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
@@ -14,6 +14,8 @@ import { parseAs } from '../model/parse.ts'
 import { type McpUpstream, type Upstream, upstreamName, upstream as upstreamShape } from '../model/upstream.ts'
 import type { Ambit } from './ambit.ts'
 import { type Caller, demand } from './caller.ts'
+import { collect } from './collect.ts'
+import { bytesOf } from './named-file.ts'
 import { upstreamDeps } from './upstreams.ts'
 
 /** What could be offered, for people to look at before it is kept. */
@@ -92,9 +94,11 @@ const importDeps = (ambit: Ambit, caller: Caller): UpstreamDeps => {
 const checkName = (name: string): void => void parseAs(upstreamName, name, 'the name of the upstream')
 
 async function documentAt(place: string, { egress, folder }: UpstreamDeps): Promise<Json> {
-  const bytes = /^https?:\/\//.test(place) ? await fetched(place, egress) : fileBytes(resolve(folder, place), place)
+  const bytes = /^https?:\/\//.test(place)
+    ? await fetched(place, egress)
+    : bytesOf({ path: resolve(folder, place), name: place }, 'upstream.invalid')
   try {
-    return readJson(bytes, { bytesMax: limits.upstreamFileBytesMax })
+    return readJson(bytes, { bytesMax })
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     const help = 'give the document as JSON: YAML is not read'
@@ -102,10 +106,13 @@ async function documentAt(place: string, { egress, folder }: UpstreamDeps): Prom
   }
 }
 
+const bytesMax = limits.upstreamFileBytesMax
+const tooLarge = (): Failure => new Failure('payload.too_large', `the document has more than ${bytesMax} bytes`)
+
 async function fetched(place: string, egress: Egress): Promise<Uint8Array> {
   try {
     const answer = await egress.fetch(place, { headers: { accept: 'application/json' } })
-    if (answer.ok) return await bounded(answer, limits.upstreamFileBytesMax)
+    if (answer.ok) return await collect(answer.body ?? [], bytesMax, tooLarge)
     await answer.body?.cancel()
     throw new Failure('upstream.invalid', `${quote(place)} answered with status ${answer.status}`)
   } catch (error) {
@@ -113,24 +120,4 @@ async function fetched(place: string, egress: Egress): Promise<Uint8Array> {
     const help = 'check the address, and `egress` in the configuration if it is not a public one'
     throw new Failure('host.unreachable', `${quote(place)}: ${error.message}`, { code: error.code }, help)
   }
-}
-
-function fileBytes(path: string, name: string): Uint8Array {
-  try {
-    return readFileSync(path)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw new Failure('upstream.invalid', `${quote(name)}: the file cannot be read (${String(code)})`)
-  }
-}
-
-async function bounded({ body }: Response, bytesMax: number): Promise<Uint8Array> {
-  const parts: Uint8Array[] = []
-  let size = 0
-  for await (const part of body ?? []) {
-    size += part.byteLength
-    if (size > bytesMax) throw new Failure('payload.too_large', `the document has more than ${bytesMax} bytes`)
-    parts.push(part)
-  }
-  return Buffer.concat(parts)
 }

@@ -10,10 +10,10 @@ import type { ReplayQuery, ReplayResult } from '../model/result.ts'
 import type { DsseEnvelope } from '../model/statement.ts'
 import type { TenantId } from '../model/tenant-id.ts'
 import type { ChainReport } from '../model/wire.ts'
-import { eventsOf, lastSequence } from '../storage/events.ts'
+import { lastSequence } from '../storage/events.ts'
 import type { Work } from '../storage/work.ts'
 import type { Ambit } from './ambit.ts'
-import { bundleOf } from './evidence.ts'
+import { bundleOf, eventsInPages } from './evidence.ts'
 
 /** Who reads evidence over a wire: all of a tenant's, or of one subject what it did itself. */
 export interface Reader {
@@ -40,13 +40,8 @@ export async function replay(ambit: Ambit, reader: Reader, query: ReplayQuery): 
 /** Whether the chain of one correlation holds. The reader must be able to see all of it. */
 export async function checkChain(ambit: Ambit, hostId: string, reader: Reader, id: string): Promise<ChainReport> {
   const events = await whole(ambit, reader, id)
-  const {
-    valid,
-    covered,
-    first_broken_sequence: broken,
-  } = verifyBundle(unsigned(hostId, id, events), {
-    tier: 'hash-chain',
-  })
+  const report = verifyBundle(unsigned(hostId, id, events), { tier: 'hash-chain' })
+  const { valid, covered, first_broken_sequence: broken } = report
   const verified = valid ? events.length : events.filter(({ sequence }) => broken !== null && sequence < broken).length
   return {
     valid,
@@ -92,8 +87,8 @@ interface Visible {
  * the same ones shows nothing of what others did there.
  */
 function* visible({ tenant, subject }: Reader, id: string, after: number, limit: number): Work<Visible> {
-  if (subject === null) return { events: yield* inPages(tenant, id, after, limit), partial: false }
-  const all = yield* inPages(tenant, id, 0, Number.MAX_SAFE_INTEGER)
+  if (subject === null) return { events: yield* eventsInPages(tenant, id, after, limit), partial: false }
+  const all = yield* eventsInPages(tenant, id, 0, Number.MAX_SAFE_INTEGER)
   const asked = new Set<unknown>()
   const own = all.filter((event) => {
     const { approval_id } = payloadOf(event)
@@ -110,18 +105,6 @@ const isBy = ({ subjectId, body }: SealedEvent, subject: string): boolean =>
 
 const payloadOf = ({ body }: SealedEvent): { readonly approval_id?: unknown } =>
   (JSON.parse(body) as { readonly payload: { readonly approval_id?: unknown } }).payload
-
-const eventsPerRead = 1_000
-
-function* inPages(tenant: TenantId, id: string, after: number, limit: number): Work<readonly SealedEvent[]> {
-  const events: SealedEvent[] = []
-  for (;;) {
-    const wanted = Math.min(eventsPerRead, limit - events.length)
-    const found = yield* eventsOf(tenant, id, events.at(-1)?.sequence ?? after, wanted)
-    events.push(...found)
-    if (found.length < wanted || events.length >= limit) return events
-  }
-}
 
 /** As much of a bundle as the checks of a chain need; unlike an export it may be made of damaged events. */
 const unsigned = (hostId: string, id: string, events: readonly SealedEvent[]): unknown => ({

@@ -14,10 +14,9 @@ import type { AnchorReceipt, RevocationList, RevocationReceipt, StoreHead, Witne
 import { chainTails, lastSequence } from '../storage/events.ts'
 import { allPages } from '../storage/page.ts'
 import { addStatement, listStatements, type StoredStatement } from '../storage/statements.ts'
-import type { Work } from '../storage/work.ts'
 import type { Ambit } from './ambit.ts'
 import type { AmbitHost } from './host.ts'
-import { headOfRevoked, revokedMandates } from './revoked.ts'
+import { headOfRevoked, revokedMandates, statementsOf } from './revoked.ts'
 
 type Named = Pick<AmbitHost, 'tenant' | 'hostId'>
 
@@ -79,10 +78,10 @@ export async function keepRevocation(
 }
 
 export const witnessesOf = (ambit: Ambit, host: Named): Promise<readonly ChainWitness[]> =>
-  ambit.store.read(() => kept<ChainWitness>(host, 'witness'))
+  ambit.store.read(() => statementsOf<ChainWitness>(host.tenant, 'witness'))
 
 export const anchorsOf = (ambit: Ambit, host: Named): Promise<readonly StoreHeadAnchor[]> =>
-  ambit.store.read(() => kept<StoreHeadAnchor>(host, 'anchor'))
+  ambit.store.read(() => statementsOf<StoreHeadAnchor>(host.tenant, 'anchor'))
 
 export async function revocationsOf(ambit: Ambit, host: Named): Promise<RevocationList> {
   const { revoked } = await ambit.keyring.publicKeys(host.hostId)
@@ -111,9 +110,4 @@ async function keep(ambit: Ambit, { tenant }: Named, kind: StoredStatement['kind
   if (known.length >= limits.statementsMax)
     throw new Failure('statement.limit', `at most ${limits.statementsMax} statements of one kind are kept`)
   await ambit.store.write(tenant, addStatement({ kind, id: sha256(body), body }))
-}
-
-function* kept<T>({ tenant }: Named, kind: StoredStatement['kind']): Work<readonly T[]> {
-  const found = yield* allPages((options) => listStatements(tenant, kind, options))
-  return found.map(({ body }) => JSON.parse(body) as T)
 }

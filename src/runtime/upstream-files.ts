@@ -1,19 +1,15 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { Failure, quote } from '../base/failure.ts'
-import { readJson } from '../base/json.ts'
 import { limits } from '../base/limits.ts'
 import { parseAs } from '../model/parse.ts'
 import { type Upstream, upstream as upstreamShape } from '../model/upstream.ts'
+import { type NamedFile, readNamed } from './named-file.ts'
 
-/** A file of an upstream, or a folder of such files, as the configuration names it. */
-export interface UpstreamPath {
-  readonly path: string
-  readonly name: string
-}
-
-/** The files behind what the configuration lists, folders read in the order of their names. A folder may be made later. */
-export function filesOf({ path, name }: UpstreamPath): readonly UpstreamPath[] {
+/**
+ * The files behind what the configuration lists: one of an upstream, or a folder of them, in the order of their names. A
+ * folder may be made later.
+ */
+export function filesOf({ path, name }: NamedFile): readonly NamedFile[] {
   const found = statSync(path, { throwIfNoEntry: false })
   if (found === undefined && !path.endsWith('.json')) return []
   if (!found?.isDirectory()) return [{ path, name }]
@@ -24,13 +20,5 @@ export function filesOf({ path, name }: UpstreamPath): readonly UpstreamPath[] {
 }
 
 /** The upstream that a file describes; otherwise `upstream.invalid`, which names the file and the place in it. */
-export function readUpstream({ path, name }: UpstreamPath): Upstream {
-  try {
-    const value = readJson(readFileSync(path), { bytesMax: limits.upstreamFileBytesMax })
-    return parseAs(upstreamShape, value, 'upstream')
-  } catch (error) {
-    if (error instanceof Failure) throw new Failure('upstream.invalid', `${quote(name)}: ${error.message}`, error.data)
-    const { code } = error as { code?: unknown }
-    throw new Failure('upstream.invalid', `${quote(name)}: the file cannot be read (${String(code)})`)
-  }
-}
+export const readUpstream = (file: NamedFile): Upstream =>
+  readNamed(file, 'upstream.invalid', (json) => parseAs(upstreamShape, json, 'upstream'), limits.upstreamFileBytesMax)

@@ -6,7 +6,7 @@ import type { Config } from '../model/config.ts'
 import type { Policy } from '../model/policy.ts'
 
 /** What only code can say: handlers, resolvers, an evaluator. */
-interface ConfigCode {
+export interface ConfigCode {
   readonly capabilities?: readonly Capability[]
   readonly resolvers?: Readonly<Record<string, Resolver>>
   readonly safety?: SafetyEvaluator

@@ -1,6 +1,7 @@
 import { Failure } from '../base/failure.ts'
 import { readJson } from '../base/json.ts'
 import { isJsonObject, type JsonObject } from '../base/object.ts'
+import { collect } from '../runtime/collect.ts'
 import type { Ask } from './route.ts'
 
 /**
@@ -27,23 +28,12 @@ function checkType(type: string | null): void {
 /** A body that breaks off is the sender's doing: nothing else makes reading it fail. */
 async function received(request: Request, isOpenEnded: boolean, bytesMax: number): Promise<Uint8Array> {
   try {
-    return isOpenEnded ? await collected(request, bytesMax) : new Uint8Array(await request.arrayBuffer())
+    if (!isOpenEnded) return new Uint8Array(await request.arrayBuffer())
+    return await collect(request.body ?? [], bytesMax, () => tooLarge(bytesMax))
   } catch (error) {
     if (error instanceof Failure) throw error
     throw new Failure('json.invalid', 'the body ended before it was whole')
   }
-}
-
-async function collected({ body }: Request, bytesMax: number): Promise<Uint8Array> {
-  const parts: Uint8Array[] = []
-  let size = 0
-  if (body === null) return new Uint8Array()
-  for await (const part of body) {
-    size += part.byteLength
-    if (size > bytesMax) throw tooLarge(bytesMax)
-    parts.push(part)
-  }
-  return Buffer.concat(parts)
 }
 
 const tooLarge = (bytesMax: number): Failure =>
