@@ -3,23 +3,17 @@ import type { ApprovalRequest, Demand } from '../model/approval.ts'
 import { demandsOf } from '../policy/approval.ts'
 import { printFields } from './fields.ts'
 import { type Io, line, paint, plain } from './io.ts'
-import { printTable } from './table.ts'
+import { printColumns } from './table.ts'
 
-export function printApprovals(io: Io, items: readonly ApprovalRequest[]): void {
-  printTable(
-    io,
-    ['APPROVAL', 'STATE', 'CAPABILITY', 'ASKED BY', 'POLICY', 'UNTIL'],
-    items.map((each) => [
-      each.approval_id,
-      tallyOf(each),
-      `${each.capability.id} ${each.capability.version}`,
-      each.requested_by.id,
-      each.policy.name,
-      each.expires_at,
-    ]),
-    'none',
-  )
-}
+export const printApprovals = (io: Io, items: readonly ApprovalRequest[]): void =>
+  printColumns(io, items, 'none', {
+    APPROVAL: (each) => each.approval_id,
+    STATE: tallyOf,
+    CAPABILITY: ({ capability }) => `${capability.id} ${capability.version}`,
+    'ASKED BY': (each) => each.requested_by.id,
+    POLICY: (each) => each.policy.name,
+    UNTIL: (each) => each.expires_at,
+  })
 
 /** Exactly one call: what an approver must know to answer for it. */
 export function printApproval(io: Io, request: ApprovalRequest, now: number): void {
@@ -46,12 +40,10 @@ export function printApproval(io: Io, request: ApprovalRequest, now: number): vo
     ['digest', request.invocation_digest],
   ])
   line(io)
-  printTable(
-    io,
-    ['ARGUMENT', 'VALUE'],
-    request.shown.map(({ name, value }) => [name, JSON.stringify(value)]),
-    'it is called without arguments',
-  )
+  printColumns(io, request.shown, 'it is called without arguments', {
+    ARGUMENT: ({ name }) => name,
+    VALUE: ({ value }) => JSON.stringify(value),
+  })
 }
 
 /** The state, and while it is open how many of how many have agreed. */

@@ -22,13 +22,9 @@ const register: Register = (capabilities, io) => {
     .action((id: string, options: DoorOptions) =>
       atDoor(io, options, async (door) => {
         const found = (await door.capabilities()).filter((each) => each.id === id)
+        const help = 'see `ambit capabilities list`'
         if (found.length === 0)
-          throw new Failure(
-            'capability.not_found',
-            `capability ${quote(id)} not found`,
-            { id },
-            'see `ambit capabilities list`',
-          )
+          throw new Failure('capability.not_found', `capability ${quote(id)} not found`, { id }, help)
         if (options.json) return printJson(io, { host_id: door.hostId, capabilities: found })
         for (const [index, each] of found.entries()) {
           if (index > 0) line(io)

@@ -1,26 +1,21 @@
 import type { CapabilityDescriptor } from '../model/capability.ts'
 import { printFields } from './fields.ts'
 import { type Io, line, paint, plain } from './io.ts'
-import { printTable } from './table.ts'
+import { printColumns } from './table.ts'
 
 type Metadata = NonNullable<CapabilityDescriptor['metadata']>
 type Lifecycle = NonNullable<Metadata['lifecycle']>
 
 /** One line per capability, with all that must be known before a call. */
 export function printCapabilities(io: Io, hostId: string, capabilities: readonly CapabilityDescriptor[]): void {
-  printTable(
-    io,
-    ['CAPABILITY', 'VERSION', 'LIFECYCLE', 'POLICY', 'HOST', 'DESCRIPTION'],
-    capabilities.map((each) => [
-      each.id,
-      each.version,
-      each.metadata?.lifecycle ?? 'invokable',
-      policyIn(each),
-      hostId,
-      short(each.description),
-    ]),
-    'none: list them as `capabilities` in the configuration, see `ambit init`',
-  )
+  printColumns(io, capabilities, 'none: list them as `capabilities` in the configuration, see `ambit init`', {
+    CAPABILITY: ({ id }) => id,
+    VERSION: ({ version }) => version,
+    LIFECYCLE: ({ metadata }) => metadata?.lifecycle ?? 'invokable',
+    POLICY: policyIn,
+    HOST: () => hostId,
+    DESCRIPTION: ({ description }) => short(description),
+  })
 }
 
 /** What fits a line of a table. */
@@ -56,17 +51,13 @@ function printContext(io: Io, context: Metadata['context']): void {
   if (context === undefined) return
   line(io)
   line(io, `Context \`${plain(context.name)}\` ${plain(context.version)}: ${plain(context.identifies)}`)
-  printTable(
-    io,
-    ['FIELD', 'FROM', 'NEEDED', 'READ BY', 'IN EVIDENCE'],
-    Object.entries(context.fields).map(([name, field]) => [
-      name,
-      field.source,
-      field.required === false ? 'no' : 'yes',
-      (field.read_by ?? []).join(' ') || '–',
-      field.sensitive === true ? `${field.evidence ?? 'digest'}, sensitive` : (field.evidence ?? 'digest'),
-    ]),
-  )
+  printColumns(io, Object.entries(context.fields), 'none', {
+    FIELD: ([name]) => name,
+    FROM: ([, { source }]) => source,
+    NEEDED: ([, { required }]) => (required === false ? 'no' : 'yes'),
+    'READ BY': ([, { read_by = [] }]) => read_by.join(' ') || '–',
+    'IN EVIDENCE': ([, { sensitive, evidence = 'digest' }]) => (sensitive ? `${evidence}, sensitive` : evidence),
+  })
   line(io, `such as ${plain(JSON.stringify(context.example))}`)
 }
 

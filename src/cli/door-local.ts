@@ -45,12 +45,7 @@ function localDoor(ambit: Ambit, host: AmbitHost, caller: Caller): Door {
 
 /** Only somebody whom a key has named can say yes or no. */
 async function decide({ gateway }: AmbitHost, { subject }: Caller, id: string, wish: ApprovalDecision) {
-  if (subject.verified !== true)
-    throw new Failure(
-      'approver.not_permitted',
-      'an approval needs somebody who is known by a key',
-      {},
-      'put the API key of a registered approver into AMBIT_KEY',
-    )
-  return gateway.decide(id, { principal: subject.id, subject }, wish)
+  if (subject.verified === true) return gateway.decide(id, { principal: subject.id, subject }, wish)
+  const help = 'put the API key of a registered approver into AMBIT_KEY'
+  throw new Failure('approver.not_permitted', 'an approval needs somebody who is known by a key', {}, help)
 }

@@ -5,7 +5,7 @@ import type { DriftReport } from '../runtime/drift.ts'
 import { found } from './command.ts'
 import { type Io, line, paint, plain, printJson } from './io.ts'
 import { type CommonOptions, inTenant, withTenant } from './session.ts'
-import { printTable } from './table.ts'
+import { printColumns } from './table.ts'
 
 /** `capabilities drift` and `capabilities accept`: what servers changed since somebody looked at it. */
 export function registerDrift(capabilities: Command, io: Io): void {
@@ -45,18 +45,13 @@ const hasDrifted = ({ changed = [], gone = [], problem }: DriftReport): boolean 
   changed.length + gone.length > 0 || problem !== undefined
 
 function printDrift(io: Io, reports: readonly DriftReport[]): void {
-  printTable(
-    io,
-    ['UPSTREAM', 'CHANGED', 'GONE', 'NOT OFFERED', 'PROBLEM'],
-    reports.map(({ upstream, changed = [], gone = [], added = [], problem }) => [
-      upstream,
-      changed.map(({ tool }) => tool).join(' ') || '–',
-      gone.join(' ') || '–',
-      added.length === 0 ? '–' : counted(added.length, 'tool'),
-      problem ?? '–',
-    ]),
-    'no MCP server is listed in `upstreams` of the configuration',
-  )
+  printColumns(io, reports, 'no MCP server is listed in `upstreams` of the configuration', {
+    UPSTREAM: ({ upstream }) => upstream,
+    CHANGED: ({ changed = [] }) => changed.map(({ tool }) => tool).join(' ') || '–',
+    GONE: ({ gone = [] }) => gone.join(' ') || '–',
+    'NOT OFFERED': ({ added = [] }) => (added.length === 0 ? '–' : counted(added.length, 'tool')),
+    PROBLEM: ({ problem = '–' }) => problem,
+  })
   for (const { upstream, changed = [] } of reports) for (const change of changed) printChange(io, upstream, change)
 }
 

@@ -6,12 +6,12 @@ import { type EvidenceEvent, outcome, type SealedEvent } from '../model/evidence
 import { exportBundle, searchEvidence, showEvent } from '../runtime/evidence.ts'
 import { wholeList } from '../runtime/pages.ts'
 import type { Register } from './command.ts'
+import { instant } from './duration.ts'
 import { writePrivate } from './files.ts'
-import { instant } from './instant.ts'
 import { line, paint, printJson } from './io.ts'
 import { addPurge } from './purge.ts'
 import { type CommonOptions, inTenant, withTenant } from './session.ts'
-import { printList } from './table.ts'
+import { printColumns } from './table.ts'
 import { printTrace } from './trace.ts'
 
 interface ListOptions extends CommonOptions {
@@ -46,7 +46,7 @@ const register: Register = (evidence, io) => {
         const events = (): EvidenceEvent[] => page.items.map(({ body }) => JSON.parse(body))
         if (options.json) return printJson(io, { events: events(), ...(page.next && { next: page.next }) })
         if (options.csv) io.out(csv(events()))
-        else printList(io, options, page.items, 'none', columns)
+        else printColumns(io, page.items, 'none', columns)
         // Beside the table, not in it: a table that is piped on stays whole.
         if (page.next !== undefined) io.err(`${paint(io, 'dim', `more: --cursor ${page.next}`)}\n`)
       }),

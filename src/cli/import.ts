@@ -10,7 +10,7 @@ import { short } from './capability-card.ts'
 import { type Io, line, paint, plain, printJson } from './io.ts'
 import { type CommonOptions, inTenant, withTenant } from './session.ts'
 import { several } from './several.ts'
-import { printTable } from './table.ts'
+import { printColumns } from './table.ts'
 
 interface ImportOptions extends CommonOptions {
   readonly include?: readonly string[]
@@ -78,13 +78,10 @@ const withImport = (command: Command): Command =>
 const wanted = ({ include, exclude }: ImportOptions) => defined({ include, exclude })
 
 function serverOf([command, ...args]: readonly string[], { url, header, env, cwd }: McpOptions) {
-  if ((command === undefined) === (url === undefined))
-    throw new Failure(
-      'field.invalid',
-      'an MCP server is a command or an address',
-      {},
-      'write `-- command arguments`, or `--url`',
-    )
+  if ((command === undefined) === (url === undefined)) {
+    const help = 'write `-- command arguments`, or `--url`'
+    throw new Failure('field.invalid', 'an MCP server is a command or an address', {}, help)
+  }
   if (url !== undefined) return defined({ url, headers: header && pairs(header, ':') })
   const given = { args: args.length > 0 ? args : undefined, env: env && pairs(env, '='), cwd }
   return { command: command ?? '', ...defined(given) }
@@ -114,34 +111,23 @@ async function kept(io: Io, { settings }: Ambit, options: ImportOptions, importe
   if (file === null) return line(io, 'Nothing was written.')
   line(io, `Written to ${quote(plain(file))}: read it, change what does not fit, keep it with your configuration.`)
   const listed = upstreams.some((each) => 'path' in each && (path === each.path || path.startsWith(`${each.path}/`)))
-  if (!listed)
-    line(
-      io,
-      `Add it to the configuration: \`upstreams: [${JSON.stringify(relative(folder, resolve(path, '..')) || file)}]\``,
-    )
+  const entry = JSON.stringify(relative(folder, resolve(path, '..')) || file)
+  if (!listed) line(io, `Add it to the configuration: \`upstreams: [${entry}]\``)
 }
 
 function preview(io: Io, { capabilities }: Upstream, { skipped, notes }: Imported): void {
   for (const note of notes) line(io, paint(io, 'dim', plain(note)))
-  printTable(
-    io,
-    ['CAPABILITY', 'RISK', 'POLICY', 'CHANGES', 'SAYS OF ITSELF'],
-    capabilities.map(({ descriptor }) => [
-      descriptor.id,
-      descriptor.risk ?? 'medium',
-      stateOf(descriptor),
-      (descriptor.side_effects ?? []).join(' ') || '–',
-      short(descriptor.description),
-    ]),
-    'nothing that could be offered',
-  )
+  const offered = capabilities.map(({ descriptor }) => descriptor)
+  printColumns(io, offered, 'nothing that could be offered', {
+    CAPABILITY: ({ id }) => id,
+    RISK: ({ risk = 'medium' }) => risk,
+    POLICY: stateOf,
+    CHANGES: ({ side_effects = [] }) => side_effects.join(' ') || '–',
+    'SAYS OF ITSELF': ({ description }) => short(description),
+  })
   if (skipped.length > 0) {
     line(io)
-    printTable(
-      io,
-      ['LEFT OUT', 'BECAUSE'],
-      skipped.map(({ what, reason }) => [what, reason]),
-    )
+    printColumns(io, skipped, 'none', { 'LEFT OUT': ({ what }) => what, BECAUSE: ({ reason }) => reason })
   }
   line(io)
 }

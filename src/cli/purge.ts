@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { counted } from '../base/counted.ts'
 import { Failure } from '../base/failure.ts'
 import { type PurgeReport, type PurgeWish, purgeEvidence, reasonText } from '../runtime/purge.ts'
-import { instant } from './instant.ts'
+import { instant } from './duration.ts'
 import { type Io, line, plain, printJson, progress } from './io.ts'
 import { type CommonOptions, inTenant, withTenant } from './session.ts'
 

@@ -17,38 +17,29 @@ export function printTable(
   line(io, rows.length === 0 ? paint(io, 'dim', empty) : table.toString().replace(/ +$/gm, ''))
 }
 
-/** A list, as JSON for programs or as a table for people: what stands under each heading. */
-export function printList<T>(
+type Columns<T> = Readonly<Record<string, (item: T) => string>>
+
+/** A table of items: what stands under each heading. */
+export function printColumns<T>(io: Io, items: readonly T[], empty: string, columns: Columns<T>): void {
+  const rows = items.map((item) => Object.values(columns).map((cell) => cell(item)))
+  printTable(io, Object.keys(columns), rows, empty)
+}
+
+/** A list, as JSON for programs or as a table for people. */
+export const printList = <T>(
   io: Io,
   { json }: { readonly json?: boolean },
   items: readonly T[],
   empty: string,
-  columns: Readonly<Record<string, (item: T) => string>>,
-): void {
-  const rows = items.map((item) => Object.values(columns).map((cell) => cell(item)))
-  json ? printJson(io, items) : printTable(io, Object.keys(columns), rows, empty)
-}
+  columns: Columns<T>,
+): void => (json ? printJson(io, items) : printColumns(io, items, empty, columns))
 
 /** Until when a key or an approver counts. */
 export const goodUntil = (revokedAt: string | null, end: string | null): string =>
   revokedAt === null ? (end ?? 'until revoked') : `revoked ${revokedAt}`
 
-const bare = Object.fromEntries(
-  [
-    'top',
-    'top-mid',
-    'top-left',
-    'top-right',
-    'bottom',
-    'bottom-mid',
-    'bottom-left',
-    'bottom-right',
-    'left',
-    'left-mid',
-    'mid',
-    'mid-mid',
-    'right',
-    'right-mid',
-    'middle',
-  ].map((name) => [name, '']),
-)
+const parts = [
+  ...['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'],
+  ...['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid', 'middle'],
+]
+const bare = Object.fromEntries(parts.map((name) => [name, '']))

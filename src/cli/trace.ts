@@ -4,15 +4,12 @@ import { type Io, line, paint, plain } from './io.ts'
 
 /** The calls of a correlation as people ask about them: who, what, where, by which rule, with which facts, how it ended. */
 export function printTrace(io: Io, events: readonly EvidenceEvent[]): void {
-  for (const [index, call] of callsIn(events).entries()) {
+  const calls = Map.groupBy(events, ({ invocation_id }) => invocation_id).values()
+  for (const [index, call] of [...calls].entries()) {
     if (index > 0) line(io)
     printCall(io, call)
   }
 }
-
-const callsIn = (events: readonly EvidenceEvent[]): readonly (readonly EvidenceEvent[])[] => [
-  ...Map.groupBy(events, ({ invocation_id }) => invocation_id).values(),
-]
 
 function printCall(io: Io, events: readonly EvidenceEvent[]): void {
   const [first] = events

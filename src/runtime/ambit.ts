@@ -82,13 +82,8 @@ async function headFolder({ store, dataDir }: Settings, create: boolean): Promis
 function privateFolder(name: 'keys' | 'heads', path: string, create: boolean): Promise<FileRoot> {
   return openRoot(path, { create, mode: 0o700 }).catch((error: unknown) => {
     if (!(error instanceof Failure)) throw error
-    if (error.code === 'file.permissions')
-      throw new Failure(
-        error.code,
-        `the folder of ${name} is open to others than its owner`,
-        {},
-        'run `chmod 700` on it',
-      )
+    const open = `the folder of ${name} is open to others than its owner`
+    if (error.code === 'file.permissions') throw new Failure(error.code, open, {}, 'run `chmod 700` on it')
     const help = 'check `dataDir` and `keys.dir`, and who may write there'
     throw create
       ? new Failure('file.unavailable', `the folder of ${name} cannot be made or used`, {}, help)

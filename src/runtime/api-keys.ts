@@ -24,13 +24,8 @@ export interface NewKey {
 /** Makes an API key. Its text is in the answer and nowhere else: the store keeps a hash of it. */
 export async function issueKey(ambit: Ambit, caller: Caller, wish: NewKey): Promise<IssuedKey> {
   const { key, issued } = mint(ambit, caller, wish)
-  await administer(
-    ambit,
-    caller,
-    'ambit.key.issued',
-    described(key),
-    inOrder(activePrincipal(key.principal_id), keyRecords.add(key)),
-  )
+  const added = inOrder(activePrincipal(key.principal_id), keyRecords.add(key))
+  await administer(ambit, caller, 'ambit.key.issued', described(key), added)
   return issued
 }
 
@@ -45,13 +40,8 @@ export async function rotateKey(ambit: Ambit, caller: Caller, id: string, graceM
     return { ...ended(ambit, current, graceMs), replaced_by: key.key_id }
   })
   const kept: ApiKey = { ...key, expires_at: old.expires_at }
-  await administer(
-    ambit,
-    caller,
-    'ambit.key.rotated',
-    { ...described(kept), replaces: id },
-    inOrder(activePrincipal(old.principal_id), replaced, keyRecords.add(kept)),
-  )
+  const what = inOrder(activePrincipal(old.principal_id), replaced, keyRecords.add(kept))
+  await administer(ambit, caller, 'ambit.key.rotated', { ...described(kept), replaces: id }, what)
   return issued
 }
 
@@ -153,12 +143,8 @@ export async function authenticate(ambit: Ambit, text: string): Promise<Caller> 
   const now = formatTime(ambit.clock.now())
   const live = key?.revoked_at === null && (key.expires_at === null || key.expires_at > now)
   if (!matches || !live || !active || principal?.status !== 'active') {
-    throw new Failure(
-      'unauthenticated',
-      'the key is not accepted',
-      {},
-      'check that it is whole, current and of this store',
-    )
+    const help = 'check that it is whole, current and of this store'
+    throw new Failure('unauthenticated', 'the key is not accepted', {}, help)
   }
   const { scopes, principal_id: id } = key
   const subject = { id, type: 'api_key', verified: true, tenant, roles: [...principal.roles], key_id: keyId }

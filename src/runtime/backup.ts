@@ -10,8 +10,7 @@ import { migrate } from '../storage/schema.ts'
 import { openStore, type Store } from '../storage/store.ts'
 import { listTenants } from '../storage/tenants.ts'
 import { adoptHead } from './accept-loss.ts'
-import type { Ambit } from './ambit.ts'
-import { openDatabase } from './ambit.ts'
+import { type Ambit, openDatabase } from './ambit.ts'
 import type { Settings } from './config.ts'
 import { headsName, tenantsWithHeads } from './head-file.ts'
 import { wholeList } from './pages.ts'
@@ -98,12 +97,8 @@ function openNew(path: string): number {
   } catch (error) {
     const code = (error as { code?: string }).code
     if (code === 'EEXIST') throw new Failure('file.exists', 'the backup file exists already', {}, 'name another file')
-    throw new Failure(
-      'file.not_found',
-      `the backup file cannot be written (${code})`,
-      {},
-      'name a folder that exists and is yours',
-    )
+    const help = 'name a folder that exists and is yours'
+    throw new Failure('file.not_found', `the backup file cannot be written (${code})`, {}, help)
   }
 }
 

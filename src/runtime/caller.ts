@@ -38,10 +38,6 @@ export function rightsOf(roles: readonly string[], scopes: readonly string[]): r
 export function demand(caller: Caller, right: Right): void {
   if (caller.rights.includes(right)) return
   const role = right === 'administer' ? '`admin`' : '`auditor` or `admin`'
-  throw new Failure(
-    'caller.not_permitted',
-    `this key may not ${right}`,
-    { right },
-    `use an unscoped key of a principal with the role ${role}`,
-  )
+  const help = `use an unscoped key of a principal with the role ${role}`
+  throw new Failure('caller.not_permitted', `this key may not ${right}`, { right }, help)
 }

@@ -136,12 +136,8 @@ function settle(
 function passphraseFrom(name: string | undefined, env: ConfigSource['env']): string | undefined {
   const passphrase = env[name ?? 'AMBIT_PASSPHRASE'] || undefined
   if (passphrase !== undefined || name === undefined) return passphrase
-  throw new Failure(
-    'config.invalid',
-    `keys: the variable ${quote(name)} is not set`,
-    {},
-    `set ${name} to the passphrase, or take \`passphraseEnv\` out`,
-  )
+  const help = `set ${name} to the passphrase, or take \`passphraseEnv\` out`
+  throw new Failure('config.invalid', `keys: the variable ${quote(name)} is not set`, {}, help)
 }
 
 function settleStore(
@@ -157,10 +153,6 @@ function settleStore(
   const name = given.urlEnv ?? 'AMBIT_DATABASE_URL'
   const url = given.url ?? env[name]
   if (url) return { driver: 'postgres', url }
-  throw new Failure(
-    'config.invalid',
-    `store: neither \`url\` nor the variable ${quote(name)} is set`,
-    {},
-    `set ${name} to a postgres:// address`,
-  )
+  const help = `set ${name} to a postgres:// address`
+  throw new Failure('config.invalid', `store: neither \`url\` nor the variable ${quote(name)} is set`, {}, help)
 }

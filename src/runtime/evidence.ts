@@ -100,12 +100,8 @@ function checkHead(tenant: TenantId, { sequence }: LogRow, log: string, head: Ch
 function checked(bundle: EvidenceBundle, pin: string): EvidenceBundle {
   const { valid, first } = verifyBundle(bundle, { pins: [pin] })
   if (valid) return bundle
-  throw new Failure(
-    'bundle.invalid',
-    `the records do not verify: ${first?.message}`,
-    { at: first?.at ?? '' },
-    'run `ambit doctor --deep`',
-  )
+  const message = `the records do not verify: ${first?.message}`
+  throw new Failure('bundle.invalid', message, { at: first?.at ?? '' }, 'run `ambit doctor --deep`')
 }
 
 function* wholeCorrelation(tenantId: TenantId, correlation: string) {

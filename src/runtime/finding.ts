@@ -9,18 +9,11 @@ export interface Finding {
 }
 
 export const ok = (check: string, message: string): Finding => ({ check, verdict: 'ok', message })
-export const warn = (check: string, message: string, help: string): Finding => ({
-  check,
-  verdict: 'warn',
-  message,
-  help,
-})
-export const fail = (check: string, message: string, help: string): Finding => ({
-  check,
-  verdict: 'fail',
-  message,
-  help,
-})
+const amiss =
+  (verdict: 'warn' | 'fail') =>
+  (check: string, message: string, help: string): Finding => ({ check, verdict, message, help })
+export const warn = amiss('warn')
+export const fail = amiss('fail')
 
 /** What the work answers, or the finding that says why it could not be done. */
 export async function attempt<T extends object>(check: string, work: () => Promise<T> | T): Promise<T | Finding> {
@@ -29,11 +22,8 @@ export async function attempt<T extends object>(check: string, work: () => Promi
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     const [noun = ''] = error.code.split('.')
-    return fail(
-      checkOf[noun] ?? check,
-      error.message,
-      error.help ?? remedies[error.code] ?? remedies[noun] ?? 'put right what the message names',
-    )
+    const help = error.help ?? remedies[error.code] ?? remedies[noun] ?? 'put right what the message names'
+    return fail(checkOf[noun] ?? check, error.message, help)
   }
 }
 

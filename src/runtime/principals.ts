@@ -31,25 +31,16 @@ export async function createPrincipal(ambit: Ambit, caller: Caller, wish: NewPri
   }
   const principal = parseAs(principalShape, made, 'principal')
   const { principal_id, kind, roles, permissions } = principal
-  await administer(
-    ambit,
-    caller,
-    'ambit.principal.created',
-    { principal_id, kind, roles, permissions },
-    principalRecords.add(principal),
-  )
+  const described = { principal_id, kind, roles, permissions }
+  await administer(ambit, caller, 'ambit.principal.created', described, principalRecords.add(principal))
   return principal
 }
 
 /** Ends a principal: from now on none of its keys is accepted. Its record and history stay. */
-export const revokePrincipal = (ambit: Ambit, caller: Caller, id: string): Promise<Principal> =>
-  administer(
-    ambit,
-    caller,
-    'ambit.principal.revoked',
-    { principal_id: id },
-    principalRecords.amend(id, (principal) => ({ ...principal, status: 'revoked' })),
-  )
+export async function revokePrincipal(ambit: Ambit, caller: Caller, id: string): Promise<Principal> {
+  const end = principalRecords.amend(id, (principal) => ({ ...principal, status: 'revoked' }))
+  return administer(ambit, caller, 'ambit.principal.revoked', { principal_id: id }, end)
+}
 
 /** Gives a principal a permission; one that was withdrawn counts again. */
 export const permit = (ambit: Ambit, caller: Caller, id: string, permission: string): Promise<Principal> =>
@@ -84,11 +75,10 @@ async function movePermission(
 const without = (permissions: readonly string[], permission: string): string[] =>
   permissions.filter((each) => each !== permission)
 
-const notHeld = (id: string, permission: string): Failure =>
-  new Failure('permission.not_found', `${quote(id)} does not have the permission ${quote(permission)}`, {
-    id,
-    permission,
-  })
+function notHeld(id: string, permission: string): Failure {
+  const message = `${quote(id)} does not have the permission ${quote(permission)}`
+  return new Failure('permission.not_found', message, { id, permission })
+}
 
 /** The tenant's principals, in order of id. */
 export async function principalsOf(ambit: Ambit, caller: Caller, options?: PageOptions): Promise<Page<Principal>> {

@@ -114,11 +114,13 @@ async function tellRotations(ambit: Ambit, caller: Caller, hostId: string): Prom
 }
 
 /** Suspends a tenant: none of its keys opens anything until it is active again. Nothing is deleted. */
-export const setTenantStatus = (ambit: Ambit, caller: Caller, status: Tenant['status']): Promise<Tenant> =>
-  administer(
+export async function setTenantStatus(ambit: Ambit, caller: Caller, status: Tenant['status']): Promise<Tenant> {
+  const type = status === 'active' ? 'ambit.tenant.resumed' : 'ambit.tenant.suspended'
+  return administer(
     ambit,
     caller,
-    status === 'active' ? 'ambit.tenant.resumed' : 'ambit.tenant.suspended',
+    type,
     {},
     amendTenant((tenant) => ({ ...tenant, status })),
   )
+}
