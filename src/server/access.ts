@@ -63,13 +63,9 @@ export function admitting(ambit: Ambit, host: AmbitHost, access: Access): Admit 
 function checkKeys(keys: readonly AccessKey[]): void {
   if (keys.some(({ secret }) => secret.trim() !== secret || secret === ''))
     throw new Failure('config.invalid', 'a key of the server is empty, or has blanks around it')
+  const help = 'give each holder a key of their own'
   if (new Set(keys.map(({ secret }) => secret)).size < keys.length)
-    throw new Failure(
-      'config.invalid',
-      'two keys of the server are the same',
-      {},
-      'give each holder a key of their own',
-    )
+    throw new Failure('config.invalid', 'two keys of the server are the same', {}, help)
   const bad = keys.find(({ name }) => name !== null && !wireId.safeParse(name).success)
   if (bad !== undefined)
     throw new Failure('config.invalid', `a key of the server has the name ${quote(bad.name ?? '')}`)

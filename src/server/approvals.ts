@@ -5,9 +5,7 @@ import { approvalDecision } from '../model/wire.ts'
 import { approvalFor, approvalsFor, type QueueReader } from '../runtime/approval-queue.ts'
 import { json } from './answer.ts'
 import { readBody } from './body.ts'
-import type { Route, VisitorAsk } from './route.ts'
-
-const problem = { schema: 'problem', type: 'application/problem+json' } as const
+import { problem, type Route, type VisitorAsk } from './route.ts'
 
 export const approvalRoutes: readonly Route[] = [
   {

@@ -1,6 +1,6 @@
 import { version } from '../base/version.ts'
 import { type JsonSchema, jsonSchemaOf } from '../model/schemas.ts'
-import type { Answer, Route } from './route.ts'
+import { type Answer, problem, type Route } from './route.ts'
 
 type Doc = Record<string, unknown>
 
@@ -60,8 +60,7 @@ const parameter = (name: string, place: 'path' | 'query'): Doc => ({
 })
 
 /** Everything that goes wrong has one form: the protocol's own on its paths, problems on ours. */
-const errorOf = ({ path }: Route): Answer =>
-  path.startsWith('/v1/') ? { schema: 'problem', type: 'application/problem+json' } : { schema: 'wire-error' }
+const errorOf = ({ path }: Route): Answer => (path.startsWith('/v1/') ? problem : { schema: 'wire-error' })
 
 function responseOf(answers: readonly Answer[]): Doc {
   const byType = Map.groupBy(answers, ({ type = 'application/json' }) => type)

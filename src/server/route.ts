@@ -44,6 +44,9 @@ export interface Answer {
   readonly type?: string
 }
 
+/** What goes wrong on paths of ours. */
+export const problem: Answer = { schema: 'problem', type: 'application/problem+json' }
+
 interface Described {
   readonly method: 'GET' | 'POST'
   /** With `:name` for parts that vary. */

@@ -2,7 +2,6 @@ import { json } from './answer.ts'
 import { approvalRoutes } from './approvals.ts'
 import { evidenceRoutes } from './evidence.ts'
 import { hostRoutes } from './host.ts'
-import { invocationRoutes } from './invocations.ts'
 import { invokeRoutes } from './invoke.ts'
 import { mcpRoutes } from './mcp.ts'
 import { metricsRoutes } from './metrics.ts'
@@ -16,7 +15,6 @@ export const routes: readonly Route[] = [
   ...invokeRoutes,
   ...evidenceRoutes,
   ...statementRoutes,
-  ...invocationRoutes,
   ...approvalRoutes,
   ...metricsRoutes,
   ...mcpRoutes,
