@@ -3,7 +3,7 @@ import { Failure, quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import { defined } from '../base/object.ts'
 import { type EvidenceEvent, outcome, type SealedEvent } from '../model/evidence.ts'
-import { exportBundle, searchEvidence, showEvent } from '../runtime/evidence.ts'
+import { type EventFilter, exportBundle, searchEvidence, showEvent } from '../runtime/evidence.ts'
 import { wholeList } from '../runtime/pages.ts'
 import type { Register } from './command.ts'
 import { instant } from './duration.ts'
@@ -14,14 +14,7 @@ import { type CommonOptions, inTenant, withTenant } from './session.ts'
 import { printColumns } from './table.ts'
 import { printTrace } from './trace.ts'
 
-interface ListOptions extends CommonOptions {
-  readonly subject?: string
-  readonly capability?: string
-  readonly correlation?: string
-  readonly outcome?: string
-  readonly type?: string
-  readonly since?: string
-  readonly until?: string
+interface ListOptions extends CommonOptions, EventFilter {
   readonly limit: number
   readonly cursor?: string
   readonly csv?: boolean

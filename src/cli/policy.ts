@@ -4,6 +4,7 @@ import { policyTest } from '../model/policy-test.ts'
 import { decide } from '../policy/decide.ts'
 import { explain } from '../policy/explain.ts'
 import { compilePolicies } from '../policy/policies.ts'
+import type { ShadowFilter } from '../runtime/shadow.ts'
 import { found, type Register } from './command.ts'
 import { instant } from './duration.ts'
 import { jsonIn, readJsonInput } from './files.ts'
@@ -69,7 +70,7 @@ const register: Register = (policy, io) => {
       'after',
       '\nNothing runs and nothing is written. Exit 0: none would change. 1: some would. 2: could not look.',
     )
-    .action((files: readonly string[], options: ShadowOptions) =>
+    .action((files: readonly string[], options: CommonOptions & ShadowFilter) =>
       inTenant(io, options, async (ambit, caller) => {
         const { shadowDecisions } = await import('../runtime/shadow.ts')
         // What is asked is what they would do, whether or not they do it yet.
@@ -81,12 +82,6 @@ const register: Register = (policy, io) => {
     )
 }
 export default register
-
-interface ShadowOptions extends CommonOptions {
-  readonly capability?: string
-  readonly since?: string
-  readonly until?: string
-}
 
 const testHelp = `
 The file: {"policies": [path or policy], "cases": [{"name", "capability", "facts", "expect": {"decision", "rule"?}}]}.

@@ -78,7 +78,8 @@ export function requiredOf(terms: readonly ApprovalTerms[]): ApprovalRequest['re
   return also.length === 0 ? first : { ...first, also }
 }
 
-const demandOf = ({ roles = [], approvers = [], quorum = defaultTerms.quorum }: ApprovalTerms): Demand => ({
+/** What terms demand, with what they leave out. */
+export const demandOf = ({ roles = [], approvers = [], quorum = defaultTerms.quorum }: ApprovalTerms): Demand => ({
   roles,
   approvers,
   quorum,

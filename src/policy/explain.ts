@@ -78,13 +78,8 @@ function turnsOf(set: PolicySet, capabilityId: string, facts: Facts): readonly T
 
 const rank = ({ to }: Turn): number => byStrictness.indexOf(to)
 
-interface Attempt {
-  readonly path: string
-  readonly value: Json | undefined
-}
-
 /** Other values for the facts that rules read, those nearest to the present one first, absence last. */
-function attempts(rules: readonly CompiledRule[], facts: Facts): readonly Attempt[] {
+function attempts(rules: readonly CompiledRule[], facts: Facts) {
   const probes = rules.flatMap(({ condition }) => condition.probes)
   const paths = [...new Set(rules.flatMap(({ condition }) => condition.reads))].sort()
   const tried = paths.flatMap((path) => {

@@ -4,7 +4,6 @@ import { sha256 } from '../base/hash.ts'
 import { formatTime } from '../base/time.ts'
 import { type ApiKey, apiKey, type IssuedKey } from '../model/key.ts'
 import { parseAs } from '../model/parse.ts'
-import type { Principal } from '../model/principal.ts'
 import { type TenantId, tenantId, tenantIdPattern } from '../model/tenant-id.ts'
 import { keyRecords, keysOf, principalRecords } from '../storage/identities.ts'
 import type { Page, PageOptions } from '../storage/page.ts'
@@ -152,14 +151,8 @@ export async function authenticate(ambit: Ambit, text: string): Promise<Caller> 
   return { tenant, subject, scopes, rights: rightsOf(principal.roles, scopes), permissions, revokedPermissions }
 }
 
-interface Found {
-  readonly key: ApiKey | undefined
-  readonly principal: Principal | undefined
-  readonly active: boolean
-}
-
 /** Asks on when there is no key: how long it takes must not tell. */
-function* lookUp(tenant: TenantId, keyId: string): Work<Found> {
+function* lookUp(tenant: TenantId, keyId: string) {
   const key = yield* keyRecords.find(tenant, keyId)
   const principal = yield* principalRecords.find(tenant, key?.principal_id ?? 'none')
   return { key, principal, active: yield* isActive(tenant) }

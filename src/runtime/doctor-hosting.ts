@@ -1,7 +1,7 @@
 import { counted } from '../base/counted.ts'
 import { quote } from '../base/failure.ts'
-import type { Approver } from '../model/approval.ts'
-import { ineligible } from '../policy/approval.ts'
+import type { Approver, Demand } from '../model/approval.ts'
+import { demandOf, ineligible } from '../policy/approval.ts'
 import { approversInOffice } from '../storage/approvers.ts'
 import type { Ambit } from './ambit.ts'
 import type { Settings } from './config.ts'
@@ -19,7 +19,10 @@ export async function* checkOffer({ hosting, tenant }: Settings): AsyncGenerator
   if (spec.capabilities.length === 0 && hosting.policies.length === 0) return
   const offer = await attempt('hosting', () => makeOffer(tenant, spec))
   if ('verdict' in offer) return yield { ...offer, check: 'hosting' }
-  yield ok('hosting', `${counted(spec.capabilities.length, 'capability', 'capabilities')}, ${policiesIn(spec)}`)
+  yield ok(
+    'hosting',
+    `${counted(spec.capabilities.length, 'capability', 'capabilities')}, ${counted(hosting.policies.length, 'policy', 'policies')}`,
+  )
   for (const { descriptor } of offer.registry.all())
     if (descriptor.policy === undefined && offer.policies.applicable(descriptor.id).policies.length === 0) {
       const help = 'give it a `policy`, or name it in one'
@@ -32,8 +35,6 @@ const wholeSpec = (hosting: Hosting, notice: Notice): OfferSpec => ({
   ...offerSpecOf(hosting),
   capabilities: offeredBy(hosting, notice),
 })
-
-const policiesIn = ({ policies = [] }: OfferSpec): string => counted(policies.length, 'policy', 'policies')
 
 /** Whether enough people are registered for every approval that a policy or a capability may ask for. */
 export async function* checkApprovers(ambit: Ambit): AsyncGenerator<Finding> {
@@ -51,27 +52,19 @@ export async function* checkApprovers(ambit: Ambit): AsyncGenerator<Finding> {
   if (short.length === 0) yield ok('approvers', 'enough for every role that policies ask for')
 }
 
-interface Asked {
+interface Asked extends Demand {
   readonly by: string
-  readonly roles: string[]
-  readonly approvers: string[]
-  readonly quorum: number
 }
 
 function askedFor({ policies = [], capabilities }: OfferSpec): readonly Asked[] {
   const byRules = policies.flatMap(({ name, rules }) =>
     rules
       .filter(({ decision }) => decision === 'requires_approval')
-      .map(({ id, approval: { roles = [], approvers = [], quorum = 1 } = {} }) => ({
-        by: `rule ${quote(`${name}/${id}`)}`,
-        roles,
-        approvers,
-        quorum,
-      })),
+      .map(({ id, approval = {} }) => ({ by: `rule ${quote(`${name}/${id}`)}`, ...demandOf(approval) })),
   )
   const byItself = capabilities
     .filter(({ descriptor }) => descriptor.policy?.approval_required === true)
-    .map(({ descriptor }) => ({ by: `capability ${quote(descriptor.id)}`, roles: [], approvers: [], quorum: 1 }))
+    .map(({ descriptor }) => ({ by: `capability ${quote(descriptor.id)}`, ...demandOf({}) }))
   return [...byRules, ...byItself]
 }
 

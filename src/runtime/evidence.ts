@@ -15,6 +15,8 @@ import { type Caller, demand } from './caller.ts'
 import { goodHead } from './check-heads.ts'
 import { logStart, mismatch, replayLog } from './replay-log.ts'
 
+export type { EventFilter } from '../storage/events.ts'
+
 /** The caller's tenant's events that pass the filter, newest first. */
 export async function searchEvidence(
   ambit: Ambit,
@@ -60,11 +62,12 @@ export async function bundleOf(ambit: Ambit, tenantId: TenantId, correlation: st
   for (const head of heads)
     if (head !== undefined && head.log_size > size)
       throw mismatch(tenantId, `the store ends at event ${size}, a head was signed at ${head.log_size}`)
-  const visit = (row: LogRow, log: string): void => {
+  const exported = new Map(events.map((event) => [event.sequence, event]))
+  await replayLog(ambit.store, tenantId, logStart, size, (row, log) => {
+    checkRow(tenantId, row, exported.get(row.sequence), correlation)
     own.expected.check(row)
     for (const head of heads) checkHead(tenantId, row, log, head)
-  }
-  await proveLog(ambit, tenantId, { size, correlation, events, visit })
+  })
   await ambit.heads.checkpoint(tenantId)
   const { signer, identity, keys } = await ambit.keyring.signing(tenant.host_id)
   // A clock that was set back must not date the bundle before its events or its key.
@@ -73,22 +76,11 @@ export async function bundleOf(ambit: Ambit, tenantId: TenantId, correlation: st
   return checked(makeBundle(parts, signer), signer.publicKey)
 }
 
-interface Proof {
-  readonly size: number
-  readonly correlation: string
-  readonly events: readonly SealedEvent[]
-  readonly visit: (row: LogRow, log: string) => void
-}
-
-async function proveLog(ambit: Ambit, tenant: TenantId, { size, correlation, events, visit }: Proof): Promise<void> {
-  const own = new Map(events.map((event) => [event.sequence, event]))
-  await replayLog(ambit.store, tenant, logStart, size, (row, log) => {
-    const event = own.get(row.sequence)
-    const claimed = event !== undefined || ('correlationId' in row && row.correlationId === correlation)
-    if (claimed && (event === undefined || leafOf(event) !== leafOf(row)))
-      throw mismatch(tenant, `event ${row.sequence} is not the one in the log`)
-    visit(row, log)
-  })
+/** Refuses a row of the log that is of the correlation, or says so, and is not the event that is exported. */
+function checkRow(tenant: TenantId, row: LogRow, event: SealedEvent | undefined, correlation: string): void {
+  const claimed = event !== undefined || ('correlationId' in row && row.correlationId === correlation)
+  if (claimed && (event === undefined || leafOf(event) !== leafOf(row)))
+    throw mismatch(tenant, `event ${row.sequence} is not the one in the log`)
 }
 
 function checkHead(tenant: TenantId, { sequence }: LogRow, log: string, head: Checkpoint | undefined): void {

@@ -3,10 +3,9 @@ import { defined } from '../base/object.ts'
 import { callRecord, type SealedEvent } from '../model/evidence.ts'
 import type { PolicySet } from '../policy/policies.ts'
 import { type ShadowAnswer, shadow } from '../policy/shadow.ts'
-import type { EventFilter } from '../storage/events.ts'
 import type { Ambit } from './ambit.ts'
 import type { Caller } from './caller.ts'
-import { searchEvidence } from './evidence.ts'
+import { type EventFilter, searchEvidence } from './evidence.ts'
 
 /** A recorded call and what other policies would have made of it. */
 export interface ShadowedCall {

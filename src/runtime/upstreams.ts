@@ -58,12 +58,7 @@ export const offeredBy = (hosting: Hosting, notice: Notice): readonly Capability
     notice,
   }).capabilities
 
-interface Gathered {
-  readonly capabilities: readonly Capability[]
-  readonly opened: ReadonlyMap<string, Retirable>
-}
-
-function gathered(hosting: Hosting, deps: UpstreamDeps, open: ReadonlyMap<string, Retirable> = new Map()): Gathered {
+function gathered(hosting: Hosting, deps: UpstreamDeps, open: ReadonlyMap<string, Retirable> = new Map()) {
   const { notice } = deps
   const opened = new Map<string, Retirable>()
   const capabilities: Capability[] = [...hosting.spec.capabilities]

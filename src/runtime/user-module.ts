@@ -37,7 +37,7 @@ function hookOnce(): void {
   hooked = true
   registerHooks({
     resolve(specifier, context, next) {
-      const found = isOurs(specifier) ? resolveOurs(() => next(specifier, context)) : next(specifier, context)
+      const found = specifier === ownName ? resolveOurs(() => next(specifier, context)) : next(specifier, context)
       const parts = madeOf.get(context.parentURL ?? '')
       if (parts === undefined || !isUsers(found.url)) return found
       const generation = (context.parentURL ?? '').split(`?${mark}=`)[1]
@@ -50,8 +50,6 @@ function hookOnce(): void {
 }
 
 const ownName = 'ambit'
-
-const isOurs = (specifier: string): boolean => specifier === ownName
 
 function resolveOurs<T extends { url: string }>(next: () => T): T | { url: string; shortCircuit: true } {
   try {

@@ -17,16 +17,11 @@ export const mcpRoutes: readonly Route[] = [
   },
 ]
 
-export interface LazyMcp {
-  open(): Promise<McpHttp>
-  close(): Promise<void>
-}
-
 /** Loaded when the first client comes: most hosts never see one. */
-export function lazyMcp(deps: McpHttpDeps): LazyMcp {
+export function lazyMcp(deps: McpHttpDeps) {
   let opened: Promise<McpHttp> | undefined
   return {
-    open: () => {
+    open: (): Promise<McpHttp> => {
       opened ??= import('../mcp/http.ts').then(({ openMcpHttp }) => openMcpHttp(deps))
       return opened
     },

@@ -19,12 +19,8 @@ export interface Traced {
   /** The header that tells the caller under which trace it was answered. */
   readonly traceparent: string
   /** Begins the span of an invocation within that of the request. */
-  invocation(): InvocationSpan
+  invocation(): { ended(outcome: string, denial: string | undefined): void }
   ended(route: string, status: number): void
-}
-
-export interface InvocationSpan {
-  ended(outcome: string, denial: string | undefined): void
 }
 
 /** Begins the span of a request, as part of the trace it came with or of a new one. */
