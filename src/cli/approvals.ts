@@ -7,8 +7,8 @@ import { demandsOf } from '../policy/approval.ts'
 import { printApproval, printApprovals, tallyOf } from './approval-card.ts'
 import type { Register } from './command.ts'
 import { atDoor, type Door, type DoorOptions, withDoor } from './door.ts'
+import { objectInput } from './files.ts'
 import { type Io, line, paint, plain, printJson } from './io.ts'
-import { objectInput } from './json-input.ts'
 
 interface DecideOptions extends DoorOptions {
   readonly rationale?: string

@@ -13,14 +13,8 @@ export function printResult(io: Io, hostId: string, result: InvocationResult): v
     io,
     `${paint(io, ['bold', style], word)}  ${plain(capability_id)} ${plain(capability_version ?? '')} on \`${plain(hostId)}\`${again}`,
   )
-  if (data !== null && data !== undefined)
-    line(
-      io,
-      JSON.stringify(data, null, 2)
-        .split('\n')
-        .map((each) => `  ${plain(each)}`)
-        .join('\n'),
-    )
+  const shown = data == null ? [] : JSON.stringify(data, null, 2).split('\n')
+  for (const each of shown) line(io, `  ${plain(each)}`)
   printFields(io, [
     ...(denial ? denialFields(denial) : []),
     ['error', error ? plain(`${error.type}: ${error.message}`) : ''],

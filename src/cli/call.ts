@@ -6,8 +6,8 @@ import type { ReceivedEnvelope } from '../model/invocation.ts'
 import { printResult } from './call-result.ts'
 import { found, type Register } from './command.ts'
 import { atDoor, type DoorOptions, withDoor } from './door.ts'
+import { objectInput } from './files.ts'
 import { type Io, line, plain, printJson } from './io.ts'
-import { objectInput } from './json-input.ts'
 
 interface CallOptions extends DoorOptions {
   readonly payload?: string

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import type { Json } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
 import { readJson } from '../base/json.ts'
+import { isObject } from '../base/object.ts'
 import type { Io } from './io.ts'
 
 /** The bytes of a file that was named on the command line. */
@@ -23,6 +24,25 @@ export function jsonIn(path: string, text: string | Buffer): Json {
     return readJson(text)
   } catch (error) {
     throw error instanceof Failure ? new Failure(error.code, `${quote(path)}: ${error.message}`, error.data) : error
+  }
+}
+
+/** An object as an option gives it: JSON itself, `@file`, or `-` for standard input. */
+export async function objectInput(io: Io, option: string, given: string): Promise<Record<string, Json>> {
+  const value = await jsonInput(io, option, given)
+  if (isObject(value)) return value as Record<string, Json>
+  throw new Failure('field.invalid', `${option} must be an object`)
+}
+
+async function jsonInput(io: Io, option: string, given: string): Promise<Json> {
+  const text = given === '-' ? await io.stdin() : given.startsWith('@') ? readInput(io, given.slice(1)) : given
+  if (text === undefined) throw new Failure('json.invalid', `${option}: nothing is on standard input`)
+  try {
+    return readJson(text)
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    const where = given === '-' || given.startsWith('@') ? ` in ${quote(given)}` : ''
+    throw new Failure(error.code, `${option}${where}: ${error.message}`, error.data)
   }
 }
 

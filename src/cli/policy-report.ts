@@ -43,12 +43,8 @@ export function printTests(io: Io, results: readonly TestResult[]): void {
   printTable(io, ['', 'CASE', 'EXPECTED', 'DECIDED'], rows)
   const failed = results.filter(({ passed }) => !passed).length
   line(io)
-  line(
-    io,
-    failed === 0
-      ? `${counted(results.length, 'case')}, all as expected`
-      : `${failed} of ${counted(results.length, 'case')} failed`,
-  )
+  const all = counted(results.length, 'case')
+  line(io, failed === 0 ? `${all}, all as expected` : `${failed} of ${all} failed`)
 }
 
 const verdicts = { holds: 'holds', does_not_hold: 'does not hold', undecided: 'undecided', error: 'error' } as const

@@ -56,19 +56,12 @@ interface Env {
 
 /** The door to one tenant's host, compatible with CHP: a function from request to answer. */
 export function createApp(deps: ServerDeps): App {
+  const { ambit, host } = deps
   const { requestsAtOnceMax = limits.requestsAtOnceMax, bodyBytesMax = limits.jsonBytesMax } = deps.limits ?? {}
   const counts = openCounts()
   const crowd = openCrowd(requestsAtOnceMax)
-  const mcp = lazyMcp({ ambit: deps.ambit, host: deps.host, ...deps.mcp })
-  const router = routerOf(deps, {
-    ambit: deps.ambit,
-    host: deps.host,
-    counts,
-    crowd,
-    gathered: gathering(),
-    bodyBytesMax,
-    mcp: mcp.open,
-  })
+  const mcp = lazyMcp({ ambit, host, ...deps.mcp })
+  const router = routerOf(deps, { ambit, host, counts, crowd, gathered: gathering(), bodyBytesMax, mcp: mcp.open })
   return {
     open: deps.access.open,
     close: mcp.close,
