@@ -13,52 +13,30 @@ async function* threeChunks(): AsyncGenerator<Json, Json, undefined> {
   return { chunks: chunks.length, joined: chunks.join('') }
 }
 
+type Declared = Partial<Parameters<typeof defineCapability>[0]>
+
+const fixtureOf = (name: string, description: string, more: Declared = {}): Capability =>
+  defineCapability({ ...fixture, id: `conformance.${name}`, description, ...more }, echo)
+
+const requiresValue = {
+  id: 'requires_value',
+  kind: 'required_payload_fields',
+  enforcement: 'host',
+  failure_behavior: 'deny',
+  parameters: { fields: ['value'] },
+} as const
+
 /** The capabilities that the public conformance suite of the protocol calls, one for each way a call can end. */
 export const conformanceCapabilities: readonly Capability[] = [
-  defineCapability({ ...fixture, id: 'conformance.echo', description: 'Answers the value it was given.' }, echo),
+  fixtureOf('echo', 'Answers the value it was given.'),
   defineCapability({ ...fixture, id: 'conformance.fail', description: 'Always fails.' }, () => {
     throw new Error('this capability always fails')
   }),
-  defineCapability(
-    {
-      ...fixture,
-      id: 'conformance.guarded',
-      description: 'Needs a value.',
-      invariants: [
-        {
-          id: 'requires_value',
-          kind: 'required_payload_fields',
-          enforcement: 'host',
-          failure_behavior: 'deny',
-          parameters: { fields: ['value'] },
-        },
-      ],
-    },
-    echo,
-  ),
-  defineCapability(
-    {
-      ...fixture,
-      id: 'conformance.approval',
-      description: 'Needs the yes of a person.',
-      autonomy: { tier: 'approval_required' },
-    },
-    echo,
-  ),
-  defineCapability(
-    {
-      ...fixture,
-      id: 'conformance.budgeted',
-      description: 'May be called once in a correlation.',
-      autonomy: { tier: 'automated', action_limit: 1 },
-    },
-    echo,
-  ),
-  defineCapability(
-    { ...fixture, id: 'conformance.risky', description: 'Is riskier than this host allows.', risk: 'high' },
-    echo,
-  ),
-  defineCapability({ ...fixture, id: 'conformance.unsafe', description: 'Is stopped by a guardrail.' }, echo),
+  fixtureOf('guarded', 'Needs a value.', { invariants: [requiresValue] }),
+  fixtureOf('approval', 'Needs the yes of a person.', { autonomy: { tier: 'approval_required' } }),
+  fixtureOf('budgeted', 'May be called once in a correlation.', { autonomy: { tier: 'automated', action_limit: 1 } }),
+  fixtureOf('risky', 'Is riskier than this host allows.', { risk: 'high' }),
+  fixtureOf('unsafe', 'Is stopped by a guardrail.'),
   defineCapability(
     { ...fixture, id: 'conformance.stream', description: 'Speaks in three chunks.', modes: ['sync', 'stream'] },
     threeChunks,
