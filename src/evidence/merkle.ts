@@ -28,16 +28,17 @@ function splitOf(size: number): number {
   return split
 }
 
-/** The audit path of one leaf, from the bottom up. */
-export function inclusionProof(leaves: readonly string[], index: number): string[] {
-  return pathOf(leaves, index, 0, leaves.length)
-}
-
-function pathOf(leaves: readonly string[], index: number, from: number, to: number): string[] {
+/** The audit path of one leaf, from the bottom up, under the root over the leaves `from` to `to`. */
+export function inclusionProof(
+  leaves: readonly string[],
+  index: number,
+  from = 0,
+  to: number = leaves.length,
+): string[] {
   if (to - from <= 1) return []
   const middle = from + splitOf(to - from)
-  if (index < middle) return [...pathOf(leaves, index, from, middle), merkleRoot(leaves, middle, to)]
-  return [...pathOf(leaves, index, middle, to), merkleRoot(leaves, from, middle)]
+  if (index < middle) return [...inclusionProof(leaves, index, from, middle), merkleRoot(leaves, middle, to)]
+  return [...inclusionProof(leaves, index, middle, to), merkleRoot(leaves, from, middle)]
 }
 
 export interface Inclusion {

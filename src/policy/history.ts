@@ -50,7 +50,7 @@ export function withCall(history: History, { capability, class: dataClass, origi
 /** What rules read of it. A list that has left something out answers no question: a rule that asks it denies. */
 export function historyFacts(history: History): Json {
   const { calls, truncated } = history
-  const list = (name: Listed): unknown => (truncated.includes(name) ? tooLong[name] : history[name])
+  const list = (name: Listed): unknown => (truncated.includes(name) ? tooLong(name) : history[name])
   return {
     calls,
     capabilities: list('capabilities'),
@@ -60,11 +60,5 @@ export function historyFacts(history: History): Json {
   } as Json
 }
 
-const fault = (name: Listed): Fault =>
+const tooLong = (name: Listed): Fault =>
   new Fault(`the session has more \`history.${name}\` than the ${limits.historyEntriesMax} that are kept`)
-
-const tooLong: Readonly<Record<Listed, Fault>> = {
-  capabilities: fault('capabilities'),
-  classes: fault('classes'),
-  origins: fault('origins'),
-}

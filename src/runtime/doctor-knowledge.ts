@@ -7,18 +7,11 @@ import { makeScanner } from './knowledge/scan.ts'
 export async function* checkKnowledge({ knowledge }: Settings): AsyncGenerator<Finding> {
   if (knowledge.roots === undefined) return
   const { roots, packs, quarantined } = await makeScanner().scan(knowledge.roots, knowledge)
-  for (const { id, missing } of roots)
-    if (missing)
-      yield fail(
-        'knowledge',
-        `the root \`${id}\` is not there, or cannot be read`,
-        'check its `path` in the configuration',
-      )
-  if (quarantined.length > 0)
-    yield warn(
-      'knowledge',
-      `${quarantined.length} of ${packs.length + quarantined.length} packs cannot be used`,
-      'run `ambit knowledge discover`: it says what is wrong with each',
-    )
-  else yield ok('knowledge', `${counted(packs.length, 'pack')} in ${counted(roots.length, 'root')}`)
+  const place = 'check its `path` in the configuration'
+  for (const { id } of roots.filter(({ missing }) => missing))
+    yield fail('knowledge', `the root \`${id}\` is not there, or cannot be read`, place)
+  if (quarantined.length === 0)
+    return yield ok('knowledge', `${counted(packs.length, 'pack')} in ${counted(roots.length, 'root')}`)
+  const unusable = `${quarantined.length} of ${packs.length + quarantined.length} packs cannot be used`
+  yield warn('knowledge', unusable, 'run `ambit knowledge discover`: it says what is wrong with each')
 }

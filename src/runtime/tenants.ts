@@ -24,7 +24,15 @@ export interface NewTenant {
 
 /** Makes a tenant: its own logical host with a signing key, a digest key and an empty chain. */
 export async function createTenant(ambit: Ambit, wish: NewTenant): Promise<Tenant> {
-  const tenant = parseAs(tenantShape, filledIn(ambit, wish), 'tenant')
+  const made: Tenant = {
+    tenant_id: wish.id,
+    host_id: wish.hostId ?? wish.id,
+    name: wish.name ?? wish.id,
+    roots: [...(wish.roots ?? [])],
+    status: 'active',
+    created_at: formatTime(ambit.clock.now()),
+  }
+  const tenant = parseAs(tenantShape, made, 'tenant')
   const id = tenantId(tenant.tenant_id)
   const { keyId, publicKey } = await hostKey(ambit, tenant.host_id)
   const events = [
@@ -34,15 +42,6 @@ export async function createTenant(ambit: Ambit, wish: NewTenant): Promise<Tenan
   await recordAs(ambit, operator(id), tenant.host_id, events, addTenant(tenant))
   return tenant
 }
-
-const filledIn = (ambit: Ambit, wish: NewTenant): Tenant => ({
-  tenant_id: wish.id,
-  host_id: wish.hostId ?? wish.id,
-  name: wish.name ?? wish.id,
-  roots: [...(wish.roots ?? [])],
-  status: 'active',
-  created_at: formatTime(ambit.clock.now()),
-})
 
 /** A key that is there already was made for a tenant whose creation then failed: it has signed nothing yet. */
 const hostKey = (ambit: Ambit, hostId: string) =>
