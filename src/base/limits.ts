@@ -73,6 +73,7 @@ export const limits = {
   /** Subscriptions that one caller has open at a host. */
   mcpListenersPerCallerMax: 64,
   mcpMessagesPerSecondMax: 5_000,
+  mcpLinesPerSecondMax: 100_000,
   mcpUnsentBytesMax: 8 * 1024 * 1024,
   mcpProbeMs: 5_000,
   mcpConnectMs: 15_000,

@@ -45,7 +45,7 @@ export async function execute(
   const context = handlerContext(deps, attempt, capability.descriptor, emitted, abort.signal)
   try {
     // Taken back while it was decided about and written down: nothing has to be stopped.
-    if (leaving?.aborted) throw new CallEnded('cancelled', 'the call was taken back before it began', notBegun)
+    if (leaving?.aborted) throw notBegun(attempt)
     const answer = capability.handler(attempt.input, context)
     // What is there at once needs no time, and nobody to watch it.
     if (!isLater(answer)) return { ended: { outcome: 'success', data: read(answer, 'done') }, emitted, chunks }
@@ -59,7 +59,10 @@ export async function execute(
   }
 }
 
-const notBegun = { effect: 'none', type: 'Cancelled' } as const
+function notBegun({ taken }: Attempt): CallEnded {
+  taken.cost = 0
+  return new CallEnded('cancelled', 'the call was taken back before it began', { effect: 'none', type: 'Cancelled' })
+}
 
 const isLater = (answer: unknown): boolean =>
   typeof answer === 'object' && answer !== null && ('then' in answer || isStream(answer))

@@ -67,7 +67,7 @@ async function run(host: Host, call: Call, entry: Entry & Found, watch: Watch): 
   const refusal = await passGates(host.deps, offer, attempt)
   if (refusal !== undefined) return { result: await refused(host, attempt, entry, refusal) }
   try {
-    const started = await host.journal.start(attempt, entry)
+    const started = await begin(host, attempt, entry)
     if (isDeferring(call.mode)) return await defer(host, offer, attempt, started)
     return await running(host, offer, attempt, started, watch)
   } catch (error) {
@@ -78,6 +78,20 @@ async function run(host: Host, call: Call, entry: Entry & Found, watch: Watch): 
     attempt.approval = null
     const over = error instanceof OverUse ? overBudget(attempt, error.use, error.used) : noRoom(attempt, error)
     return { result: await refused(host, attempt, entry, noted(attempt, over)) }
+  }
+}
+
+/** Writes the intent. Where nobody knows whether it was written the call does not run; should it be on record, it is ended. */
+async function begin({ journal, running, unwritten }: Host, attempt: Attempt, entry: Entry): Promise<Started> {
+  const key = recordKey(attempt.call)
+  try {
+    const started = await journal.start(attempt, entry)
+    // The id is taken anew: what became of it before counts no longer.
+    unwritten.delete(key)
+    return started
+  } catch (error) {
+    if (error instanceof Failure && error.data['outcome'] === 'unknown' && !running.has(key)) unwritten.add(key)
+    throw error
   }
 }
 
@@ -177,7 +191,8 @@ async function perform(host: Host, offer: Offer, attempt: Attempt, started: Star
     outcome = ending.outcome
     const chunks = done.chunks.kept
     const result = await host.journal.finish(attempt, started, ending, { events, chunks, changes })
-    attempt.reserved.length = 0
+    // What it has cost is known only if it says so; otherwise it is given back should it turn out that nothing happened.
+    if (attempt.taken.cost !== undefined) attempt.reserved.length = 0
     // Whoever called is not kept waiting while the capability finds out.
     if (outcome === 'indeterminate')
       void findOut(host, { call: interruptedOf(attempt, started), asked: 0 }).catch(() => undefined)

@@ -303,3 +303,48 @@ test('a capability that never says what came of a call holds nobody up [H-46]', 
   await vi.advanceTimersByTimeAsync(2_000)
   await closing
 })
+
+test('an intent of which nobody knows whether it was written is ended if it was, with what it reserved given back [H-45 H-46 H-99]', async () => {
+  const { second, failOn, runs, ambit, clock } = await givenTwo({ worstCase: { bytes: 100 } }, [budget])
+  failOn('execution_started', 'lost')
+  await assert.rejects(second.gateway.invoke(anyone, envelope), { code: 'store.unavailable' })
+  failOn(undefined)
+  assert.deepEqual((await second.gateway.tidyUp()).interrupted, ['inv-1'])
+  const [used] = await ambit.store.read(() => rows('SELECT bytes FROM budget_uses'))
+  assert.deepEqual([used?.['bytes'], runs()], [0, 0])
+  assert.equal((await second.gateway.invoke(anyone, envelope)).result.outcome, 'indeterminate')
+
+  clock.advance(limits.requiredResultMs)
+  assert.equal((await second.gateway.invoke(anyone, envelope)).result.data, 1)
+})
+
+test('an id that is taken anew runs, whatever became of it before [H-45]', async () => {
+  const { second, failOn, hold, clock } = await givenTwo()
+  failOn('execution_completed', 'lost')
+  await second.gateway.invoke(anyone, envelope)
+  failOn(undefined)
+  clock.advance(limits.requiredResultMs)
+  const held = hold()
+  const calling = second.gateway.invoke(anyone, envelope)
+  await held.arrived
+  assert.deepEqual((await second.gateway.tidyUp()).interrupted, [])
+  held.release()
+  assert.equal((await calling).result.outcome, 'success')
+})
+
+test('what a capability has found out and could not be written is asked for again, and its cost given back once [H-46 H-99]', async () => {
+  const costly: Budget = { name: 'c', per: 'tenant', applies_to: ['*'], every: 'day', cost: 10 }
+  const asked = vi.fn(() => ({ effect: 'none' as const }))
+  const { second, failOn, clock, ambit } = await givenTwo({ reconcile: asked, worstCase: { cost: 2 } }, [costly])
+  const used = async () => (await ambit.store.read(() => rows('SELECT cost FROM budget_uses')))[0]?.['cost']
+  failOn('execution_completed')
+  await second.gateway.invoke(anyone, envelope)
+  failOn('execution_failed')
+  assert.deepEqual((await second.gateway.tidyUp()).interrupted, ['inv-1'])
+  assert.equal(await used(), 2_000_000)
+  failOn(undefined)
+  clock.advance(60_000)
+  await second.gateway.tidyUp()
+  expect(asked).toHaveBeenCalledTimes(2)
+  assert.equal(await used(), 0)
+})

@@ -24,18 +24,17 @@ import { writeEvents } from './write.ts'
 export async function reconcile(own: Own): Promise<readonly string[]> {
   const { deps, unwritten } = own
   const claims = await deps.store.read(() => allPages((options) => runningClaims(deps.tenant, callScope, options)))
-  const ended: string[] = []
+  const ended: Interrupted[] = []
   for (const claim of claims) {
     const runs = claim.owner === deps.owner ? !unwritten.has(claim.key) : await isPresent(deps, claim.owner)
     if (runs) continue
     const call = JSON.parse(claim.body) as Interrupted
-    if (await markIndeterminate(deps, claim, call)) {
-      ended.push(call.invocation_id)
-      await findOut(own, { call, asked: 0 })
-    }
+    if (await markIndeterminate(deps, claim, call)) ended.push(call)
     unwritten.delete(claim.key)
   }
-  return ended
+  // First all are on record: a capability may take long to find out.
+  await Promise.all(ended.map((call) => findOut(own, { call, asked: 0 })))
+  return ended.map(({ invocation_id }) => invocation_id)
 }
 
 /** Asks again about calls of which nobody knew, as far as it is time to. */
@@ -108,7 +107,12 @@ export async function findOut({ deps, doubts }: Asking, { call, asked }: Doubt):
   } catch {
     // It does not know either.
   }
-  if (found.effect !== 'unknown') return appendEffect(deps, call, found.effect)
+  try {
+    if (found.effect !== 'unknown') return await appendEffect(deps, call, found.effect)
+  } catch (error) {
+    // What may be on record already is not put there twice.
+    if (!(error instanceof Failure && error.data['outcome'] === 'none')) throw error
+  }
   doubts.add({ call, asked: asked + 1 }, deps.clock.now())
 }
 

@@ -132,6 +132,13 @@ test('the declared cost is reserved, and what the handler says it spent is count
     assert.equal((await wrong.call(anyone, to('test.do', { payload: { cost } }))).outcome, 'failure')
 })
 
+test('a call that is taken back before it begins costs nothing [H-99]', async () => {
+  const never = doing({ worstCase: { cost: 2 } }, () => assert.fail())
+  const { host, used } = await givenBudgets([{ ...all, name: 'b', cost: 9 }], [never])
+  await host.gateway.invoke(anyone, to('test.do'), { chunk: () => undefined, signal: AbortSignal.abort() })
+  assert.deepEqual(await used(), [{ calls: 0, time_ms: 0, cost: 0, bytes: 0 }])
+})
+
 test('what a capability spends is the default of what it costs [H-99]', async () => {
   const { call } = await givenBudgets([{ ...all, name: 'c', cost: 5 }], [echo({ autonomy: { spend_units: 2 } })])
   const outcomes = [await call(anyone, to()), await call(anyone, to()), await call(anyone, to())]

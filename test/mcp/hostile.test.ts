@@ -32,6 +32,7 @@ describe('a server that [H-90]', () => {
     ['answers too much', 'failure', 'invalid_result', 'unknown'],
     ['answers deep', 'failure', 'invalid_result', 'unknown'],
     ['answers nonsense', 'failure', 'invalid_answer', 'unknown'],
+    ['logs much', 'success', null, null],
     ['begins a task', 'failure', 'invalid_answer', 'unknown'],
     ['answers a bare list', 'failure', 'invalid_answer', 'unknown'],
     ['floods notifications', 'indeterminate', 'upstream_gone', 'unknown'],

@@ -75,6 +75,10 @@ const calls: Record<string, (id: number | string) => unknown> = {
     const flood = () => process.stdout.write('{}\n\nx\n'.repeat(10_000), flood)
     flood()
   },
+  'logs much': (id) => {
+    process.stdout.write(`${JSON.stringify(Array.from({ length: 6_000 }), null, 1)}\n`)
+    answer(id, 'worked')
+  },
   'begins a task': (id) => say({ id, result: { task: { taskId: 't', status: 'working' } } }),
   'answers a bare list': (id) => say({ id, result: { content: [], structuredContent: [1] } }),
   'floods requests': () => {

@@ -23,7 +23,7 @@ export function stdioTransport(program: Program): ClosableTransport {
   let child: ChildProcess | undefined
   let why: string | undefined
   const linesIn = lineCutter(limits.mcpMessageBytesMax)
-  const flood = floodGate()
+  const [messages, others] = [floodGate(limits.mcpMessagesPerSecondMax), floodGate(limits.mcpLinesPerSecondMax)]
 
   const cutOff = (reason: string) => {
     why ??= reason
@@ -39,7 +39,9 @@ export function stdioTransport(program: Program): ClosableTransport {
     }
     for (const line of lines) {
       const message = messageIn(line)
-      if (!isAnswer(message) && !flood()) return cutOff('it sent too many messages')
+      // Some write a log there: that is no message, and may be long.
+      const room = message !== undefined && 'method' in message ? messages : others
+      if (!isAnswer(message) && !room()) return cutOff('it sent too many messages')
       if (message !== undefined) deliver(transport, message)
     }
   }
@@ -144,12 +146,12 @@ function deliver(transport: Transport, message: JSONRPCMessage): void {
   }
 }
 
-function floodGate(): () => boolean {
+function floodGate(perSecondMax: number): () => boolean {
   let [second, count] = [0, 0]
   return () => {
     const now = Math.floor(performance.now() / 1000)
     if (now !== second) [second, count] = [now, 0]
     count += 1
-    return count <= limits.mcpMessagesPerSecondMax
+    return count <= perSecondMax
   }
 }
