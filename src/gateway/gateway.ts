@@ -24,6 +24,7 @@ import { pendingFor } from './pending-approvals.ts'
 import { showPresence } from './presence.ts'
 import { askAgain, reconcile } from './reconcile.ts'
 import { type Recorded, readRecord } from './results.ts'
+import { openUnderWay } from './under-way.ts'
 import { openWaiting, type WaitOptions } from './wait-for-decision.ts'
 import { waitingCall } from './waiting-call.ts'
 import type { Watch } from './watch.ts'
@@ -92,6 +93,7 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
     unwritten: new Set(),
     doubts: openDoubts(),
   }
+  const calls = openUnderWay()
   const presence = await showPresence(deps)
   const closing = new AbortController()
   const tidyUp = async ({ forget, purge } = stepsMax) => {
@@ -113,7 +115,7 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
       })
   }, tidyMs).unref()
   return {
-    invoke: async (caller, envelope, watch) => invoke(host, readCall(envelope, caller, deps.ids), watch),
+    invoke: (caller, envelope, watch) => calls.count(() => invoke(host, readCall(envelope, caller, deps.ids), watch)),
     preview: (caller, envelope) => preview(host, caller, envelope),
     discover: (caller) => discover(deps.offer(), caller),
     recorded: async (caller, invocationId) => {
@@ -134,6 +136,8 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
       clearInterval(timer)
       waiting.close()
       closing.abort()
+      await calls.none()
+      // Those that nobody waits for go on alone.
       await Promise.allSettled(host.running.values())
       await within(tidying, closingMs, () => undefined)
       await presence.stop()

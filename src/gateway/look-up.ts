@@ -8,6 +8,7 @@ import type { Call } from './call.ts'
 import type { GatewayDeps } from './deps.ts'
 import { callScope, type Standing } from './journal.ts'
 import { type Recorded, readRecord, replayed, resultOf } from './results.ts'
+import { within } from './within.ts'
 
 /** What is on record of a call: nothing, or a refusal that people may have lifted by now. */
 export interface Found {
@@ -33,8 +34,8 @@ export async function lookUp({ deps, running }: Running, call: Call, fingerprint
         ? { standing: 'waiting', recorded: readRecord(claim.result) }
         : again(readRecord(claim.result))
     const own = running.get(key)
-    if (own !== undefined) return again(await within(own, end - deps.clock.now()))
-    if (deps.clock.now() >= end) throw inProgress()
+    if (own !== undefined) return again(await within(own, end - deps.clock.now(), inProgress))
+    if (deps.clock.now() >= end) inProgress()
     await new Promise((resolve) => setTimeout(resolve, pollMs))
   }
 }
@@ -46,21 +47,14 @@ const isExpired = ({ state, expiresAtMs }: Claim, now: number): boolean =>
 
 const again = (recorded: Recorded): Recorded => ({ ...recorded, result: replayed(recorded.result) })
 
-async function within<T>(work: Promise<T>, ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(inProgress()), Math.max(0, ms))
-  })
-  return Promise.race([work, late]).finally(() => clearTimeout(timer))
-}
-
-const inProgress = (): Failure =>
-  new Failure(
+const inProgress = (): never => {
+  throw new Failure(
     'call.in_progress',
     'the same call is still running',
     { retry_after_s: 1 },
     'repeat it later with the same `invocation_id`',
   )
+}
 
 function reused({ clock }: GatewayDeps, call: Call): InvocationResult {
   const { denial } = refuse(0, 'policy_blocked', {

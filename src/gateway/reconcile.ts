@@ -103,7 +103,8 @@ export async function findOut({ deps, doubts }: Asking, { call, asked }: Doubt):
   let found: Reconciled = { effect: 'unknown' }
   try {
     const { invocation_id: invocationId, correlation, subject } = call
-    found = await within(capability.reconcile({ invocationId, correlation, subject }), limits.reconcileMs, () => found)
+    const asking = capability.reconcile({ invocationId, correlation, subject })
+    found = await within(asking, limits.reconcileMs, () => found, { aside: true })
   } catch {
     // It does not know either.
   }

@@ -1,5 +1,6 @@
 import type { OpenUpstream } from '../gateway/adapters/adapter.ts'
 import type { Capability } from '../gateway/capability.ts'
+import { openUnderWay } from '../gateway/under-way.ts'
 
 /** An upstream that can be let go of without harm to the calls that it still has. */
 export interface Retirable extends OpenUpstream {
@@ -10,31 +11,17 @@ export interface Retirable extends OpenUpstream {
 const graceMs = 1_000
 
 export function retirable(upstream: OpenUpstream): Retirable {
-  let running = 0
-  let idle: (() => void) | undefined
+  const calls = openUnderWay()
   const counted = (capability: Capability): Capability => ({
     ...capability,
-    handler: async (input, call) => {
-      running++
-      try {
-        return await capability.handler(input, call)
-      } finally {
-        running--
-        if (running === 0) idle?.()
-      }
-    },
+    handler: (input, call) => calls.count(() => capability.handler(input, call)),
   })
-  const untilIdle = () =>
-    new Promise<void>((resolve) => {
-      idle = resolve
-      if (running === 0) resolve()
-    })
   return {
     capabilities: upstream.capabilities.map(counted),
     close: () => upstream.close(),
     retire: async () => {
       await new Promise((resolve) => setTimeout(resolve, graceMs).unref())
-      await untilIdle()
+      await calls.none()
       await upstream.close()
     },
   }

@@ -36,6 +36,7 @@ describe('a server that [H-90]', () => {
     ['begins a task', 'failure', 'invalid_answer', 'unknown'],
     ['answers a bare list', 'failure', 'invalid_answer', 'unknown'],
     ['floods notifications', 'indeterminate', 'upstream_gone', 'unknown'],
+    ['floods answers', 'indeterminate', 'upstream_gone', 'unknown'],
     ['floods nothings', 'indeterminate', 'upstream_gone', 'unknown'],
     ['floods requests', 'indeterminate', 'upstream_gone', 'unknown'],
     ['keeps a helper', 'indeterminate', 'upstream_gone', 'unknown'],

@@ -75,6 +75,10 @@ const calls: Record<string, (id: number | string) => unknown> = {
     const flood = () => process.stdout.write('{}\n\nx\n'.repeat(10_000), flood)
     flood()
   },
+  'floods answers': () => {
+    const flood = () => process.stdout.write('{"jsonrpc":"2.0","id":7777,"result":{}}\n'.repeat(10_000), flood)
+    flood()
+  },
   'logs much': (id) => {
     process.stdout.write(`${JSON.stringify(Array.from({ length: 6_000 }), null, 1)}\n`)
     answer(id, 'worked')

@@ -24,6 +24,7 @@ export function stdioTransport(program: Program): ClosableTransport {
   let why: string | undefined
   const linesIn = lineCutter(limits.mcpMessageBytesMax)
   const [messages, others] = [floodGate(limits.mcpMessagesPerSecondMax), floodGate(limits.mcpLinesPerSecondMax)]
+  let unanswered = 0
 
   const cutOff = (reason: string) => {
     why ??= reason
@@ -39,9 +40,9 @@ export function stdioTransport(program: Program): ClosableTransport {
     }
     for (const line of lines) {
       const message = messageIn(line)
+      if (message !== undefined && !('method' in message) && unanswered > 0) unanswered -= 1
       // Some write a log there: that is no message, and may be long.
-      const room = message !== undefined && 'method' in message ? messages : others
-      if (!isAnswer(message) && !room()) return cutOff('it sent too many messages')
+      else if (!(message === undefined ? others : messages)()) return cutOff('it sent too many messages')
       if (message !== undefined) deliver(transport, message)
     }
   }
@@ -70,6 +71,7 @@ export function stdioTransport(program: Program): ClosableTransport {
       // Calls wait in any case. Answers to whoever does not read them would pile up.
       if (!('method' in message) && stdin.writableLength > limits.mcpUnsentBytesMax)
         return cutOff('it does not read what it is sent')
+      if ('method' in message && 'id' in message) unanswered += 1
       stdin.write(`${JSON.stringify(message)}\n`)
     },
     close: async () => {
@@ -125,18 +127,16 @@ async function end(child: ChildProcess): Promise<void> {
   await exited
 }
 
-/** Lines that are no messages are left out: some programs write greetings. What kind of message it is, its reader finds out. */
+/** Lines that are no messages are left out: some programs write greetings. Whether it is a whole one, its reader finds out. */
 function messageIn(line: string): JSONRPCMessage | undefined {
   try {
     const message: unknown = JSON.parse(line)
-    return isObject(message) ? (message as JSONRPCMessage) : undefined
+    const isMessage = isObject(message) && ('method' in message || 'result' in message || 'error' in message)
+    return isMessage ? (message as unknown as JSONRPCMessage) : undefined
   } catch {
     return undefined
   }
 }
-
-const isAnswer = (message: JSONRPCMessage | undefined): boolean =>
-  message !== undefined && ('result' in message || 'error' in message)
 
 function deliver(transport: Transport, message: JSONRPCMessage): void {
   try {
