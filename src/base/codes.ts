@@ -57,6 +57,7 @@ export const statusOf = {
   'invocation.not_found': 404,
   'answer.invalid': 502,
   'host.unreachable': 503,
+  'host.closed': 503,
   'upstream.invalid': 422,
   'bundle.invalid': 422,
   'pack.not_found': 404,

@@ -29,6 +29,7 @@ const own: Partial<Record<FailureCode, string>> = {
   overloaded: 'server_at_capacity',
   'store.busy': 'server_at_capacity',
   'store.unavailable': 'server_at_capacity',
+  'host.closed': 'server_at_capacity',
   'file.busy': 'server_at_capacity',
   'file.unavailable': 'server_at_capacity',
   'call.in_progress': 'in_progress',

@@ -7,11 +7,11 @@ export interface Doubt {
   readonly asked: number
 }
 
-/** Calls of which their capability did not know what had come of them: it is asked again, ever more rarely, then no more. */
+/** Calls of which nobody knows what came of them: their capability is asked, at once, then ever more rarely, then no more. */
 export interface Doubts {
   add(doubt: Doubt, now: number): void
-  /** Takes out those whose time has come. */
-  due(now: number): readonly Doubt[]
+  /** Takes out at most so many whose time has come. */
+  due(now: number, max: number): readonly Doubt[]
 }
 
 const firstPauseMs = 10_000
@@ -24,10 +24,15 @@ export function openDoubts(): Doubts {
       if (doubt.asked >= limits.reconcileAsksMax) return
       // The oldest gives way: it was asked before, and its record says that nobody knows.
       if (waiting.size >= limits.doubtsMax) for (const oldest of waiting.keys()) if (waiting.delete(oldest)) break
-      waiting.set(doubt, now + firstPauseMs * factor ** (doubt.asked - 1))
+      waiting.set(doubt, doubt.asked === 0 ? now : now + firstPauseMs * factor ** (doubt.asked - 1))
     },
-    due: (now) => {
-      const found = [...waiting].filter(([, at]) => at <= now).map(([doubt]) => doubt)
+    due: (now, max) => {
+      const found = [
+        ...waiting
+          .entries()
+          .filter(([, at]) => at <= now)
+          .take(max),
+      ].map(([doubt]) => doubt)
       for (const doubt of found) waiting.delete(doubt)
       return found
     },

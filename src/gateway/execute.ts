@@ -104,7 +104,13 @@ async function drained(running: unknown, take: (chunk: unknown) => void, signal:
     if (step.done) return step.value
     // A stream without an end stops with its time.
     if (signal.aborted) return value.return?.(undefined)
-    take(step.value)
+    try {
+      take(step.value)
+    } catch (error) {
+      // It is over for us, and may close what it has open.
+      void Promise.resolve(value.return?.(undefined)).catch(() => undefined)
+      throw error
+    }
   }
 }
 

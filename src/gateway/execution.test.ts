@@ -258,3 +258,23 @@ test('a call that is taken back before it begins does not begin, and is known to
   assert.deepEqual(typesOf(await events()).slice(-2), ['execution_started', 'execution_failed'])
   expect(handler).not.toHaveBeenCalled()
 })
+
+test('a stream of which too much comes is ended, and may close what it has open [H-66]', async () => {
+  const closed = Promise.withResolvers<void>()
+  const pours = defineCapability(
+    { id: 'test.pour', version: '1.0.0', description: 'Pours.', policy: {}, modes: ['stream'] },
+    async function* () {
+      try {
+        yield 1
+        yield () => undefined
+        yield 2
+      } finally {
+        closed.resolve()
+      }
+    },
+  )
+  const { call } = await givenHost({ capabilities: [pours] })
+  const result = await call(anyone, { capability_id: 'test.pour', mode: 'stream' })
+  assert.equal(result.error?.code, 'invalid_result')
+  await closed.promise
+})

@@ -1,4 +1,5 @@
 import type { Json } from '../base/canonical.ts'
+import { Failure } from '../base/failure.ts'
 import type { ApprovalRequest } from '../model/approval.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
 import type { Denial } from '../model/denial.ts'
@@ -14,6 +15,7 @@ import { type Decision, decideApproval } from './decide-approval.ts'
 import type { GatewayDeps } from './deps.ts'
 import { discover } from './discover.ts'
 import { openDoubts } from './doubts.ts'
+import { openEndings } from './endings.ts'
 import { expireApprovals } from './expire-approvals.ts'
 import { forgetExpired } from './forget.ts'
 import { noted, passGates, scopeGate } from './gates.ts'
@@ -90,32 +92,40 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
     desk,
     journal: openJournal(deps),
     running: new Map(),
-    unwritten: new Set(),
+    endings: openEndings(),
     doubts: openDoubts(),
+    ask: () => void asking.count(() => askAgain(host)).catch(() => undefined),
   }
-  const calls = openUnderWay()
+  const [calls, asking] = [openUnderWay(), openUnderWay()]
   const presence = await showPresence(deps)
   const closing = new AbortController()
-  const tidyUp = async ({ forget, purge } = stepsMax) => {
-    const { signal } = closing
-    const interrupted = await reconcile(host)
+  const { signal } = closing
+  const tidy = async ({ forget, purge } = stepsMax): Promise<Tidied> => {
+    // What fails keeps nothing else from being done.
+    const [interrupted, expired, forgotten, purged] = await Promise.allSettled([
+      reconcile(host),
+      expireApprovals(desk),
+      forgetExpired(deps, { max: forget, signal }),
+      deps.retain({ max: purge, signal }),
+    ])
     await askAgain(host)
-    const expired = await expireApprovals(desk)
-    await forgetExpired(deps, { max: forget, signal })
-    return { interrupted, expired, purged: await deps.retain({ max: purge, signal }) }
+    outcomeOf(forgotten)
+    return { interrupted: outcomeOf(interrupted), expired: outcomeOf(expired), purged: outcomeOf(purged) }
   }
-  await tidyUp(stepsAtStart)
-  let tidying: Promise<unknown> | undefined
-  const timer = setInterval(() => {
-    // One that takes long is not overtaken by the next.
-    tidying ??= tidyUp()
-      .catch(() => undefined)
-      .finally(() => {
-        tidying = undefined
-      })
-  }, tidyMs).unref()
+  await tidy(stepsAtStart).catch(() => undefined)
+  let tidying: Promise<Tidied> | undefined
+  // One that takes long is not overtaken by the next.
+  const tidyUp = () =>
+    (tidying ??= tidy().finally(() => {
+      tidying = undefined
+    }))
+  const timer = setInterval(() => void tidyUp().catch(() => undefined), tidyMs).unref()
   return {
-    invoke: (caller, envelope, watch) => calls.count(() => invoke(host, readCall(envelope, caller, deps.ids), watch)),
+    invoke: (caller, envelope, watch) =>
+      calls.count(() => {
+        if (signal.aborted) throw closed()
+        return invoke(host, readCall(envelope, caller, deps.ids), watch)
+      }),
     preview: (caller, envelope) => preview(host, caller, envelope),
     discover: (caller) => discover(deps.offer(), caller),
     recorded: async (caller, invocationId) => {
@@ -131,7 +141,7 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
     decide: (id, by, decision) => decideApproval(desk, id, by, decision),
     pendingFor: (principal) => pendingFor(deps, principal),
     waitForDecision: (id, options) => waiting.wait(id, options),
-    tidyUp: () => tidyUp(),
+    tidyUp,
     close: async () => {
       clearInterval(timer)
       waiting.close()
@@ -139,11 +149,19 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
       await calls.none()
       // Those that nobody waits for go on alone.
       await Promise.allSettled(host.running.values())
-      await within(tidying, closingMs, () => undefined)
+      const rest: Promise<unknown> = Promise.allSettled([tidying, asking.none()])
+      await within(rest, closingMs, () => undefined)
       await presence.stop()
     },
   }
 }
+
+function outcomeOf<T>(settled: PromiseSettledResult<T>): T {
+  if (settled.status === 'rejected') throw settled.reason
+  return settled.value
+}
+
+const closed = (): Failure => new Failure('host.closed', 'the host is closing', {}, 'ask another one, or later')
 
 async function preview({ deps }: Host, caller: CallCaller, envelope: unknown): Promise<Preview> {
   const call = readCall(envelope, caller, deps.ids)

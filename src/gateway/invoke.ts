@@ -1,4 +1,5 @@
 import { Failure } from '../base/failure.ts'
+import { formatTime } from '../base/time.ts'
 import type { InvocationResult } from '../model/result.ts'
 import type { Refusal } from '../policy/gates/refusal.ts'
 import { approvalRecords, type StoredApproval } from '../storage/approvals.ts'
@@ -11,13 +12,15 @@ import { type Call, fingerprintOf } from './call.ts'
 import { conclude } from './conclude.ts'
 import type { GatewayDeps, Offer } from './deps.ts'
 import type { Doubts } from './doubts.ts'
+import type { Effect } from './ended.ts'
+import type { Endings } from './endings.ts'
 import { execute } from './execute.ts'
 import { expire } from './expire-approvals.ts'
 import { noted, passGates, scopeGate } from './gates.ts'
 import { HistoryChanged, rememberAgain } from './history.ts'
 import { type Entry, interruptedOf, type Journal, OverUse, type Started } from './journal.ts'
 import { type Found, lookUp, unknownCall } from './look-up.ts'
-import { appendEffect, findOut } from './reconcile.ts'
+import { appendEffect, endedAs, isUnknown } from './reconcile.ts'
 import { NoRoom, noRoom, settlements } from './reservations.ts'
 import { type Ending, type Recorded, replayed, resultOf } from './results.ts'
 import { unwatched, type Watch } from './watch.ts'
@@ -28,10 +31,12 @@ export interface Host {
   readonly desk: Desk
   /** Calls that this process runs right now, by record key. */
   readonly running: Map<string, Promise<Recorded>>
-  /** Calls that ended here and whose end could not be written, by record key. */
-  readonly unwritten: Set<string>
-  /** Calls to ask their capability about again. */
+  /** Calls that are over here and whose end could not be written. */
+  readonly endings: Endings
+  /** Calls to ask their capability about. */
   readonly doubts: Doubts
+  /** Asks about those, as far as it is time to. Nobody waits for it. */
+  ask(): void
 }
 
 /** Takes one call from its envelope to its result, whatever that is. Chunks of a stream are told as they come. */
@@ -82,15 +87,18 @@ async function run(host: Host, call: Call, entry: Entry & Found, watch: Watch): 
 }
 
 /** Writes the intent. Where nobody knows whether it was written the call does not run; should it be on record, it is ended. */
-async function begin({ journal, running, unwritten }: Host, attempt: Attempt, entry: Entry): Promise<Started> {
+async function begin(host: Host, attempt: Attempt, entry: Entry): Promise<Started> {
+  const { journal, running, endings, deps } = host
   const key = recordKey(attempt.call)
+  // Should the id be taken anew, what became of it before counts no longer.
+  const before = endings.get(key)
+  endings.delete(key)
   try {
-    const started = await journal.start(attempt, entry)
-    // The id is taken anew: what became of it before counts no longer.
-    unwritten.delete(key)
-    return started
+    return await journal.start(attempt, entry)
   } catch (error) {
-    if (error instanceof Failure && error.data['outcome'] === 'unknown' && !running.has(key)) unwritten.add(key)
+    const isNew = before === undefined ? 'none' : 'unknown'
+    const effect = isUnknown(error) ? isNew : before
+    if (effect !== undefined && !running.has(key)) endings.add(key, effect, deps.clock.now())
     throw error
   }
 }
@@ -162,8 +170,8 @@ async function defer(host: Host, offer: Offer, attempt: Attempt, started: Starte
     return { result }
   } catch {
     // What nobody was promised is not carried out, though its start may be on record: nobody knows what became of the commit.
-    host.unwritten.add(recordKey(later))
-    return { result: unwritten(host, attempt, started, 'indeterminate') }
+    host.endings.add(recordKey(later), 'none', host.deps.clock.now())
+    return { result: unwritten(host, attempt, started, 'none') }
   }
 }
 
@@ -181,49 +189,44 @@ async function running(host: Host, offer: Offer, attempt: Attempt, started: Star
 /** From here on the effect may have happened: whatever is thrown, the answer is a result. */
 async function perform(host: Host, offer: Offer, attempt: Attempt, started: Started, watch: Watch): Promise<Recorded> {
   const { capability } = attempt
-  let outcome: Ending['outcome'] = 'indeterminate'
+  let effect: Effect = 'unknown'
   try {
     if (capability === undefined) throw new Error('a call without a capability passed the gates')
     const begun = host.deps.clock.now()
     const done = await execute(host.deps, attempt, capability, watch)
     const changes = settlements(attempt, host.deps.clock.now() - begun)
+    // What it has cost is known only if it says so; otherwise it is given back should it turn out that nothing happened.
+    const reserved = attempt.taken.cost === undefined ? attempt.reserved : []
     const { ending, events } = conclude(host.deps, offer, attempt, done)
-    outcome = ending.outcome
+    effect = effectOf(ending)
     const chunks = done.chunks.kept
     const result = await host.journal.finish(attempt, started, ending, { events, chunks, changes })
-    // What it has cost is known only if it says so; otherwise it is given back should it turn out that nothing happened.
-    if (attempt.taken.cost !== undefined) attempt.reserved.length = 0
-    // Whoever called is not kept waiting while the capability finds out.
-    if (outcome === 'indeterminate')
-      void findOut(host, { call: interruptedOf(attempt, started), asked: 0 }).catch(() => undefined)
+    if (ending.outcome === 'indeterminate') {
+      host.doubts.add({ call: interruptedOf({ ...attempt, reserved }, started), asked: 0 }, host.deps.clock.now())
+      host.ask()
+    }
     return { result, ...(chunks.length > 0 && { chunks }) }
   } catch (error) {
-    const lost = error instanceof Failure && error.code === 'claim.not_found'
     // Others took this process for gone, and have said that nobody knows: now somebody does.
-    if (lost && outcome === 'success')
-      await appendEffect(host.deps, interruptedOf(attempt, started), 'done').catch(() => undefined)
-    return { result: unwritten(host, attempt, started, outcome) }
+    const isTaken = error instanceof Failure && error.code === 'claim.not_found'
+    if (isTaken && effect !== 'unknown')
+      await appendEffect(host.deps, interruptedOf(attempt, started), effect).catch(() => undefined)
+    return { result: unwritten(host, attempt, started, effect) }
   }
 }
 
+/** What a handler that has ended is known to have done. */
+const effectOf = ({ outcome, error }: Ending): Effect =>
+  outcome === 'failure' || outcome === 'indeterminate' ? (error?.effect ?? 'unknown') : 'done'
+
 /**
- * The handler has ended, and nobody can be told so by the record: the store is away, or others took this process for
- * gone. The record says, or will say, that nobody knows; so does the answer.
+ * The call is over, and nobody can be told so by the record: the store is away, or others took this process for gone. What
+ * the record says of it, or will say, is not known here; only what became of the world, as far as that is.
  */
-function unwritten(
-  { deps, unwritten: keys }: Host,
-  attempt: Attempt,
-  started: Started,
-  outcome: Ending['outcome'],
-): InvocationResult {
-  keys.add(recordKey(attempt.call))
-  const completedAt = new Date(deps.clock.now()).toISOString()
-  const error = {
-    type: 'Unrecorded',
-    code: 'outcome_not_recorded',
-    message: 'the handler ended, and its outcome could not be recorded',
-    effect: outcome === 'success' ? ('done' as const) : ('unknown' as const),
-  }
+function unwritten({ deps, endings }: Host, attempt: Attempt, started: Started, effect: Effect): InvocationResult {
+  const now = deps.clock.now()
+  endings.add(recordKey(attempt.call), effect, now)
   const { at: startedAt, evidenceIds } = started
-  return resultOf(attempt, { outcome: 'indeterminate', error }, { evidenceIds, startedAt, completedAt })
+  const ending = { outcome: 'indeterminate', error: endedAs(effect) } as const
+  return resultOf(attempt, ending, { evidenceIds, startedAt, completedAt: formatTime(now) })
 }

@@ -1,4 +1,5 @@
 import { Failure } from '../base/failure.ts'
+import { sha256 } from '../base/hash.ts'
 import { limits } from '../base/limits.ts'
 import { formatTime } from '../base/time.ts'
 import type { CallError } from '../model/denial.ts'
@@ -9,43 +10,51 @@ import { allPages } from '../storage/page.ts'
 import type { Reconciled } from './capability.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { Doubt, Doubts } from './doubts.ts'
+import type { Effect } from './ended.ts'
+import type { Endings } from './endings.ts'
 import { belongingTo, callScope, type Interrupted } from './journal.ts'
 import { presenceName } from './presence.ts'
-import { unanswered, unspent } from './reservations.ts'
+import { unanswered, unspent, unused } from './reservations.ts'
 import { recordText } from './results.ts'
 import { within } from './within.ts'
 import { writeEvents } from './write.ts'
 
+interface Own {
+  readonly deps: GatewayDeps
+  readonly endings: Endings
+  readonly doubts: Doubts
+}
+
 /**
- * Ends the calls of processes that are gone: each is indeterminate, because nobody knows whether its effect happened.
- * A capability that can find out is asked, and its answer is added to the record, never put in its place. Answers the
- * ids of the calls.
+ * Ends the calls of processes that are gone: each is indeterminate, because nobody knows whether its effect happened. And
+ * those of this process whose end could not be written: they end as it knows. Answers the ids of the calls. One that
+ * cannot be ended does not keep the others from it.
  */
 export async function reconcile(own: Own): Promise<readonly string[]> {
-  const { deps, unwritten } = own
+  const { deps, endings } = own
   const claims = await deps.store.read(() => allPages((options) => runningClaims(deps.tenant, callScope, options)))
-  const ended: Interrupted[] = []
+  const ended: string[] = []
+  const failures: unknown[] = []
   for (const claim of claims) {
-    const runs = claim.owner === deps.owner ? !unwritten.has(claim.key) : await isPresent(deps, claim.owner)
-    if (runs) continue
-    const call = JSON.parse(claim.body) as Interrupted
-    if (await markIndeterminate(deps, claim, call)) ended.push(call)
-    unwritten.delete(claim.key)
+    try {
+      const known = claim.owner === deps.owner ? endings.get(claim.key) : undefined
+      if (known === undefined && (claim.owner === deps.owner || (await isPresent(deps, claim.owner)))) continue
+      const call = JSON.parse(claim.body) as Interrupted
+      if (await endCall(own, claim, call, known)) ended.push(call.invocation_id)
+      endings.delete(claim.key)
+    } catch (error) {
+      failures.push(error)
+    }
   }
-  // First all are on record: a capability may take long to find out.
-  await Promise.all(ended.map((call) => findOut(own, { call, asked: 0 })))
-  return ended.map(({ invocation_id }) => invocation_id)
+  if (failures.length > 0) throw failures[0]
+  return ended
 }
 
-/** Asks again about calls of which nobody knew, as far as it is time to. */
+const asksMax = 64
+
+/** Asks about calls of which nobody knows, as far as it is time to: so many, side by side. */
 export async function askAgain(own: Own): Promise<void> {
-  await Promise.all(own.doubts.due(own.deps.clock.now()).map((doubt) => findOut(own, doubt)))
-}
-
-interface Own extends Asking {
-  readonly deps: GatewayDeps
-  /** Calls of this process that ended and whose end could not be written, by record key. */
-  readonly unwritten: Set<string>
+  await Promise.all(own.doubts.due(own.deps.clock.now(), asksMax).map((doubt) => findOut(own, doubt)))
 }
 
 const isPresent = (deps: GatewayDeps, owner: string): Promise<boolean> =>
@@ -54,21 +63,27 @@ const isPresent = (deps: GatewayDeps, owner: string): Promise<boolean> =>
     return lease !== undefined && lease.expiresAtMs > deps.clock.now()
   })
 
-async function markIndeterminate(deps: GatewayDeps, claim: Claim, call: Interrupted): Promise<boolean> {
+/** Writes the end of a call; whether that was for us to do. */
+async function endCall(
+  { deps, doubts }: Own,
+  claim: Claim,
+  call: Interrupted,
+  known: Effect | undefined,
+): Promise<boolean> {
   const now = deps.clock.now()
-  const error: CallError = {
-    type: 'Interrupted',
-    code: 'interrupted',
-    message: 'the process ended before the call did',
-    effect: 'unknown',
-  }
-  const draft = draftOf(deps, call, { event_type: 'execution_indeterminate', outcome: 'indeterminate', error })
+  const error = endedAs(known)
+  const [event_type, outcome] =
+    known === 'none'
+      ? (['execution_failed', 'failure'] as const)
+      : (['execution_indeterminate', 'indeterminate'] as const)
+  const draft = draftOf(deps, call, { event_type, outcome, error })
+  const doubt = () => error.effect === 'unknown' && doubts.add({ call, asked: 0 }, now)
   const result = recordText({
     invocation_id: call.invocation_id,
     capability_id: call.capability_id,
     capability_version: call.version,
     correlation: call.correlation,
-    outcome: 'indeterminate',
+    outcome,
     success: false,
     data: null,
     error,
@@ -79,45 +94,57 @@ async function markIndeterminate(deps: GatewayDeps, claim: Claim, call: Interrup
   })
   const settled = settleClaim({ ...claim, body: belongingTo(call) }, result, now + limits.requiredResultMs)
   try {
-    await writeEvents(deps, [draft], [settled, ...unanswered(call.reserved)])
-    return true
+    await writeEvents(deps, [draft], [settled, ...(known === 'none' ? unused : unanswered)(call.reserved)])
   } catch (error) {
     // Another process was quicker, or its owner came back after all.
     if (error instanceof Failure && error.code === 'claim.not_found') return false
+    // Should it be on record, nobody comes back to it.
+    if (isUnknown(error)) doubt()
     throw error
   }
+  doubt()
+  return true
 }
 
-interface Asking {
-  readonly deps: GatewayDeps
-  readonly doubts: Doubts
+/** How a call is said to have ended, by what this process knows of it; nothing of one of another process. */
+export function endedAs(known: Effect | undefined): CallError {
+  if (known === undefined)
+    return {
+      type: 'Interrupted',
+      code: 'interrupted',
+      message: 'the process ended before the call did',
+      effect: 'unknown',
+    }
+  const message =
+    known === 'none'
+      ? 'the call was not carried out: its start or its end could not be recorded'
+      : 'the handler ended, and its outcome could not be recorded'
+  return { type: 'Unrecorded', code: 'outcome_not_recorded', message, effect: known }
 }
 
 /**
- * Asks a capability that can find out whether the effect of a call happened, and adds its answer to the record. One that
- * does not know yet is asked again later.
+ * Asks a capability that can find out whether the effect of a call happened, and adds its answer to the record, never in
+ * its place. One that does not know yet, or is not offered just now, is asked again later.
  */
-export async function findOut({ deps, doubts }: Asking, { call, asked }: Doubt): Promise<void> {
+async function findOut({ deps, doubts }: Own, { call, asked }: Doubt): Promise<void> {
   const capability = deps.offer().registry.get(call.capability_id, call.version ?? '')
-  if (capability?.reconcile === undefined) return
+  if (capability !== undefined && capability.reconcile === undefined) return
   let found: Reconciled = { effect: 'unknown' }
   try {
     const { invocation_id: invocationId, correlation, subject } = call
-    const asking = capability.reconcile({ invocationId, correlation, subject })
-    found = await within(asking, limits.reconcileMs, () => found, { aside: true })
-  } catch {
-    // It does not know either.
-  }
-  try {
+    const asking = capability?.reconcile?.({ invocationId, correlation, subject })
+    found = await within(asking ?? found, limits.reconcileMs, () => found, { aside: true })
     if (found.effect !== 'unknown') return await appendEffect(deps, call, found.effect)
-  } catch (error) {
-    // What may be on record already is not put there twice.
-    if (!(error instanceof Failure && error.data['outcome'] === 'none')) throw error
+  } catch {
+    // It does not know either, or what it knows could not be written.
   }
   doubts.add({ call, asked: asked + 1 }, deps.clock.now())
 }
 
-/** Adds to the record of a call what came of it after all, under an id of its own and with the call as its cause. */
+/**
+ * Adds to the record of a call what came of it after all, under an id of its own and with the call as its cause. Whoever
+ * says the same again, because he does not know whether it was written, adds nothing.
+ */
 export async function appendEffect(deps: GatewayDeps, call: Interrupted, effect: 'done' | 'none'): Promise<void> {
   const correlation = { ...call.correlation, causation_id: call.invocation_id }
   const error = {
@@ -130,14 +157,22 @@ export async function appendEffect(deps: GatewayDeps, call: Interrupted, effect:
     deps,
     { ...call, invocation_id: deps.ids.next('inv'), correlation },
     {
+      event_id: `evt_${sha256(`${effect} ${call.evidence_ids.at(-1)}`).slice(0, 26)}`,
       event_type: effect === 'done' ? 'execution_completed' : 'execution_failed',
       outcome: effect === 'done' ? 'success' : 'failure',
       payload: { reconciles: call.invocation_id, effect },
       error: effect === 'done' ? null : error,
     },
   )
-  await writeEvents(deps, [draft], effect === 'none' ? unspent(call.reserved) : [])
+  try {
+    await writeEvents(deps, [draft], effect === 'none' ? unspent(call.reserved) : [])
+  } catch (error) {
+    if (!(error instanceof Failure && error.code === 'event.conflict')) throw error
+  }
 }
+
+/** Whether nobody knows if what failed was written. */
+export const isUnknown = (error: unknown): boolean => error instanceof Failure && error.data['outcome'] === 'unknown'
 
 const draftOf = (
   { ids, clock }: GatewayDeps,

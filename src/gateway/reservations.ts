@@ -124,6 +124,10 @@ export const settlements = ({ reserved, taken }: Attempt, elapsedMs: number): re
 export const unanswered = (reserved: readonly Reservation[] = []): readonly Change[] =>
   reserved.map((reservation) => settle(reservation, { bytes: 0 }))
 
-/** What is given back once it is known that such a call had no effect. */
+/** What is given back of a call that was never carried out. */
+export const unused = (reserved: readonly Reservation[] = []): readonly Change[] =>
+  reserved.map((reservation) => settle(reservation, { time_ms: 0, cost: 0, bytes: 0 }))
+
+/** What is given back once it is known that a call that was cut off had no effect. */
 export const unspent = (reserved: readonly Reservation[] = []): readonly Change[] =>
   reserved.map((reservation) => settle(reservation, { cost: 0 }))
