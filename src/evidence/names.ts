@@ -12,16 +12,22 @@ const answers = new Map<string, boolean>()
 const namesKeptMax = 4096
 const nameCharsKeptMax = 64
 
-function hasSensitiveWord(name: string): boolean {
+/** True if not even those who answer for a call need to see the value. An account or the key of a record they do. */
+export const isPrivateName = (name: string): boolean => hasOneOf(name, privateWords)
+
+const hasSensitiveWord = (name: string): boolean => hasOneOf(name, sensitiveWords)
+
+function hasOneOf(name: string, phrases: readonly string[]): boolean {
   const words = ` ${wordsOf(name).join(' ')} `
-  return sensitiveWords.some((phrase) => words.includes(` ${phrase} `))
+  return phrases.some((phrase) => words.includes(` ${phrase} `))
 }
 
-const sensitiveWords = [
-  ...['password', 'passwords', 'passphrase', 'secret', 'secrets', 'token', 'key', 'authorization'],
-  ...['cookie', 'cookies', 'credential', 'credentials', 'national id', 'card', 'account'],
-  ...['birth date', 'birthdate', 'date of birth'],
+const privateWords = [
+  ...['password', 'passwords', 'passphrase', 'secret', 'secrets', 'token', 'authorization', 'cookie', 'cookies'],
+  ...['credential', 'credentials', 'api key', 'access key', 'private key', 'signing key', 'encryption key'],
+  ...['national id', 'card', 'birth date', 'birthdate', 'date of birth'],
 ]
+const sensitiveWords = [...privateWords, 'key', 'account']
 
 /** Members that our own shapes define and that hold names, not secrets. */
 const ownNames: ReadonlySet<string> = new Set([

@@ -20,7 +20,12 @@ export interface Redaction {
  * Replaces what is marked, what has a sensitive name, and every text of `secrets` wherever it turns up. Whatever holds
  * nothing of that is not copied.
  */
-export function redact(value: Json, marks: Marks, secrets: readonly string[] = []): Redaction {
+export function redact(
+  value: Json,
+  marks: Marks,
+  secrets: readonly string[] = [],
+  isSensitive: (name: string) => boolean = isSensitiveName,
+): Redaction {
   let redacted = false
   const hide = (): string => {
     redacted = true
@@ -34,7 +39,7 @@ export function redact(value: Json, marks: Marks, secrets: readonly string[] = [
     if (node === null || typeof node !== 'object') return node
     if (isList(node)) return mapItems(node, (item) => walk(item, below(marks, pointer)))
     return mapMembers(node, scrub, (member, key) =>
-      isSensitiveName(key) ? hide() : walk(member, below(marks, pointer, key)),
+      isSensitive(key) ? hide() : walk(member, below(marks, pointer, key)),
     )
   }
   return { value: walk(value, ''), redacted }

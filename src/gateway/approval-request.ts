@@ -1,6 +1,8 @@
 import type { Json } from '../base/canonical.ts'
+import { quote } from '../base/failure.ts'
 import { formatTime } from '../base/time.ts'
-import { redact, scrubText } from '../evidence/redact.ts'
+import { isPrivateName } from '../evidence/names.ts'
+import { type Marks, redact, scrubText } from '../evidence/redact.ts'
 import type { ApprovalRequest, Demand } from '../model/approval.ts'
 import type { ApprovalTerms } from '../model/policy.ts'
 import { bindOf, demandsOf, partiesOf, requiredOf, secondsOpen } from '../policy/approval.ts'
@@ -31,6 +33,8 @@ export interface Private {
   readonly call?: Call
   /** The payload of the call is one that an approver has put in the place of the caller's. */
   readonly edited?: true
+  /** The commitment to the payload that was asked for, where that is another one by now. */
+  readonly asked?: string
   /** The request that took the place of this one when it was edited. */
   readonly replaced_by?: string
   /** Signed grants of approvers who hold their own keys. */
@@ -94,7 +98,7 @@ export const requestedPayload = ({ approval_id, expires_at, required, invocation
 async function requestOf(
   deps: GatewayDeps,
   attempt: Attempt,
-  { terms, rule }: Asking,
+  { gate, terms }: Asking,
   nonce: string,
 ): Promise<ApprovalRequest> {
   const { call, capability, subject, policy } = attempt
@@ -113,14 +117,13 @@ async function requestOf(
     correlation: call.correlation,
     capability: { id: call.capabilityId, version: attempt.version ?? '' },
     policy: {
-      name: policy?.name ?? rule,
-      version: policy?.version ?? '',
+      ...(gate === 6 && policy ? { name: policy.name, version: policy.version } : declared),
       statement: capability?.descriptor.metadata?.policy?.statement ?? '',
     },
     requested_by: subject,
     actor: call.actor,
     purpose: call.purpose === undefined ? null : scrubText(call.purpose, secrets),
-    shown: shownOf(attempt, secrets),
+    shown: shownOf(attempt),
     payload_commitment: payloadCommitment,
     invocation_digest: invocationDigest as `sha256:${string}`,
     required: requiredOf(terms),
@@ -131,12 +134,16 @@ async function requestOf(
   }
 }
 
-/** What an approver is shown: the fields the contract marks, and the arguments without what is sensitive. */
-function shownOf({ call, capability, context }: Attempt, secrets: readonly string[]): ApprovalRequest['shown'] {
+/**
+ * What an approver is shown: the fields the contract marks, and the arguments; hidden is only what its own place or name
+ * says is private. What is hidden in one place is not looked for in others: whoever asks could hide there what is to be done.
+ */
+function shownOf({ call, capability, context }: Attempt): ApprovalRequest['shown'] {
+  const visible = (value: Json, marks: Marks): Json => redact(value, marks, [], isPrivateName).value
   const marked = context.fields.flatMap(({ name, shown, sensitive, value }) =>
-    shown && !sensitive && value !== undefined ? [{ name, value: redact(value, nothingMarked, secrets).value }] : [],
+    shown && !sensitive && value !== undefined ? [{ name, value: visible(value, nothingMarked) }] : [],
   )
-  const { value } = redact(call.payload as Json, capability?.inputMarks ?? { pointers: new Set(), all: true }, secrets)
+  const value = visible(call.payload as Json, capability?.inputMarks ?? { pointers: new Set(), all: true })
   const members = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : []
   return [
     ...marked,
@@ -144,6 +151,7 @@ function shownOf({ call, capability, context }: Attempt, secrets: readonly strin
   ]
 }
 
+const declared = { name: 'declared', version: '' }
 const nothingMarked = { pointers: new Set<string>(), all: false }
 
 /** The call waits for people, and is told what for. */
@@ -152,7 +160,10 @@ export function waiting(
   { approval_id, policy, required, expires_at, preview }: ApprovalRequest,
 ): Refusal {
   return refuse(gate, 'approval_required', {
-    message: `${policy.name} must approve before execution`,
+    message:
+      gate === 6
+        ? `${policy.name} must approve before execution`
+        : 'the capability demands that people approve before execution',
     details: {
       policy: policy.name,
       approval_id,
@@ -169,6 +180,12 @@ export function waiting(
       ...(!preview.input_valid && { preview: preview as unknown as Json }),
     },
   })
+}
+
+/** Who it was is not for whoever asked to know; why is. */
+export function notApproved({ votes }: ApprovalRequest): string {
+  const { rationale = '' } = votes.find(({ decision }) => decision === 'deny') ?? {}
+  return rationale === '' ? 'the call was not approved' : `the call was not approved: ${quote(rationale)}`
 }
 
 function demandText({ roles, approvers, quorum }: Demand): string {

@@ -14,6 +14,11 @@ import { approvalRecords } from '../storage/approvals.ts'
 import { allPages } from '../storage/page.ts'
 
 const minute = 60_000
+const asked = echo({
+  id: 'a.asked',
+  policy: { approval_required: true },
+  input: { type: 'object', properties: { pin: { type: 'string', 'x-sensitive': true } } },
+})
 const typesIn = async ({ events }: GivenApprovals) =>
   typesOf((await events()).filter(({ correlation }) => correlation.correlation_id === 'task'))
 const reasonOf = ({ denial }: { denial?: { details?: Record<string, unknown> | undefined } | null | undefined }) =>
@@ -52,6 +57,32 @@ test('a request names policy, statement, roles, quorum and expiry; the call is t
     quorum: 2,
     roles: ['pharmacist'],
   })
+})
+
+test('whoever asks cannot hide from approvers what is to be done [H-59]', async () => {
+  const given = await givenApprovals({}, {}, { capabilities: [asked], policies: [] })
+  await given.person('ida', { roles: [] })
+  const said = { to: 'mallory', command: 'ls; rm -rf /srv', account: 'NO-1', key: 'a/b' }
+  const hiding = { token: 'mallory', password: '; rm -rf /srv', apiKey: 'NO-1', pin: 'a/b' }
+  const denied = await given.ask({ ...said, ...hiding }, { capability_id: 'a.asked' })
+  const { shown } = await given.request(approvalIdOf(denied))
+  assert.deepEqual(Object.fromEntries(shown.map(({ name, value }) => [name.replace('payload:/', ''), value])), {
+    ...said,
+    ...Object.fromEntries(Object.keys(hiding).map((name) => [name, '[redacted]'])),
+  })
+})
+
+test('a no comes with its reason; who said it stays with them [H-56]', async () => {
+  const given = await givenApprovals({}, {}, { capabilities: [asked], policies: [] })
+  await given.person('ida', { roles: [] })
+  const ask = () => given.ask({}, { capability_id: 'a.asked', invocation_id: 'one' })
+  const denied = await ask()
+  assert.equal(denied.denial?.message, 'the capability demands that people approve before execution')
+  assert.deepEqual((await given.request(approvalIdOf(denied))).policy.name, 'declared')
+  await given.decide(approvalIdOf(denied), 'ida', { decision: 'deny', rationale: 'not `today`' })
+  const { denial } = await ask()
+  assert.equal(denial?.message, 'the call was not approved: `not \\u{60}today\\u{60}`')
+  assert.doesNotMatch(JSON.stringify(denial), /ida/)
 })
 
 test('requests are listed for those who may decide, until they have [H-53 H-55 H-97]', async () => {

@@ -6,7 +6,7 @@ import { type Refusal, refuse } from '../policy/gates/refusal.ts'
 import { approvalRecords, type StoredApproval } from '../storage/approvals.ts'
 import { approversInOffice } from '../storage/approvers.ts'
 import { bindingOf } from './approval-binding.ts'
-import { type Asking, amended, isOpen, mintRequest, privateOf, waiting } from './approval-request.ts'
+import { type Asking, amended, isOpen, mintRequest, notApproved, privateOf, waiting } from './approval-request.ts'
 import { type Voice, voicesFor } from './approval-voices.ts'
 import type { Attempt } from './attempt.ts'
 import type { GatewayDeps } from './deps.ts'
@@ -23,7 +23,7 @@ export function askPeople(
   const asked = attempt.requests.find(({ request }) => isOpen(request)) ?? attempt.requests[0]
   if (asked === undefined) return mintRequest(deps, attempt, asking)
   const { state } = asked.request
-  if (state === 'denied' || state === 'redeemed') return blocked(asking, 'approval_denied', 'the call was not approved')
+  if (state === 'denied' || state === 'redeemed') return blocked(asking, 'approval_denied', notApproved(asked.request))
   if (state === 'expired' || isOver(deps, asked.request))
     return blocked(asking, 'approval_expired', 'nobody approved the call in time')
   if (!isOpen(asked.request) || isChanged(deps, attempt, asking, asked)) return replaced(deps, attempt, asking, asked)

@@ -8,7 +8,7 @@ import { approvalRecords, type StoredApproval } from '../storage/approvals.ts'
 import { approversInOffice } from '../storage/approvers.ts'
 import type { Change } from '../storage/work.ts'
 import { answerWith, Changed, type Decider, type Desk, decidedEvent, writeDecision } from './approval-desk.ts'
-import { amended, privateOf } from './approval-request.ts'
+import { amended, notApproved, privateOf } from './approval-request.ts'
 import { barred, boundTo } from './approval-voices.ts'
 import { isOver } from './approvals.ts'
 import type { GatewayDeps } from './deps.ts'
@@ -130,7 +130,7 @@ function kept(desk: Desk, before: StoredApproval, next: StoredApproval, { subjec
         throw new Changed()
       return next
     })(tenant)
-    const no = { reason: 'approval_denied', message: 'the call was not approved' }
+    const no = { reason: 'approval_denied', message: notApproved(next.request) }
     if (state === 'denied') yield* answerWith(desk.deps, next, no, drafts)(tenant)
   }
   return writeDecision(desk, approval_id, change, drafts)

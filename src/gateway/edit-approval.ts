@@ -32,7 +32,8 @@ export async function editCall(
   const { deps } = desk
   const payload = deepFreeze(copyEvent(wish.payload, 'payload'))
   const minted = await askedAnew(deps, privateOf(stored).call, payload)
-  const next = await withVote(deps, minted, approver, wish.rationale)
+  const original = privateOf(stored).asked ?? stored.request.payload_commitment
+  const next = amended(await withVote(deps, minted, approver, wish.rationale), {}, { asked: original })
   const { approval_id: old } = stored.request
   const { approval_id } = next.request
   const asked = { ...requestedPayload(next.request), replaces: old, edited: true }

@@ -2,14 +2,18 @@ import type { Json } from '../base/canonical.ts'
 import { payloadCommitment } from '../evidence/event.ts'
 import { approvalRecords, type StoredApproval } from '../storage/approvals.ts'
 import { privateOf, recordKey } from './approval-request.ts'
+import { isOver } from './approvals.ts'
 import type { CallCaller } from './call.ts'
 import type { GatewayDeps } from './deps.ts'
 
 const pageRows = 200
 // Further back nobody looks: where so many wait, whoever waits asks again.
-const pagesMax = 10
+const pagesMax = { approved: 10, pending: 10, denied: 1 }
 
-/** The id of the caller's call with this content that has people's yes, or still waits for it. */
+/**
+ * The id of the caller's call with this content that has people's yes, still waits for it, or has their no: for as long as
+ * the request would have been open they are not asked the same again.
+ */
 export async function waitingCall(
   deps: GatewayDeps,
   caller: CallCaller,
@@ -20,13 +24,19 @@ export async function waitingCall(
   const commitment = payloadCommitment(payload)
   const isIt = (stored: StoredApproval): boolean => {
     const { capability, payload_commitment, invocation_id: invocationId } = stored.request
+    const { asked = payload_commitment, record_key } = privateOf(stored)
     return (
       capability.id === capabilityId &&
-      payload_commitment === commitment &&
-      privateOf(stored).record_key === recordKey({ caller, invocationId })
+      asked === commitment &&
+      record_key === recordKey({ caller, invocationId }) &&
+      !isOver(deps, stored.request)
     )
   }
-  return (await newest(deps, 'approved', isIt)) ?? (await newest(deps, 'pending', isIt))
+  for (const state of ['approved', 'pending', 'denied'] as const) {
+    const found = await newest(deps, state, isIt)
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 /** Most capabilities never ask anybody: then there is nothing to look for. */
@@ -37,11 +47,11 @@ const mayWait = ({ offer }: GatewayDeps, capabilityId: string): boolean => {
 
 async function newest(
   { store, tenant }: GatewayDeps,
-  state: 'approved' | 'pending',
+  state: keyof typeof pagesMax,
   isIt: (stored: StoredApproval) => boolean,
 ): Promise<string | undefined> {
   let cursor: string | undefined
-  for (let page = 0; page < pagesMax; page++) {
+  for (let page = 0; page < pagesMax[state]; page++) {
     const at = { limit: pageRows, ...(cursor !== undefined && { cursor }) }
     const { items, next } = await store.read(() => approvalRecords.list(tenant, { state }, at))
     const found = items.find(isIt)

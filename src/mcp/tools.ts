@@ -115,15 +115,15 @@ async function invoke(door: McpDoor, { mcpReq }: ServerContext, call: ToolCall):
   return result
 }
 
-/** The id of the call: what the client gives it, or that of the same call that waits for people, for older clients. */
+/** The id of the call: what the client gives it, or that of the same call that people were asked about. */
 async function givenId(
-  { host, caller, era }: McpDoor,
+  { host, caller }: McpDoor,
   tool: Tool | undefined,
   payload: Json,
   { mcpReq }: ServerContext,
 ): Promise<string | undefined> {
   const given = textOf(mcpReq._meta?.['ambit/invocation_id'])
-  if (given !== undefined || era === 'modern' || tool === undefined) return given
+  if (given !== undefined || tool === undefined) return given
   return host.gateway.waitingCall(caller, tool.capabilityId, payload)
 }
 

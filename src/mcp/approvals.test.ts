@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { expect, test } from 'vitest'
+import { httpClient, revisions, textOf } from '../../test/support/mcp-client.ts'
+import { servedServer } from '../../test/support/serve.ts'
+import { defineCapability } from '../gateway/capability.ts'
+import type { Decision } from '../gateway/decide-approval.ts'
+import { addApprover } from '../runtime/approvers.ts'
+import { operator } from '../runtime/caller.ts'
+import { approvalRecords } from '../storage/approvals.ts'
+
+/** An agent whose every call is a client of its own, that does not wait for people, and somebody who decides. */
+async function givenAgent(revision: (typeof revisions)[number]) {
+  const done: unknown[] = []
+  const release = defineCapability(
+    { id: 'depot.release', version: '1.0.0', description: 'Releases.', policy: { approval_required: true } },
+    (input) => {
+      done.push(input)
+      return 'released'
+    },
+  )
+  const { url, keyOf, ambit, host } = await servedServer({ offer: { capabilities: [release] } })
+  const key = await keyOf({ id: 'planner', kind: 'agent' })
+  await keyOf({ id: 'ida', kind: 'user' })
+  await addApprover(ambit, operator(host.tenant), { principal: 'ida', roles: [] })
+  const list = () => ambit.store.read(() => approvalRecords.list(host.tenant, {}))
+  return {
+    done,
+    call: async (batch: string) => {
+      const client = await httpClient(url, revision, { key, capabilities: { elicitation: { form: {} } } })
+      client.setRequestHandler('elicitation/create', () => ({ action: 'decline' }))
+      return client.callTool({ name: 'depot_release', arguments: { batch } })
+    },
+    requests: async () => (await list()).items.map(({ request }) => request),
+    decide: async (decision: Decision) => {
+      const [newest] = (await list()).items
+      const by = { principal: 'ida', subject: { id: 'ida', verified: true } }
+      return host.gateway.decide(newest?.request.approval_id ?? '', by, decision)
+    },
+  }
+}
+
+test.each(revisions)('%s: people are asked once about the same call, whoever repeats it [H-57]', async (revision) => {
+  const { call, requests, decide, done } = await givenAgent(revision)
+  for (let times = 0; times < 3; times++) assert.equal((await call('B-1')).isError, true)
+  await call('B-2')
+  assert.equal((await requests()).length, 2)
+  await decide({ decision: 'approve' })
+  assert.notEqual((await call('B-2')).isError, true)
+  assert.deepEqual(done, [{ batch: 'B-2' }])
+})
+
+test.each(revisions)('%s: a no reaches whoever asks again, and people are left alone [H-56]', async (revision) => {
+  const { call, requests, decide, done } = await givenAgent(revision)
+  await call('B-1')
+  await decide({ decision: 'deny', rationale: 'too warm' })
+  for (let times = 0; times < 2; times++) {
+    const told = await call('B-1')
+    assert.equal(told.isError, true)
+    expect(textOf(told)).toMatch(/policy_blocked.*not approved: `too warm`/)
+  }
+  assert.deepEqual([(await requests()).length, done], [1, []])
+})
+
+test.each(revisions)(
+  '%s: a call that people have edited is done as they said when it comes again [H-57]',
+  async (revision) => {
+    const { call, decide, done } = await givenAgent(revision)
+    await call('B-1')
+    await decide({ decision: 'edit', payload: { batch: 'B-1-safe' } })
+    assert.notEqual((await call('B-1')).isError, true)
+    assert.deepEqual(done, [{ batch: 'B-1-safe' }])
+  },
+)
