@@ -108,17 +108,19 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
       forgetExpired(deps, { max: forget, signal }),
       deps.retain({ max: purge, signal }),
     ])
-    await askAgain(host)
     outcomeOf(forgotten)
     return { interrupted: outcomeOf(interrupted), expired: outcomeOf(expired), purged: outcomeOf(purged) }
   }
   await tidy(stepsAtStart).catch(() => undefined)
+  host.ask()
   let tidying: Promise<Tidied> | undefined
   // One that takes long is not overtaken by the next.
   const tidyUp = () =>
-    (tidying ??= tidy().finally(() => {
-      tidying = undefined
-    }))
+    (tidying ??= tidy()
+      .finally(() => askAgain(host))
+      .finally(() => {
+        tidying = undefined
+      }))
   const timer = setInterval(() => void tidyUp().catch(() => undefined), tidyMs).unref()
   return {
     invoke: (caller, envelope, watch) =>
