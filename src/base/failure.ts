@@ -21,6 +21,15 @@ export class Failure extends Error {
   }
 }
 
+/** What a door may say of an error: a failure of the caller as it is, trouble of ours in words that fit any. */
+export function shown(error: unknown): Failure {
+  if (!(error instanceof Failure)) return new Failure('internal', 'something went wrong inside')
+  const status = statusOf[error.code]
+  if (status < 500 || error.code === 'overloaded' || error.code === 'call.in_progress') return error
+  if (status === 503) return new Failure(error.code, 'the store cannot take this now; nothing was done')
+  return new Failure('internal', 'something went wrong inside')
+}
+
 /** The body of every error answer of ours, an `application/problem+json` object. Other wires encode beside their doors. */
 export interface Problem {
   readonly type: string

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { echo } from '../../test/support/host.ts'
 import { httpClient, revisions, textOf } from '../../test/support/mcp-client.ts'
 import { type ServedServer, servedServer } from '../../test/support/serve.ts'
+import { givenServer, requestOf, testAccess } from '../../test/support/server.ts'
 import { readFences } from '../fence/read.ts'
 import { defineCapability } from '../gateway/capability.ts'
 import { addApprover } from '../runtime/approvers.ts'
 import { operator } from '../runtime/caller.ts'
+import { createApp } from '../server/app.ts'
 
 const release = (done: unknown[]) =>
   defineCapability(
@@ -285,4 +287,30 @@ test('a level for messages is taken from those who know of them, and nothing is 
   assert.deepEqual(older.getServerCapabilities()?.logging, {})
   const newer = await httpClient(url, '2026-07-28', { key: agent })
   assert.equal(newer.getServerCapabilities()?.logging, undefined)
+})
+
+test('trouble of ours is said in the same words as over HTTP, a failure of the caller with its help [H-74 H-100]', async () => {
+  const { ambit, host } = await givenServer()
+  const errors: unknown[] = []
+  const app = createApp({ ambit, host, access: testAccess, onError: (error) => errors.push(error) })
+  const call = async (_meta: object) => {
+    const params = { name: 'conformance_echo', arguments: {}, _meta }
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
+    const headers = { accept: 'application/json, text/event-stream' }
+    const response = await app.fetch(requestOf('http://localhost', 'POST', '/mcp', { body, headers }))
+    return JSON.parse(/\{.*\}/.exec(await response.text())?.[0] ?? '').error
+  }
+  const bad = await call({ 'ambit/invocation_id': '' })
+  assert.deepEqual([bad.code, bad.data.code], [-32600, 'field_invalid'])
+  assert.match(bad.message, /invocation_id/)
+  const { commit } = ambit.store
+  onTestFinished(() => void Object.assign(ambit.store, { commit }))
+  const inside = new Error('EIO: /var/lib/ambit/store.db')
+  Object.assign(ambit.store, { commit: () => Promise.reject(inside) })
+  assert.deepEqual(await call({}), {
+    code: -32603,
+    message: 'something went wrong inside',
+    data: { code: 'internal' },
+  })
+  assert.deepEqual(errors, [inside])
 })

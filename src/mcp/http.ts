@@ -23,6 +23,8 @@ export interface McpHttpDeps {
   /** See `McpDoor`. */
   readonly fenced?: boolean
   readonly roundMs?: number
+  /** See `McpServerDeps`. */
+  readonly onError?: ((error: unknown) => void) | undefined
 }
 
 /** MCP over HTTP, both revisions, each request by itself: nothing is kept between requests but the record. */

@@ -1,5 +1,5 @@
 import { type CompleteRequest, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server'
-import { problem, quote } from '../base/failure.ts'
+import { Failure, problem, quote, shown } from '../base/failure.ts'
 import { version } from '../base/version.ts'
 import type { CallCaller } from '../runtime/host.ts'
 import { plain } from '../runtime/tools.ts'
@@ -18,6 +18,8 @@ export interface McpServerDeps extends Omit<McpDoor, 'caller' | 'content'> {
   /** Who asks: found out again for each request, so that what is taken back counts at once. Fails for nobody we know. */
   readonly caller: () => Promise<CallCaller>
   readonly content: (caller: CallCaller) => Content
+  /** Told of what went wrong inside; the client is not. */
+  readonly onError?: ((error: unknown) => void) | undefined
 }
 
 /** One MCP server for one client, on either revision of the protocol. All it does goes through the gateway. */
@@ -37,53 +39,69 @@ export function openMcpServer(deps: McpServerDeps): Server {
       requestState: { verify: (state, context) => deps.states.verify(state, context) },
     },
   )
-  const enter = () => entered(deps)
-  const content = async () => (await enter()).content
-  server.setRequestHandler('tools/list', async ({ params }) => {
-    const { items, next } = page(listedTools(await enter()), params?.cursor, ({ name }) => name)
-    return { tools: [...items], ...(next !== undefined && { nextCursor: next }) }
-  })
-  server.setRequestHandler('tools/call', async (request, context) => callTool(await enter(), server, request, context))
-  server.setRequestHandler('resources/list', async ({ params }) => {
-    const { items, next } = page(await (await content()).resources(), params?.cursor, ({ uri }) => uri)
-    return { resources: [...items], ...(next !== undefined && { nextCursor: next }) }
-  })
-  server.setRequestHandler('resources/templates/list', async () => ({
-    resourceTemplates: [...(await (await content()).templates())],
-  }))
-  server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
-    const contents = await (await content()).read(uri)
-    if (contents === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'resource not found', { uri })
-    return { contents: [...contents] }
-  })
-  server.setRequestHandler('prompts/list', async ({ params }) => {
-    const { items, next } = page(await (await content()).prompts(), params?.cursor, ({ name }) => name)
-    return { prompts: [...items], ...(next !== undefined && { nextCursor: next }) }
-  })
-  server.setRequestHandler('prompts/get', async ({ params: { name, arguments: given } }) => {
-    const found = await (await content()).prompt(name, given ?? {})
-    if (found === undefined)
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `prompt not found: ${plain(quote(name))}`)
-    return found
-  })
-  server.setRequestHandler('completion/complete', async ({ params: { ref } }) => {
-    if (!(await isServed(await content(), ref)))
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'there is no such prompt or resource template')
-    return { completion: { values: [] } }
-  })
+  const answer = <T>(work: (door: McpDoor) => Promise<T> | T) => answered(deps, work)
+  server.setRequestHandler('tools/list', ({ params }) =>
+    answer((door) => {
+      const { items, next } = page(listedTools(door), params?.cursor, ({ name }) => name)
+      return { tools: [...items], ...(next !== undefined && { nextCursor: next }) }
+    }),
+  )
+  server.setRequestHandler('tools/call', (request, context) =>
+    answer((door) => callTool(door, server, request, context)),
+  )
+  server.setRequestHandler('resources/list', ({ params }) =>
+    answer(async ({ content }) => {
+      const { items, next } = page(await content.resources(), params?.cursor, ({ uri }) => uri)
+      return { resources: [...items], ...(next !== undefined && { nextCursor: next }) }
+    }),
+  )
+  server.setRequestHandler('resources/templates/list', () =>
+    answer(async ({ content }) => ({ resourceTemplates: [...(await content.templates())] })),
+  )
+  server.setRequestHandler('resources/read', ({ params: { uri } }) =>
+    answer(async ({ content }) => {
+      const contents = await content.read(uri)
+      if (contents === undefined) throw invalid('resource not found', { uri })
+      return { contents: [...contents] }
+    }),
+  )
+  server.setRequestHandler('prompts/list', ({ params }) =>
+    answer(async ({ content }) => {
+      const { items, next } = page(await content.prompts(), params?.cursor, ({ name }) => name)
+      return { prompts: [...items], ...(next !== undefined && { nextCursor: next }) }
+    }),
+  )
+  server.setRequestHandler('prompts/get', ({ params: { name, arguments: given } }) =>
+    answer(async ({ content }) => {
+      const found = await content.prompt(name, given ?? {})
+      if (found === undefined) throw invalid(`prompt not found: ${plain(quote(name))}`)
+      return found
+    }),
+  )
+  server.setRequestHandler('completion/complete', ({ params: { ref } }) =>
+    answer(async ({ content }) => {
+      if (!(await isServed(content, ref))) throw invalid('there is no such prompt or resource template')
+      return { completion: { values: [] } }
+    }),
+  )
   return server
 }
 
-/** What a request stands on, unless whoever sends it may no longer. */
-async function entered({ caller: ask, content, ...rest }: McpServerDeps): Promise<McpDoor> {
+const invalid = (message: string, data?: unknown): ProtocolError =>
+  new ProtocolError(ProtocolErrorCode.InvalidParams, message, data)
+
+/** Answers one request, if whoever sends it still may. What goes wrong is said as at every other door. */
+async function answered<T>(deps: McpServerDeps, work: (door: McpDoor) => Promise<T> | T): Promise<T> {
+  const { caller: ask, content, onError, ...rest } = deps
   try {
     const caller = await ask()
-    return { ...rest, caller, content: content(caller) }
+    return await work({ ...rest, caller, content: content(caller) })
   } catch (error) {
-    const { status, code, detail } = problem(error)
-    throw new ProtocolError(status < 500 ? ProtocolErrorCode.InvalidRequest : ProtocolErrorCode.InternalError, detail, {
-      code,
-    })
+    if (error instanceof ProtocolError) throw error
+    if (!(error instanceof Failure)) onError?.(error)
+    const { status, code, detail, remediation } = problem(shown(error))
+    const kind = status < 500 ? ProtocolErrorCode.InvalidRequest : ProtocolErrorCode.InternalError
+    throw new ProtocolError(kind, detail, { code, ...(remediation !== undefined && { remediation }) })
   }
 }
 

@@ -1,6 +1,6 @@
 import { canonical, type Json } from '../base/canonical.ts'
 import { type FailureCode, statusOf } from '../base/codes.ts'
-import { Failure, problem } from '../base/failure.ts'
+import { type Failure, problem, shown } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import { protocolCode } from '../base/protocol-codes.ts'
 import type { WireError } from '../model/wire.ts'
@@ -29,15 +29,6 @@ export function failed(error: unknown, { ours, traceId, headers = {} }: Failed):
   if (ours) return json(problem(failure, traceId), status, { ...more, 'content-type': 'application/problem+json' })
   const body: WireError = { error: { code: protocolCode(failure.code), message: failure.message } }
   return json({ ...body, ...versionDenial(failure) }, status, more)
-}
-
-/** What may be said of an error: a failure of the caller as it is, trouble of ours in words that fit any. */
-function shown(error: unknown): Failure {
-  if (!(error instanceof Failure)) return new Failure('internal', 'something went wrong inside')
-  const status = statusOf[error.code]
-  if (status < 500 || error.code === 'overloaded' || error.code === 'call.in_progress') return error
-  if (status === 503) return new Failure(error.code, 'the store cannot take this now; nothing was done')
-  return new Failure('internal', 'something went wrong inside')
 }
 
 function extra(code: FailureCode, status: number): Record<string, string> {

@@ -23,7 +23,7 @@ export interface ServerDeps {
   readonly access: Access
   readonly limits?: ServerLimits
   /** What the door for MCP serves otherwise than by default. */
-  readonly mcp?: Omit<McpHttpDeps, 'ambit' | 'host'>
+  readonly mcp?: Omit<McpHttpDeps, 'ambit' | 'host' | 'onError'>
   /** Told of what went wrong inside; those who asked are not. Its message may hold what they sent: nothing for a log. */
   readonly onError?: (error: unknown) => void
 }
@@ -60,7 +60,7 @@ export function createApp(deps: ServerDeps): App {
   const { requestsAtOnceMax = limits.requestsAtOnceMax, bodyBytesMax = limits.jsonBytesMax } = deps.limits ?? {}
   const counts = openCounts()
   const crowd = openCrowd(requestsAtOnceMax)
-  const mcp = lazyMcp({ ambit, host, ...deps.mcp })
+  const mcp = lazyMcp({ ambit, host, onError: deps.onError, ...deps.mcp })
   const router = routerOf(deps, { ambit, host, counts, crowd, gathered: gathering(), bodyBytesMax, mcp: mcp.open })
   return {
     open: deps.access.open,
