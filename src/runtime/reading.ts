@@ -37,10 +37,10 @@ export async function replay(ambit: Ambit, reader: Reader, query: ReplayQuery): 
   }
 }
 
-/** Whether the chain of one correlation holds. The reader must be able to see all of it. */
+/** Whether the chain of one correlation holds: all of it is checked, what the reader sees of it is counted. */
 export async function checkChain(ambit: Ambit, hostId: string, reader: Reader, id: string): Promise<ChainReport> {
-  const events = await whole(ambit, reader, id)
-  const report = verifyBundle(unsigned(hostId, id, events), { tier: 'hash-chain' })
+  const { events, chain } = await found(ambit, reader, id)
+  const report = verifyBundle(unsigned(hostId, id, chain), { tier: 'hash-chain' })
   const { valid, covered, first_broken_sequence: broken } = report
   const verified = valid ? events.length : events.filter(({ sequence }) => broken !== null && sequence < broken).length
   return {
@@ -54,10 +54,12 @@ export async function checkChain(ambit: Ambit, hostId: string, reader: Reader, i
   }
 }
 
-/** The signed export of one correlation, of which the reader must be able to see all. */
+/** The signed export of one correlation, of which the reader must be able to see all: a chain with gaps proves nothing. */
 export async function exportFor(ambit: Ambit, reader: Reader, id: string): Promise<EvidenceBundle> {
-  await whole(ambit, reader, id)
-  return bundleOf(ambit, reader.tenant, id)
+  const { partial } = await found(ambit, reader, id)
+  if (!partial) return bundleOf(ambit, reader.tenant, id)
+  const message = `${quote(id)} holds calls of others too, and is exported whole by those who may audit`
+  throw new Failure('caller.not_permitted', message, { id }, 'ask somebody who may audit, or read your own events')
 }
 
 /** The same as an attestation, for tools that know in-toto and nothing of bundles. */
@@ -69,14 +71,16 @@ export async function attestationFor(ambit: Ambit, hostId: string, reader: Reade
 export const countEvents = (ambit: Ambit, tenant: TenantId): Promise<number> =>
   ambit.store.read(() => lastSequence(tenant))
 
-async function whole(ambit: Ambit, reader: Reader, id: string): Promise<readonly SealedEvent[]> {
-  const { events, partial } = await ambit.store.read(() => visible(reader, id, 0, Number.MAX_SAFE_INTEGER))
-  if (events.length > 0 && !partial) return events
+async function found(ambit: Ambit, reader: Reader, id: string): Promise<Visible> {
+  const visibly = await ambit.store.read(() => visible(reader, id, 0, Number.MAX_SAFE_INTEGER))
+  if (visibly.events.length > 0) return visibly
   throw new Failure('correlation.not_found', `nothing is recorded under ${quote(id)}`, { id })
 }
 
 interface Visible {
   readonly events: readonly SealedEvent[]
+  /** The events with those of others among them, which are for nobody's eyes here. */
+  readonly chain: readonly SealedEvent[]
   /** True if the correlation holds calls of others, which are left out. */
   readonly partial: boolean
 }
@@ -87,17 +91,20 @@ interface Visible {
  * the same ones shows nothing of what others did there.
  */
 function* visible({ tenant, subject }: Reader, id: string, after: number, limit: number): Work<Visible> {
-  if (subject === null) return { events: yield* eventsInPages(tenant, id, after, limit), partial: false }
-  const all = yield* eventsInPages(tenant, id, 0, Number.MAX_SAFE_INTEGER)
+  if (subject === null) {
+    const events = yield* eventsInPages(tenant, id, after, limit)
+    return { events, chain: events, partial: false }
+  }
+  const chain = yield* eventsInPages(tenant, id, 0, Number.MAX_SAFE_INTEGER)
   const asked = new Set<unknown>()
-  const own = all.filter((event) => {
+  const own = chain.filter((event) => {
     const { approval_id } = payloadOf(event)
     if (!isBy(event, subject)) return asked.has(approval_id)
     if (event.eventType === 'approval_requested') asked.add(approval_id)
     return true
   })
   const events = own.filter(({ sequence }) => sequence > after).slice(0, limit)
-  return { events, partial: own.length > 0 && own.length < all.length }
+  return { events, chain, partial: own.length > 0 && own.length < chain.length }
 }
 
 const isBy = ({ subjectId, body }: SealedEvent, subject: string): boolean =>

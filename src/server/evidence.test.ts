@@ -92,8 +92,29 @@ test('a named caller reads what it did itself, a holder of the shared key or an 
     [body.partial, new Set(body.events.map((event: { invocation_id: string }) => event.invocation_id))],
     [true, new Set([mine])],
   )
-  assert.deepEqual(await seen('key-of-bob', 'of-alice'), [5, 404, 404])
   assert.deepEqual(await seen(sharedKey, 'of-alice'), [10, 200, 200])
+})
+
+test('a correlation that others call under too is verified for each, and exported by those who read all of it [H-73]', async () => {
+  const server = await givenServer()
+  const { ask } = server
+  await call(server, 'key-of-alice', 'task-42')
+  await call(server, 'key-of-bob', 'task-42')
+  await call(server, 'key-of-alice', 'task-42')
+  for (const [key, count] of [
+    ['key-of-alice', 10],
+    ['key-of-bob', 5],
+    [sharedKey, 15],
+  ] as const) {
+    const { body } = await ask('GET', '/verify/task-42', { key })
+    assert.deepEqual([body.valid, body.event_count, body.verified_count], [true, count, count])
+  }
+  for (const query of ['', '?format=dsse']) {
+    const { status, body } = await ask('GET', `/export/task-42${query}`, { key: 'key-of-alice' })
+    assert.deepEqual([status, body.error.code], [403, 'caller_not_permitted'])
+    assert.match(body.error.message, /^`task-42` holds calls of others too/)
+  }
+  assert.equal(verifyBundle((await ask('GET', '/export/task-42')).body).valid, true)
 })
 
 test('who only says a name has it nowhere: asserted subjects show nobody anything [H-73]', async () => {
@@ -149,5 +170,5 @@ test('calling under the ids of another shows nothing of the other, and hides not
     )
   assert.deepEqual([...new Set(await seen(eve))], ['eve'])
   assert.deepEqual([...new Set(await seen(planner))], ['planner'])
-  for (const key of [eve, planner]) assert.equal((await server.ask('GET', '/export/run-9', { key })).status, 404)
+  for (const key of [eve, planner]) assert.equal((await server.ask('GET', '/export/run-9', { key })).status, 403)
 })

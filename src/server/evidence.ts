@@ -39,7 +39,11 @@ export const evidenceRoutes: readonly Route[] = [
     path: '/export/:correlation',
     summary: 'The signed bundle of one correlation; with `format=dsse` as an attestation.',
     query: ['format'],
-    answers: { 200: [{ schema: 'evidence-bundle' }, { schema: 'dsse-envelope' }], 404: { schema: 'wire-error' } },
+    answers: {
+      200: [{ schema: 'evidence-bundle' }, { schema: 'dsse-envelope' }],
+      403: { schema: 'wire-error' },
+      404: { schema: 'wire-error' },
+    },
     handle: exported,
   },
 ]
