@@ -6,6 +6,9 @@ export const limits = {
   bundleBytesMax: 256 * 1024 * 1024,
   idCharsMax: 128,
   wireIdCharsMax: 256,
+  authorityRefsMax: 32,
+  baggageMembersMax: 64,
+  baggageBytesMax: 8 * 1024,
   grantBytesMax: 512,
   grantSegmentsMax: 32,
   grantSegmentBytesMax: 128,
@@ -85,7 +88,9 @@ export const limits = {
   mcpToolsMax: 1_000,
   mcpDefinitionBytesMax: 256 * 1024,
   statementsMax: 10_000,
+  /** As it is sealed: what of an event is somebody's own words may be half of it. */
   eventBytesMax: 1024 * 1024,
+  eventWordsBytesMax: 512 * 1024,
   /** Inside a bundle an event lies two levels down, and its record one more: all of it stays within `jsonDepthMax`. */
   eventDepthMax: 60,
   blobBytesMax: 8 * 1024 * 1024,

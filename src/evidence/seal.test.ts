@@ -18,6 +18,7 @@ import { drafts } from '../../test/support/evidence-arbitrary.ts'
 import { canonical, type Json, stable } from '../base/canonical.ts'
 import { Failure } from '../base/failure.ts'
 import { objectHash, sha256 } from '../base/hash.ts'
+import { limits } from '../base/limits.ts'
 import { evidenceEvent } from '../model/evidence.ts'
 import { makeBundle } from './bundle.ts'
 import { grown, logRoot, logSize } from './log.ts'
@@ -278,4 +279,10 @@ test('the same drafts at the same place seal to the same events, and another hos
   const otherTenant = makeSeal({ hostId, tenant: 'elsewhere' })([draft()], start)
   const hashes = [sealFromStart([draft()]), other, otherTenant].map(([sealed]) => sealed?.contentHash)
   assert.equal(new Set(hashes).size, 3)
+})
+
+test('an event that is too long once it is sealed is refused, and takes no place in the chain [H-80]', () => {
+  const long = draft({ payload: { text: 'é'.repeat(limits.eventBytesMax / 6) } })
+  assert.throws(() => seal([draft(), long], start), { code: 'payload.too_large' })
+  assert.equal(seal([draft({ payload: { text: 'é'.repeat(limits.eventBytesMax / 7) } })], start).length, 1)
 })

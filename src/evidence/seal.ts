@@ -1,6 +1,7 @@
 import { byCodePoint, canonical, type Json, stable } from '../base/canonical.ts'
 import { Failure } from '../base/failure.ts'
 import { sha256 } from '../base/hash.ts'
+import { limits } from '../base/limits.ts'
 import type { Correlation } from '../model/correlation.ts'
 import {
   type AttemptRecord,
@@ -16,7 +17,7 @@ import { asJson, fractionsAsText, isUnsupported } from './json.ts'
 
 /**
  * Seals for one host: writes the call record into the payload, commits to it, hashes and chains.
- * Refuses a payload with the member `decision`. Fractions become text, because the hashed form has none.
+ * Refuses a payload with the member `decision`, and an event that is too long. Fractions become text, because the hashed form has none.
  */
 export function makeSeal({ hostId, tenant }: { readonly hostId: string; readonly tenant: string }): Seal {
   const host: Host = { id: stable(hostId), tenant: stable(tenant) }
@@ -62,6 +63,12 @@ const withoutFractions = (draft: EventDraft): EventDraft => ({
 })
 
 function sealOne(draft: EventDraft, sequence: number, prevHash: string | null, host: Host): SealedEvent {
+  const event = sealedOf(draft, sequence, prevHash, host)
+  if (event.body.length <= limits.eventBytesMax) return event
+  throw new Failure('payload.too_large', `an event has more than ${limits.eventBytesMax} bytes once it is sealed`)
+}
+
+function sealedOf(draft: EventDraft, sequence: number, prevHash: string | null, host: Host): SealedEvent {
   const header = headerOf(draft, prevHash, host)
   const parts = partsOf(draft)
   const payload = payloadText(draft.payload, recordText(draft, parts, sequence, host.tenant))

@@ -3,6 +3,7 @@ import { canonical } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
 import { sha256 } from '../base/hash.ts'
 import type { Ids } from '../base/ids.ts'
+import { limits } from '../base/limits.ts'
 import { copyEvent } from '../evidence/copy.ts'
 import { type Correlation, isOwnCorrelation } from '../model/correlation.ts'
 import { type ReceivedEnvelope, receivedEnvelope } from '../model/invocation.ts'
@@ -57,6 +58,7 @@ export function readCall(input: unknown, caller: CallCaller, ids: Ids): Call {
   const given = correlation?.correlation_id ?? envelope.correlation_id
   const correlationId = given ?? ids.next('cor')
   checkCorrelation(correlationId)
+  checkBaggage(correlation?.baggage)
   return {
     caller,
     invocationId: envelope.invocation_id ?? ids.next('inv'),
@@ -86,6 +88,16 @@ function checkCorrelation(id: string): void {
   if (!isOwnCorrelation(id)) return
   const pointer = '/correlation/correlation_id'
   throw new Failure('field.invalid', `envelope: \`${pointer}\` ${quote(id)} is the runtime's own`, { pointer })
+}
+
+/** Baggage is in every event and result of the call, twice in the events. */
+function checkBaggage(baggage: Correlation['baggage'] = {}): void {
+  const { baggageMembersMax, baggageBytesMax } = limits
+  const count = Object.keys(baggage).length
+  if (count <= baggageMembersMax && Buffer.byteLength(JSON.stringify(baggage)) <= baggageBytesMax) return
+  const most = `at most ${baggageMembersMax} members and ${baggageBytesMax} bytes`
+  const pointer = '/correlation/baggage'
+  throw new Failure('field.invalid', `envelope: \`${pointer}\` must be ${most}`, { pointer })
 }
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)

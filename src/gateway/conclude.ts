@@ -1,4 +1,5 @@
 import type { Json } from '../base/canonical.ts'
+import { limits } from '../base/limits.ts'
 import { outputDigest } from '../evidence/digests.ts'
 import { refuse } from '../policy/gates/refusal.ts'
 import { rememberedOf } from '../policy/history.ts'
@@ -49,7 +50,8 @@ export function conclude(
     message: 'the result does not fit the output schema; the call was executed',
     details: {
       schema_id: `${attempt.call.capabilityId}:${attempt.version}#output`,
-      path: problem.path,
+      // Names in a result may be as long as the result.
+      path: problem.path.slice(0, limits.errorCharsMax).toWellFormed(),
       keyword: problem.keyword,
       effect: 'done',
     },

@@ -1,7 +1,9 @@
 import type { Json } from '../base/canonical.ts'
+import { Failure } from '../base/failure.ts'
 import type { Ids } from '../base/ids.ts'
+import { limits } from '../base/limits.ts'
 import { contextDigest, inputDigest, type TenantDigest } from '../evidence/digests.ts'
-import { asJson } from '../evidence/json.ts'
+import { asJson, hashedText } from '../evidence/json.ts'
 import { type Marks, redact, scrubText } from '../evidence/redact.ts'
 import type { CallError, Denial } from '../model/denial.ts'
 import type { AttemptRecord, EventDraft } from '../model/evidence.ts'
@@ -123,10 +125,18 @@ function safeContext(attempt: Attempt, digest: TenantDigest): NonNullable<Attemp
   const secrets = fields.some(({ evidence, value }) => evidence === 'value' && value !== undefined)
     ? secretsOf(attempt)
     : []
+  const values = fields.flatMap(({ evidence, value }) => (evidence === 'value' ? [value ?? null] : []))
+  if (values.length > 0) checkWords(values, 'the context of the call')
   return fields.map((field) => {
     const hides = field.evidence === 'value' && redact(field.value ?? null, nothingMarked, secrets).redacted
     return contextEntry(hides ? { ...field, evidence: 'digest' } : field, digest)
   })
+}
+
+/** Refuses words of others that would make an event longer than events may be: said before anything is written. */
+export function checkWords(words: unknown, what: string): void {
+  if (hashedText(asJson(words)).length <= limits.eventWordsBytesMax) return
+  throw new Failure('payload.too_large', `${what} has more than ${limits.eventWordsBytesMax} bytes in evidence`)
 }
 
 export function contextEntry(

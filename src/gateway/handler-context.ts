@@ -9,6 +9,7 @@ import { recordKey } from './approval-request.ts'
 import { type Attempt, type EventSpec, secretsOf } from './attempt.ts'
 import type { CallContext } from './capability.ts'
 import type { GatewayDeps } from './deps.ts'
+import { checkWords } from './events.ts'
 import { spend } from './taken.ts'
 
 type Deps = Pick<GatewayDeps, 'secret' | 'digest'>
@@ -61,7 +62,9 @@ function emit(
   checkEmitted(type, payload, attempt, declared)
   if (emitted.length >= limits.emittedEventsMax)
     throw new Failure('field.invalid', `a call emits at most ${limits.emittedEventsMax} events`)
-  emitted.push({ type, payload: copyEvent(payload, 'payload'), foreign: true })
+  const copy = copyEvent(payload, 'payload')
+  checkWords(copy, 'the payload of an event')
+  emitted.push({ type, payload: copy, foreign: true })
 }
 
 function checkEmitted(type: string, payload: object, attempt: Attempt, emits: readonly string[]): void {

@@ -20,6 +20,13 @@ export const correlation = z.strictObject({
   environment: environment.optional(),
 })
 
+/** The same as a caller may give it: every event of the call repeats it. */
+export const givenCorrelation = correlation.extend({
+  causation_id: wireId.nullable().optional(),
+  parent_correlation_id: wireId.nullable().optional(),
+  trace_id: wireId.nullable().optional(),
+})
+
 export type Correlation = z.infer<typeof correlation>
 
 /** True for a correlation that the runtime alone writes in: no call or caller adds to it, and it is never purged. */

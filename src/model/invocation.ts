@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { approvalGrant } from './approval.ts'
 import { callMode } from './capability.ts'
-import { correlation, wireId } from './correlation.ts'
+import { givenCorrelation, wireId } from './correlation.ts'
 import { wireTime } from './evidence.ts'
 import { jsonObject } from './json.ts'
 import { mandate } from './mandate.ts'
-import { actor, subject } from './subject.ts'
+import { givenActor, subject } from './subject.ts'
 import { line, semver, word } from './text.ts'
 
 const binding = z.strictObject({
@@ -32,8 +32,8 @@ export const invocationEnvelope = z.strictObject({
   payload: jsonObject,
   requested_at: wireTime,
   subject,
-  correlation,
-  actor: actor.optional(),
+  correlation: givenCorrelation,
+  actor: givenActor.optional(),
   mandate: mandate.optional(),
   binding: binding.optional(),
   version: semver.nullable().optional(),
@@ -55,9 +55,9 @@ export const receivedEnvelope = z.strictObject({
   payload: jsonObject.optional(),
   requested_at: word.optional(),
   subject: jsonObject.optional(),
-  correlation: correlation.partial({ correlation_id: true }).optional(),
+  correlation: givenCorrelation.partial({ correlation_id: true }).optional(),
   correlation_id: wireId.optional(),
-  actor: actor.optional(),
+  actor: givenActor.optional(),
   mandate: jsonObject.optional(),
   binding: binding.optional(),
   version: word.nullable().optional(),

@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import { limits } from '../base/limits.ts'
 import { wireId } from './correlation.ts'
+import { word } from './text.ts'
 
 /**
  * Who authenticated, bound by the host. Open: a host may add claims of its own, and readers keep what they do not know.
@@ -31,6 +33,16 @@ export const actor = z.strictObject({
   status: z.string().optional(),
   credentials_ref: z.string().optional(),
   authority_refs: z.array(z.string()).optional(),
+})
+
+/** The same as a caller may give it: every event of the call repeats it. */
+export const givenActor = actor.extend({
+  owner: word.optional(),
+  organization: word.optional(),
+  trust_level: word.optional(),
+  status: word.optional(),
+  credentials_ref: word.optional(),
+  authority_refs: z.array(word).max(limits.authorityRefsMax).optional(),
 })
 
 export type Actor = z.infer<typeof actor>
