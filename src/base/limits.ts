@@ -65,6 +65,7 @@ export const limits = {
   importedOperationsMax: 2_000,
   breakerFailuresMax: 5,
   breakerOpenMs: 30_000,
+  bodyMs: 10_000,
   requestsAtOnceMax: 1_024,
   requestsPerSecondMax: 10_000,
   rateCallersMax: 10_000,

@@ -9,10 +9,16 @@ import { refusedHeaders } from './param-headers.ts'
 import { openMcpServer } from './server.ts'
 
 export interface McpHttp {
-  /** Answers one request of a caller whom the server has let in, with a body it has read. */
-  fetch(request: Request, caller: CallCaller, body: unknown): Promise<Response>
+  /** Answers one request of somebody whom the server has let in, with a body it has read. */
+  fetch(request: Request, body: unknown, by: McpVisitor): Promise<Response>
   /** Ends what clients listen to, which never ends by itself; calls under way go on. */
   close(): Promise<void>
+}
+
+export interface McpVisitor {
+  readonly caller: CallCaller
+  /** See `McpServerDeps`. */
+  readonly until?: (work: Promise<unknown>) => void
 }
 
 export interface McpHttpDeps {
@@ -31,7 +37,8 @@ export interface McpHttpDeps {
 export function openMcpHttp({ ambit, host, content, ...options }: McpHttpDeps): McpHttp {
   const states = openStates(host)
   const open: McpServerFactory = ({ era, authInfo }) => {
-    const caller = authInfo?.extra?.['caller'] as CallCaller
+    const by = authInfo?.extra?.['by'] as McpVisitor
+    const { caller, until } = by
     return openMcpServer({
       host,
       caller: async () => caller,
@@ -39,6 +46,7 @@ export function openMcpHttp({ ambit, host, content, ...options }: McpHttpDeps): 
       correlationId: ambit.ids.next('cor'),
       content: content ?? ((caller) => ownContent({ ambit, host, caller })),
       states: states(caller),
+      until,
       ...options,
     })
   }
@@ -48,8 +56,9 @@ export function openMcpHttp({ ambit, host, content, ...options }: McpHttpDeps): 
   const listeners = openListeners(limits.mcpListenersPerCallerMax)
   const off = host.watch(() => listening.notify.toolsChanged())
   return {
-    fetch: async (request, caller, parsedBody) => {
-      const authInfo = { token: '', clientId: caller.name, scopes: [], extra: { caller } }
+    fetch: async (request, parsedBody, by) => {
+      const { caller } = by
+      const authInfo = { token: '', clientId: caller.name, scopes: [], extra: { by } }
       if ((parsedBody as { method?: unknown } | null)?.method === 'subscriptions/listen')
         return listeners.listen(caller.name, () => listening.fetch(request, { parsedBody, authInfo }))
       return (

@@ -18,6 +18,8 @@ export interface McpServerDeps extends Omit<McpDoor, 'caller' | 'content'> {
   /** Who asks: found out again for each request, so that what is taken back counts at once. Fails for nobody we know. */
   readonly caller: () => Promise<CallCaller>
   readonly content: (caller: CallCaller) => Content
+  /** Told of each request that is worked on: its answer may begin before that has ended. */
+  readonly until?: ((work: Promise<unknown>) => void) | undefined
   /** Told of what went wrong inside; the client is not. */
   readonly onError?: ((error: unknown) => void) | undefined
 }
@@ -39,7 +41,11 @@ export function openMcpServer(deps: McpServerDeps): Server {
       requestState: { verify: (state, context) => deps.states.verify(state, context) },
     },
   )
-  const answer = <T>(work: (door: McpDoor) => Promise<T> | T) => answered(deps, work)
+  const answer = <T>(work: (door: McpDoor) => Promise<T> | T): Promise<T> => {
+    const answering = answered(deps, work)
+    deps.until?.(answering)
+    return answering
+  }
   server.setRequestHandler('tools/list', ({ params }) =>
     answer((door) => {
       const { items, next } = page(listedTools(door), params?.cursor, ({ name }) => name)
@@ -92,7 +98,7 @@ const invalid = (message: string, data?: unknown): ProtocolError =>
 
 /** Answers one request, if whoever sends it still may. What goes wrong is said as at every other door. */
 async function answered<T>(deps: McpServerDeps, work: (door: McpDoor) => Promise<T> | T): Promise<T> {
-  const { caller: ask, content, onError, ...rest } = deps
+  const { caller: ask, content, onError, until: _, ...rest } = deps
   try {
     const caller = await ask()
     return await work({ ...rest, caller, content: content(caller) })

@@ -7,7 +7,7 @@ import type { AmbitHost } from '../runtime/host.ts'
 import { type Access, admitting } from './access.ts'
 import { failed } from './answer.ts'
 import { openCounts } from './counts.ts'
-import { type Crowd, openCrowd } from './crowd.ts'
+import { type Crowd, openCrowd, type Place } from './crowd.ts'
 import { checkOrigin, checkVersion } from './headers.ts'
 import { lazyMcp } from './mcp.ts'
 import { rateLimit } from './rate.ts'
@@ -30,6 +30,7 @@ export interface ServerDeps {
 
 export interface ServerLimits {
   readonly bodyBytesMax?: number
+  readonly bodyMs?: number
   readonly requestsAtOnceMax?: number
   readonly requestsPerSecondMax?: number
 }
@@ -46,7 +47,7 @@ export interface App {
 /** What is known of one request on its way through. */
 interface Passage {
   readonly traced: Traced
-  readonly crowd: Crowd
+  place: Place | undefined
   route: string
   visitor: Visitor | undefined
 }
@@ -57,19 +58,21 @@ interface Env {
 /** The door to one tenant's host, compatible with CHP: a function from request to answer. */
 export function createApp(deps: ServerDeps): App {
   const { ambit, host } = deps
-  const { requestsAtOnceMax = limits.requestsAtOnceMax, bodyBytesMax = limits.jsonBytesMax } = deps.limits ?? {}
+  const { requestsAtOnceMax = limits.requestsAtOnceMax } = deps.limits ?? {}
+  const { bodyBytesMax = limits.jsonBytesMax, bodyMs = limits.bodyMs } = deps.limits ?? {}
   const counts = openCounts()
   const crowd = openCrowd(requestsAtOnceMax)
   const mcp = lazyMcp({ ambit, host, onError: deps.onError, ...deps.mcp })
-  const router = routerOf(deps, { ambit, host, counts, crowd, gathered: gathering(), bodyBytesMax, mcp: mcp.open })
+  const body = { bytesMax: bodyBytesMax, ms: bodyMs }
+  const router = routerOf(deps, { ambit, host, counts, crowd, gathered: gathering(), body, mcp: mcp.open })
   return {
     open: deps.access.open,
     close: mcp.close,
     fetch: async (request) => {
       const traced = traceRequest(request.headers, request.method)
-      const passage: Passage = { traced, crowd: crowd.entered(), route: 'other', visitor: undefined }
+      const passage: Passage = { traced, place: undefined, route: 'other', visitor: undefined }
       const response = await router.fetch(request, passage)
-      passage.crowd.left()
+      passage.place?.left()
       response.headers.set('traceparent', traced.traceparent)
       traced.ended(passage.route, response.status)
       counts.request(passage.route, response.status)
@@ -80,7 +83,7 @@ export function createApp(deps: ServerDeps): App {
 
 function routerOf(deps: ServerDeps, routeDeps: RouteDeps): Hono<Env> {
   const app = new Hono<Env>()
-  const enter = entering(deps)
+  const enter = entering(deps, routeDeps.crowd)
   const record = recordingRefusals(deps)
   app.use('*', async (c, next) => {
     await enter(c)
@@ -99,18 +102,24 @@ function routerOf(deps: ServerDeps, routeDeps: RouteDeps): Hono<Env> {
   return app
 }
 
-/** What comes before any route, in this order: version, room, credentials, rate. */
-function entering({ ambit, host, access, limits: own = {} }: ServerDeps): (c: Context<Env>) => Promise<void> {
+/** What comes before any route, in this order: version, room, credentials, rate, share of the room. */
+function entering(
+  { ambit, host, access, limits: own = {} }: ServerDeps,
+  crowd: Crowd,
+): (c: Context<Env>) => Promise<void> {
   const admit = admitting(ambit, host, access)
   const perSecond = own.requestsPerSecondMax ?? limits.requestsPerSecondMax
   const mayAsk = rateLimit(ambit.clock, perSecond, limits.rateCallersMax)
   return async ({ req, env }) => {
     checkVersion(req.raw.headers)
-    if (env.crowd.isFull) throw new Failure('overloaded', 'too many requests at once')
     if (publicPaths.has(req.path)) return
+    env.place = crowd.enter()
+    if (env.place === undefined) throw new Failure('overloaded', 'too many requests at once')
     if (access.open) checkOrigin(req.raw.headers)
     env.visitor = await admit(req.raw.headers)
-    if (!mayAsk(env.visitor.caller.name)) throw new Failure('rate.limited', 'too many requests of this caller')
+    const { name } = env.visitor.caller
+    if (!mayAsk(name)) throw new Failure('rate.limited', 'too many requests of this caller')
+    if (!env.place.isFor(name)) throw new Failure('rate.limited', 'too many requests of this caller at once')
   }
 }
 
@@ -125,7 +134,7 @@ function handle(c: Context<Env>, route: Route, deps: RouteDeps): Promise<Respons
     traced: env.traced,
     param: (name: string) => req.param(name) ?? '',
     query: () => new URL(req.url).searchParams,
-    until: (work: Promise<unknown>) => env.crowd.stays(work),
+    until: (work: Promise<unknown>) => env.place?.stays(work),
   }
   if (route.public) return route.handle(ask)
   // Nobody is here without a visitor; should that ever change, this refuses.

@@ -5,16 +5,17 @@ import { collect } from '../runtime/collect.ts'
 import type { Ask } from './route.ts'
 
 /**
- * The body as a JSON object. Its size is judged before it is read and while it is: of one that is too large the rest
- * stays unread.
+ * The body as a JSON object. Its size is judged before it is read and while it is: of one that is too large, or too
+ * slow, the rest stays unread.
  */
-export async function readBody({ request, deps: { bodyBytesMax } }: Ask): Promise<JsonObject> {
+export async function readBody({ request, deps: { body } }: Ask): Promise<JsonObject> {
+  const { bytesMax } = body
   const announced = Number(request.headers.get('content-length') ?? Number.NaN)
-  if (announced > bodyBytesMax) throw tooLarge(bodyBytesMax)
+  if (announced > bytesMax) throw tooLarge(bytesMax)
   checkType(request.headers.get('content-type'))
-  const bytes = await received(request, Number.isNaN(announced), bodyBytesMax)
-  if (bytes.byteLength > bodyBytesMax) throw tooLarge(bodyBytesMax)
-  const value = readJson(bytes, { bytesMax: bodyBytesMax })
+  const bytes = await inTime(received(request, Number.isNaN(announced), bytesMax), body.ms)
+  if (bytes.byteLength > bytesMax) throw tooLarge(bytesMax)
+  const value = readJson(bytes, { bytesMax })
   if (!isJsonObject(value)) throw new Failure('field.invalid', 'the body must be an object', { pointer: '' })
   return value
 }
@@ -23,6 +24,13 @@ export async function readBody({ request, deps: { bodyBytesMax } }: Ask): Promis
 function checkType(type: string | null): void {
   if (/^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i.test(type ?? '')) return
   throw new Failure('media.unsupported', 'the body must be `application/json`')
+}
+
+/** A request that is being sent takes a place: whoever sends no more of it must not keep that. */
+async function inTime(reading: Promise<Uint8Array>, ms: number): Promise<Uint8Array> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new Failure('json.invalid', `the body took more than ${ms} ms`)), ms)
+  return Promise.race([reading, late.promise]).finally(() => clearTimeout(timer))
 }
 
 /** A body that breaks off is the sender's doing: nothing else makes reading it fail. */

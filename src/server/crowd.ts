@@ -1,33 +1,54 @@
-/** One request among those being answered. */
-export interface Crowd {
-  /** True if there were too many already when it came. */
-  readonly isFull: boolean
-  /** It is being worked on until this has ended, though it may be answered before. */
+/** The place of one request among those being answered. */
+export interface Place {
+  /** Says whose it is. False if they have as many as one caller may have. */
+  isFor(name: string): boolean
+  /** The request is being worked on until this has ended, though it may be answered before. */
   stays(work: Promise<unknown>): void
   /** It has been answered. */
   left(): void
 }
 
+export interface Crowd {
+  size(): number
+  /** Undefined if every place is taken. */
+  enter(): Place | undefined
+}
+
+/** What one caller may take of all places: the others are never without any. */
+const share = 3 / 4
+
 /** Counts the requests that are being answered, up to a limit. */
-export function openCrowd(atOnceMax: number): { readonly size: () => number; entered(): Crowd } {
+export function openCrowd(atOnceMax: number): Crowd {
+  const perCallerMax = Math.ceil(atOnceMax * share)
+  const counts = new Map<string, number>()
   let size = 0
-  const leave = (): void => {
-    size--
+  const add = (name: string, more: 1 | -1): void => {
+    const count = (counts.get(name) ?? 0) + more
+    if (count === 0) counts.delete(name)
+    else counts.set(name, count)
   }
   return {
     size: () => size,
-    entered: () => {
-      const isFull = size >= atOnceMax
+    enter: () => {
+      if (size >= atOnceMax) return undefined
       size++
-      let staying: Promise<unknown> | undefined
+      let owner: string | undefined
+      const works: Promise<unknown>[] = []
+      const leave = (): void => {
+        size--
+        if (owner !== undefined) add(owner, -1)
+      }
       return {
-        isFull,
-        stays: (work) => {
-          staying = work
+        isFor: (name) => {
+          if ((counts.get(name) ?? 0) >= perCallerMax) return false
+          owner = name
+          add(name, 1)
+          return true
         },
+        stays: (work) => void works.push(work),
         left: () => {
-          if (staying === undefined) leave()
-          else void staying.then(leave, leave)
+          if (works.length === 0) leave()
+          else void Promise.allSettled(works).then(leave)
         },
       }
     },

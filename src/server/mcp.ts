@@ -12,7 +12,7 @@ export const mcpRoutes: readonly Route[] = [
     handle: async (ask) => {
       checkSameOrigin(ask.request.headers)
       const body = await readBody(ask)
-      return (await ask.deps.mcp()).fetch(ask.request, ask.visitor.caller, body)
+      return (await ask.deps.mcp()).fetch(ask.request, body, { caller: ask.visitor.caller, until: ask.until })
     },
   },
 ]

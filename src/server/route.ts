@@ -2,6 +2,7 @@ import type { McpHttp } from '../mcp/http.ts'
 import type { Ambit } from '../runtime/ambit.ts'
 import type { AmbitHost, CallCaller } from '../runtime/host.ts'
 import type { Counts } from './counts.ts'
+import type { Crowd } from './crowd.ts'
 import type { Traced } from './telemetry.ts'
 
 /** Somebody who was let in. */
@@ -16,10 +17,11 @@ export interface RouteDeps {
   readonly ambit: Ambit
   readonly host: AmbitHost
   readonly counts: Counts
-  readonly crowd: { size(): number }
+  readonly crowd: Crowd
   /** Lets the other requests of this moment catch up. */
   readonly gathered: () => Promise<void>
-  readonly bodyBytesMax: number
+  /** What a body may have, and how long it may take to come. */
+  readonly body: { readonly bytesMax: number; readonly ms: number }
   readonly mcp: () => Promise<McpHttp>
 }
 
