@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { httpClient } from '../../test/support/mcp-client.ts'
+import { httpClient, textOf } from '../../test/support/mcp-client.ts'
 import { servedServer } from '../../test/support/serve.ts'
 import type { Json } from '../base/canonical.ts'
 import { type CapabilitySpec, defineCapability } from '../gateway/capability.ts'
@@ -23,4 +23,18 @@ test('structure is sent where somebody accepted a schema of it, and nowhere else
   assert.deepEqual((await answerOf(data, { output })).structuredContent, { said: evil })
   const own = { id: 'depot.read', output: structured }
   assert.deepEqual((await answerOf({ said: 'x' }, own)).structuredContent, { said: 'x' })
+})
+
+test('structure that does not fit the schema somebody accepted is not sent: what it says stands in the fence [H-42 H-90]', async () => {
+  const text = { type: 'string' }
+  const output = { type: 'object', properties: { temp: { type: 'number' } }, required: ['temp'] }
+  const own = await answerOf({ temp: evil, note: evil }, { id: 'depot.read', output })
+  const content = [{ type: 'text', text: 'done' }]
+  const theirs = await answerOf(
+    { content, structuredContent: { said: 7, note: evil } },
+    { output: { type: 'object', properties: { structuredContent: { type: 'object', properties: { said: text } } } } },
+  )
+  for (const answer of [own, theirs])
+    assert.deepEqual([answer.structuredContent, answer.isError], [undefined, undefined])
+  assert.match(textOf(own), /^<ambit_data/)
 })

@@ -25,10 +25,16 @@ export function answered(
     ...(replayed && { 'ambit/replayed': true }),
   }
   if (!success || tool === undefined)
-    return { content: [{ type: 'text', text: resultText(result, { seed }) }], isError: true, _meta }
+    return {
+      content: [{ type: 'text', text: resultText(result, { seed }) }],
+      ...(!success && { isError: true }),
+      _meta,
+    }
   const data = (result.data ?? null) as Json
   const blocks = blocksIn(data, tool)
-  const structured = structuredIn(tool, data)
+  const registered = host.current().registry.get(result.capability_id, result.capability_version ?? '')
+  const fits = registered?.checkOutput(data).length === 0
+  const structured = fits ? structuredIn(tool, data) : undefined
   const shown = fenced ? blocks?.map((block) => fencedBlock(block, tool, seed)) : blocks
   return {
     content: shown?.length ? [...shown] : [{ type: 'text', text: resultText(result, { seed }) }],
