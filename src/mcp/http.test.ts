@@ -71,6 +71,19 @@ test.each(revisions)('%s: a refused call says why and what to do, and is on reco
   await expect(client.callTool({ name: 'no_such_tool', arguments: {} })).rejects.toThrow(/Unknown tool/)
 })
 
+test.each(revisions)(
+  '%s: a tool is called by the id of its capability as by its name, and says that it was done [H-100]',
+  async (revision) => {
+    const { url } = await given()
+    const client = await httpClient(url, revision, { key: 'shared-key-of-the-tests' })
+    const [byName, byId] = await Promise.all(
+      ['test_echo', 'test.echo'].map((name) => client.callTool({ name, arguments: { a: 1 } })),
+    )
+    assert.deepEqual([byId?.isError, byId?._meta?.['ambit/outcome']], [undefined, 'success'])
+    assert.deepEqual(byId?.content, byName?.content)
+  },
+)
+
 test('2026-07-28: a call that needs approval comes back as input required, and goes on when people have agreed [H-57 H-100]', async () => {
   const { url, agent, host, done } = await given()
   const asked: string[] = []

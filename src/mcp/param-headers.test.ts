@@ -74,6 +74,10 @@ test.each([
   const { ask } = await given(calls)
   const { status, body } = await ask('POST', '/mcp', { body: callOf(args), headers: { ...headers, ...more } })
   assert.deepEqual([status, body.id, body.error.code, calls], [400, 7, -32020, []])
+  const { params, ...rest } = callOf(args)
+  const byId = { ...rest, params: { ...params, name: 'test.echo' } }
+  const named = { ...headers, ...more, 'mcp-name': 'test.echo' }
+  assert.equal((await ask('POST', '/mcp', { body: byId, headers: named })).body.error.code, -32020)
 })
 
 test('a header that cannot be is not looked for [H-74]', async () => {

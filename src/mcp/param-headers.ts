@@ -3,7 +3,7 @@ import type { Json } from '../base/canonical.ts'
 import { headerMembers, isHeaderName } from '../model/param-headers.ts'
 import type { Offer } from '../runtime/offer.ts'
 import type { McpDoor } from './door.ts'
-import { listedTools } from './tools.ts'
+import { listedTools, toolNamed } from './tools.ts'
 
 const headerMismatch = -32020
 
@@ -20,7 +20,8 @@ export function refusedHeaders(
   const { id = null, method, params } = (body ?? {}) as ToolCall
   if (method !== 'tools/call' || params?._meta?.[PROTOCOL_VERSION_META_KEY] === undefined) return undefined
   if (!wantsHeaders(host.current())) return undefined
-  const tool = listedTools({ host, caller }).find(({ name }) => name === params.name)
+  const named = toolNamed(host, String(params.name))?.name
+  const tool = listedTools({ host, caller }).find(({ name }) => name === named)
   const wrong = headersIn(tool?.inputSchema as Members).find(({ header, path }) => {
     const value = path.reduce<unknown>((at, name) => (at as Members)?.[name], params.arguments)
     return isPlain(value) && !repeats(headers.get(`mcp-param-${header}`), value)

@@ -32,8 +32,12 @@ export function listedTools({ host, caller }: Pick<McpDoor, 'host' | 'caller'>):
 
 interface Named {
   readonly tools: readonly { readonly tool: Tool; readonly listed: McpTool }[]
+  /** By the names that are listed, and by the ids that results and records say. */
   readonly byName: ReadonlyMap<string, Tool>
 }
+
+/** The tool that a call names, whether or not its caller may see it. */
+export const toolNamed = (host: McpDoor['host'], name: string): Tool | undefined => namedTools(host).byName.get(name)
 
 const named = new WeakMap<Offer, Named>()
 
@@ -44,7 +48,8 @@ function namedTools(host: McpDoor['host']): Named {
   if (known !== undefined) return known
   const descriptors = offer.registry.all().map(({ descriptor }) => descriptor)
   const tools = toolsOf(descriptors, { seed: host.secretFor('fence') }).map((tool) => ({ tool, listed: listed(tool) }))
-  const made = { tools, byName: new Map(tools.map(({ tool }) => [tool.name, tool])) }
+  const byId = tools.map(({ tool }) => [tool.capabilityId, tool] as const)
+  const made = { tools, byName: new Map([...byId, ...tools.map(({ tool }) => [tool.name, tool] as const)]) }
   named.set(offer, made)
   return made
 }
@@ -68,7 +73,7 @@ export async function callTool(
   { params }: CallToolRequest,
   context: ServerContext,
 ): Promise<CallToolResult | InputRequiredResult> {
-  const tool = namedTools(door.host).byName.get(params.name)
+  const tool = toolNamed(door.host, params.name)
   const payload = (params.arguments ?? {}) as Json
   const waiting = await resumedCall(door, context)
   const invocationId = waiting?.invocationId ?? (await givenId(door, tool, payload, context))
