@@ -79,6 +79,9 @@ export const limits = {
   mcpMessagesPerSecondMax: 5_000,
   mcpLinesPerSecondMax: 100_000,
   mcpUnsentBytesMax: 8 * 1024 * 1024,
+  /** Answers to a server over HTTP that it has not taken yet, and how long it may take for one. */
+  mcpRepliesMax: 64,
+  mcpReplyMs: 5_000,
   mcpProbeMs: 5_000,
   mcpConnectMs: 15_000,
   mcpGraceMs: 1_500,

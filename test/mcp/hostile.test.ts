@@ -186,20 +186,35 @@ test('a server that is killed while it works leaves the call indeterminate, and 
 describe('a server over HTTP that [H-90]', () => {
   type Answer = Parameters<typeof givenServer>[0]
 
-  /** Speaks the newer revision as far as the call, which is answered by `answers`. */
-  const given = async (answers: Answer) => {
+  /** Speaks the newer revision as far as the call, which is answered by `answers`; or the older one, if it says so. */
+  const givenBoth = async (
+    answers: Answer,
+    { isOlder = false, streams }: { isOlder?: boolean; streams?: Answer } = {},
+  ) => {
     const server = await givenServer((response, seen) => {
       const { id, method } = JSON.parse(seen.body || '{}') as { id?: unknown; method?: string }
       if (method === 'tools/call') return answers(response, seen)
+      if (seen.method === 'GET' && streams) return streams(response, seen)
       const complete = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
       const inputSchema = { type: 'object', properties: { text: { type: 'string' } } }
       const offer = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } }
+      const older = {
+        protocolVersion: '2025-06-18',
+        capabilities: { tools: {} },
+        serverInfo: { name: 'x', version: '1' },
+      }
       const tools = [{ name: 'work', description: 'Works.', inputSchema }]
-      const result = { ...complete, ...(method === 'tools/list' ? { tools } : offer) }
-      return response.setHeader('content-type', 'application/json').end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+      // What it is answered it never takes.
+      if (method === undefined) return undefined
+      if (id === undefined) return response.writeHead(202).end()
+      const result = { ...(!isOlder && complete), ...(method === 'tools/list' ? { tools } : isOlder ? older : offer) }
+      const unknown = isOlder && method === 'server/discover' && { error: { code: -32601, message: 'unknown' } }
+      const answer = { jsonrpc: '2.0', id, ...(unknown || { result }) }
+      return response.setHeader('content-type', 'application/json').end(JSON.stringify(answer))
     })
-    return givenMcp({ url: `${server.origin}/mcp` }, { accepted: await calm() })
+    return { server, ...(await givenMcp({ url: `${server.origin}/mcp` }, { accepted: await calm() })) }
   }
+  const given = (answers: Answer) => givenBoth(answers)
   const pour =
     (type: string, start: string, chunk: string): Answer =>
     (response) => {
@@ -245,5 +260,55 @@ describe('a server over HTTP that [H-90]', () => {
     const result = await tool('work')
     assert.deepEqual([result.outcome, result.error?.code], [outcome, code])
     assert.doesNotMatch(result.error?.message ?? '', /stack/)
+  })
+
+  const events =
+    (message: object): Answer =>
+    (response) =>
+      response
+        .setHeader('content-type', 'text/event-stream')
+        .write(
+          Array.from(
+            { length: 10_000 },
+            (_, id) => `data: ${JSON.stringify({ jsonrpc: '2.0', id: `x${id}`, ...message })}\n\n`,
+          ).join(''),
+        )
+
+  test.each([
+    [
+      'asks for more than it listens to',
+      { method: 'sampling/createMessage', params: {} },
+      'does not take what it is answered',
+    ],
+    ['floods answers', { result: {} }, 'sent too many messages'],
+    ['floods notifications', { id: undefined, method: 'notifications/message', params: {} }, 'sent too many messages'],
+  ])('%s is cut off', async (_, message, why) => {
+    const { tool, notices, server } = await givenBoth(events(message), { isOlder: true })
+    assert.deepEqual(ending(await tool('work')), ['indeterminate', 'upstream_gone', 'unknown'])
+    assert.deepEqual(notices, [`the server \`given\` is away: it ${why}`])
+    assert.ok(server.connections() < 100, `${server.connections()} connections`)
+  })
+
+  test('writes lines without end that say nothing is cut off', async () => {
+    const { tool } = await givenBoth(pour('text/event-stream', '', ':\n\n'))
+    assert.deepEqual(ending(await tool('work')), ['indeterminate', 'upstream_gone', 'unknown'])
+  })
+
+  test('ends its stream at once and wants it opened again at once is asked ever less often', async () => {
+    const streams: Answer = (response) =>
+      response.setHeader('content-type', 'text/event-stream').end('retry: 0\nid: 1\ndata:\n\n')
+    const { tool, server } = await givenBoth(
+      (response, { body }) => {
+        const { id } = JSON.parse(body) as { id: unknown }
+        const result = { content: [{ type: 'text', text: 'worked' }] }
+        response.setHeader('content-type', 'application/json').end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+      },
+      { isOlder: true, streams },
+    )
+    assert.equal((await tool('work')).outcome, 'success')
+    const gets = () => server.seen.filter(({ method }) => method === 'GET').length
+    await until(() => gets() === 2)
+    await new Promise((resolve) => setTimeout(resolve, 2_500))
+    assert.ok(gets() <= 3, `${gets()} requests`)
   })
 })

@@ -50,8 +50,7 @@ export async function connect(
 ): Promise<Connection> {
   // Loaded when it is needed: it takes longer than all the rest of a start.
   const sdk = await import('@modelcontextprotocol/client')
-  if ('url' in server)
-    return attempt(name, sdk, httpTransport(server, egress, sdk.StreamableHTTPClientTransport), listener)
+  if ('url' in server) return attempt(name, sdk, httpTransport(server, egress, sdk), listener)
   const open = () => stdioTransport(server)
   try {
     return await attempt(name, sdk, open(), listener)

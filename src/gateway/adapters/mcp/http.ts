@@ -1,7 +1,8 @@
-import type { JSONRPCMessage, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import type { JSONRPCMessage, RequestId, StreamableHTTPClientTransport, Transport } from '@modelcontextprotocol/client'
 import { limits } from '../../../base/limits.ts'
 import { CallEnded } from '../../ended.ts'
 import type { Egress } from '../egress.ts'
+import { type FloodGate, openFloodGate } from './flood-gate.ts'
 import type { ClosableTransport } from './transport.ts'
 
 /** An address as it is asked: all secrets are in their places. */
@@ -13,37 +14,99 @@ export interface Address {
 /** An answer that did not come: the stream on which it was awaited has ended. */
 export const streamEnded = 'the stream ended without an answer'
 
-/** Speaks streamable HTTP through the one way out. An answer that is too large is not read to its end. */
+/**
+ * Speaks streamable HTTP through the one way out. An answer that is too large is not read to its end; whoever floods us
+ * or does not take our answers is cut off.
+ */
 export function httpTransport(
   { url, headers }: Address,
   egress: Egress,
-  Transport: typeof StreamableHTTPClientTransport,
+  sdk: { readonly StreamableHTTPClientTransport: typeof StreamableHTTPClientTransport },
 ): ClosableTransport {
-  const fetch = async (to: string | URL, init?: RequestInit) => bounded(await egress.fetch(to, init))
-  const transport = new Transport(url, { fetch, requestInit: { headers: { ...headers } } })
-  const send = transport.send.bind(transport)
-  // Without this, whoever waits for an answer on a stream that broke would wait for all of their time.
-  transport.send = (message, options) =>
-    send(message, {
-      ...options,
-      onRequestStreamEnd: () => {
-        options?.onRequestStreamEnd?.()
-        const lost = lostAnswer(message)
-        if (lost) transport.onmessage?.(lost)
-      },
-    })
-  return Object.assign(transport, { takesHeaders: true as const, leave: () => transport.terminateSession() })
+  const gate = openFloodGate()
+  let why: string | undefined
+  const cutOff = (reason: string): false => {
+    why ??= reason
+    void transport.close()
+    return false
+  }
+  const admitsLine = () => gate.admitsLine() || cutOff(flood)
+  const fetch = async (to: string | URL, init?: RequestInit) => bounded(await egress.fetch(to, init), admitsLine)
+  const requestInit = { headers: { ...headers } }
+  const transport = new sdk.StreamableHTTPClientTransport(url, {
+    fetch,
+    requestInit,
+    reconnectionScheduler: patientScheduler(),
+  })
+  listenThrough(transport, (message) => why === undefined && (gate.admits(message) || cutOff(flood)))
+  transport.send = sending(transport, gate, () => cutOff('it does not take what it is answered'))
+  const leave = () => transport.terminateSession()
+  return Object.defineProperty(Object.assign(transport, { takesHeaders: true as const, leave }), 'why', {
+    get: () => why,
+  })
 }
 
-function lostAnswer(message: JSONRPCMessage | JSONRPCMessage[]): JSONRPCMessage | undefined {
-  if (Array.isArray(message) || !('method' in message) || !('id' in message)) return undefined
-  return { jsonrpc: '2.0', id: message.id, error: { code: 0, message: streamEnded } }
+const flood = 'it sent too many messages'
+
+/** Whoever listens hears only what is admitted. */
+function listenThrough(transport: Transport, admits: (message: JSONRPCMessage) => boolean): void {
+  let listener: Transport['onmessage']
+  Object.defineProperty(transport, 'onmessage', {
+    get: () => listener,
+    set: (heard: Transport['onmessage']) => {
+      listener = heard && ((message, extra) => (admits(message) ? heard(message, extra) : undefined))
+    },
+  })
 }
 
-function bounded(response: Response): Response {
+type Send = Transport['send']
+
+/** Requests wait for their answer; all else has a short time to arrive, and few answers of ours are on their way at once. */
+function sending(transport: Transport, gate: FloodGate, tooMany: () => void): Send {
+  const send: Send = transport.send.bind(transport)
+  let replies = 0
+  return async (message, options) => {
+    if ('method' in message && 'id' in message) {
+      gate.sent(message)
+      return send(message, { ...options, onRequestStreamEnd: () => endStream(transport, message.id, options) })
+    }
+    const isReply = !('method' in message)
+    if (isReply && replies >= limits.mcpRepliesMax) return tooMany()
+    if (isReply) replies += 1
+    try {
+      await send(message, { ...options, requestSignal: AbortSignal.timeout(limits.mcpReplyMs) })
+    } finally {
+      if (isReply) replies -= 1
+    }
+  }
+}
+
+/** Without this, whoever waits for an answer on a stream that broke would wait for all of their time. */
+function endStream(transport: Transport, id: RequestId, options: Parameters<Send>[1]): void {
+  options?.onRequestStreamEnd?.()
+  transport.onmessage?.({ jsonrpc: '2.0', id, error: { code: 0, message: streamEnded } })
+}
+
+/**
+ * When a stream that ended is opened again. The library does so at once if the server says so, and counts only failures:
+ * here no pause is short, and each is longer than the last while the streams between them are shorter than they are.
+ */
+function patientScheduler(): (reconnect: () => void, delayMs: number) => () => void {
+  let [pauseMs, openedAt] = [0, 0]
+  return (reconnect, delayMs) => {
+    const isSoon = performance.now() - openedAt <= pauseMs
+    const wanted = Math.max(delayMs, limits.backoffMs, isSoon ? pauseMs * 2 : 0)
+    pauseMs = Math.min(wanted, limits.backoffMaxMs)
+    openedAt = performance.now() + pauseMs
+    const timer = setTimeout(reconnect, pauseMs).unref()
+    return () => clearTimeout(timer)
+  }
+}
+
+function bounded(response: Response, admitsLine: () => boolean): Response {
   if (response.body === null) return response
   const isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')
-  const count = isStream ? eventCounter() : byteCounter()
+  const count = isStream ? eventCounter(admitsLine) : byteCounter()
   const body = response.body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
       transform: (chunk, out) => {
@@ -65,11 +128,12 @@ function byteCounter(): (chunk: Uint8Array) => number {
 }
 
 /** A stream may go on as long as it likes, one event of it may not. Events end with an empty line. */
-function eventCounter(): (chunk: Uint8Array) => number {
+function eventCounter(admitsLine: () => boolean): (chunk: Uint8Array) => number {
   let [bytes, lineBytes] = [0, 0]
   return (chunk) => {
     for (const byte of chunk) {
       bytes += 1
+      if (byte === newline && !admitsLine()) return Number.POSITIVE_INFINITY
       if (byte === newline && lineBytes === 0) bytes = 0
       if (byte === newline) lineBytes = 0
       else if (byte !== carriageReturn) lineBytes += 1

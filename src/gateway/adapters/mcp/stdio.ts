@@ -3,6 +3,7 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import { limits } from '../../../base/limits.ts'
 import { isObject } from '../../../base/object.ts'
 import { within } from '../../within.ts'
+import { openFloodGate } from './flood-gate.ts'
 import { lineCutter } from './lines.ts'
 import { endWithUs, signalGroup } from './processes.ts'
 import { type ClosableTransport, NotSent } from './transport.ts'
@@ -23,8 +24,7 @@ export function stdioTransport(program: Program): ClosableTransport {
   let child: ChildProcess | undefined
   let why: string | undefined
   const linesIn = lineCutter(limits.mcpMessageBytesMax)
-  const [messages, others] = [floodGate(limits.mcpMessagesPerSecondMax), floodGate(limits.mcpLinesPerSecondMax)]
-  let unanswered = 0
+  const gate = openFloodGate()
 
   const cutOff = (reason: string) => {
     why ??= reason
@@ -40,9 +40,9 @@ export function stdioTransport(program: Program): ClosableTransport {
     }
     for (const line of lines) {
       const message = messageIn(line)
-      if (message !== undefined && !('method' in message) && unanswered > 0) unanswered -= 1
       // Some write a log there: that is no message, and may be long.
-      else if (!(message === undefined ? others : messages)()) return cutOff('it sent too many messages')
+      if (!(message === undefined ? gate.admitsLine() : gate.admits(message)))
+        return cutOff('it sent too many messages')
       if (message !== undefined) deliver(transport, message)
     }
   }
@@ -71,7 +71,7 @@ export function stdioTransport(program: Program): ClosableTransport {
       // Calls wait in any case. Answers to whoever does not read them would pile up.
       if (!('method' in message) && stdin.writableLength > limits.mcpUnsentBytesMax)
         return cutOff('it does not read what it is sent')
-      if ('method' in message && 'id' in message) unanswered += 1
+      gate.sent(message)
       stdin.write(`${JSON.stringify(message)}\n`)
     },
     close: async () => {
@@ -143,15 +143,5 @@ function deliver(transport: Transport, message: JSONRPCMessage): void {
     transport.onmessage?.(message)
   } catch {
     // A message that its reader chokes on is no answer to anything.
-  }
-}
-
-function floodGate(perSecondMax: number): () => boolean {
-  let [second, count] = [0, 0]
-  return () => {
-    const now = Math.floor(performance.now() / 1000)
-    if (now !== second) [second, count] = [now, 0]
-    count += 1
-    return count <= perSecondMax
   }
 }
