@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, test } from 'vitest'
+import { stdioTransport } from '../../src/gateway/adapters/mcp/stdio.ts'
+import { NotSent } from '../../src/gateway/adapters/mcp/transport.ts'
 import { acceptedOf, ending, givenMcp, givenNotes, hostile, isAlive, root, until } from '../support/mcp.ts'
 
 const calm = () => acceptedOf(hostile('calm'), { timeoutS: 120 })
@@ -24,6 +26,32 @@ describe('a process ends [H-90]', () => {
     await closeUpstream()
     assert.deepEqual(ending(await call), ['failure', 'unavailable', 'none'])
     await until(async () => (await pids()).every((pid) => !isAlive(pid)))
+  })
+
+  test('that was just being started, when its upstream is closed', async () => {
+    const { path, pids } = await givenNotes()
+    const { command, args, ...rest } = hostile('stubborn', path) as { command: string; args: string[] }
+    const transport = stdioTransport({ command, args, cwd: root, env: {}, ...rest })
+    const starting = transport.start()
+    await transport.close()
+    await assert.rejects(starting, NotSent)
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    for (const pid of await pids()) assert.equal(isAlive(pid), false)
+  })
+
+  test('with its upstream, even if a newer one took its place while its call hung', async () => {
+    const { path, notes, pids } = await givenNotes()
+    const server = { ...hostile('hangs', path), env: { GIVEN: '{secret:given}' } }
+    const secrets = { given: 'the first one' }
+    const { tool, setSecret, closeUpstream } = await givenMcp(server, { accepted: await calm(), secrets })
+    const calls = [tool('work')]
+    await until(async () => (await notes()).includes('called'))
+    await setSecret('given', 'the second one')
+    calls.push(tool('work'))
+    await until(async () => (await notes()).filter((note) => note === 'called').length === 2)
+    await closeUpstream()
+    assert.deepEqual((await pids()).map(isAlive), [false, false])
+    for (const call of calls) assert.deepEqual(ending(await call), ['indeterminate', 'upstream_gone', 'unknown'])
   })
 
   test('with whoever it worked for, and takes along what it started', async () => {

@@ -35,6 +35,8 @@ export interface Listener {
   readonly signal: AbortSignal
   /** The server says that its tools have changed. */
   changed(): void
+  /** Nobody is sent there any more; calls under way go on. */
+  retired(): void
   /** The conversation is over, whoever ended it. */
   closed(why: string | undefined): void
 }
@@ -109,7 +111,7 @@ function conversation(
   let retired = false
   const retire = () => {
     retired = true
-    listener.closed(undefined)
+    listener.retired()
     if (underway.size === 0) void close()
   }
   const close = async () => {

@@ -28,7 +28,8 @@ export async function discoverTools(
     secrets.push(value)
     return value
   })
-  const quiet = { signal: new AbortController().signal, changed: () => undefined, closed: () => undefined }
+  const ignore = () => undefined
+  const quiet = { signal: new AbortController().signal, changed: ignore, retired: ignore, closed: ignore }
   try {
     const connection = await connect('server', filled, deps.egress, quiet)
     try {

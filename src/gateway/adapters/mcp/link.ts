@@ -46,19 +46,25 @@ export function openLink(upstream: McpUpstream, deps: UpstreamDeps): Link {
   const tell = presence(name, deps.notice)
   const held = openHeld(upstream, deps.notice)
   let current: Line | undefined
+  // The current one, and those before it that still have calls under way.
+  const lines = new Set<Line>()
   let lookedAt = deps.clock.now()
   const closing = new AbortController()
   const { signal } = closing
 
   const open = (server: Address | Program, fingerprint: string): Line => {
     let listing: Listing | undefined
-    const over = (why: string | undefined) => {
+    const retired = () => {
       listing?.stop()
       if (current === line) current = undefined
+    }
+    const closed = (why: string | undefined) => {
+      retired()
+      lines.delete(line)
       if (why !== undefined && !signal.aborted) tell.away(why)
     }
     const opening = async () => {
-      const listener = { signal, changed: () => listing?.changed(), closed: over }
+      const listener = { signal, changed: () => listing?.changed(), retired, closed }
       const connection = await connect(name, server, deps.egress, listener)
       listing = openListing(connection, deps.clock, held.take)
       tell.here()
@@ -66,7 +72,8 @@ export function openLink(upstream: McpUpstream, deps: UpstreamDeps): Link {
       return line.opened
     }
     const line: Line = { fingerprint, opening: opening() }
-    line.opening.catch(() => over('it cannot be reached'))
+    lines.add(line)
+    line.opening.catch(() => closed('it cannot be reached'))
     return line
   }
 
@@ -117,7 +124,7 @@ export function openLink(upstream: McpUpstream, deps: UpstreamDeps): Link {
     },
     close: async () => {
       closing.abort()
-      await current?.opening.then(({ connection }) => connection.close(), ignore)
+      await Promise.all([...lines].map(({ opening }) => opening.then(({ connection }) => connection.close(), ignore)))
     },
   }
 }

@@ -23,6 +23,7 @@ export interface Program {
 export function stdioTransport(program: Program): ClosableTransport {
   let child: ChildProcess | undefined
   let why: string | undefined
+  let isClosed = false
   const linesIn = lineCutter(limits.mcpMessageBytesMax)
   const gate = openFloodGate()
 
@@ -59,6 +60,9 @@ export function stdioTransport(program: Program): ClosableTransport {
       child = await started(program, (reason) => {
         why ??= reason
       })
+      // Whoever closed it while it started found nothing to end.
+      if (isClosed) await end(child)
+      if (isClosed) throw new NotSent()
       child.stdout?.on('data', take).on('error', () => undefined)
       whenOver(child, (code) => {
         why ??= `it ended with ${code}`
@@ -76,6 +80,7 @@ export function stdioTransport(program: Program): ClosableTransport {
     },
     close: async () => {
       why ??= 'it was closed'
+      isClosed = true
       if (child) await end(child)
     },
   }
