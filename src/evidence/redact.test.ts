@@ -4,7 +4,7 @@ import { test } from 'vitest'
 import type { Json } from '../base/canonical.ts'
 import { marksOf } from './marks.ts'
 import { isSensitiveName } from './names.ts'
-import { type Marks, redact, scrubText, secretsIn } from './redact.ts'
+import { type Marks, redact, scrubText, scrubValue, secretsIn } from './redact.ts'
 
 const none: Marks = { pointers: new Set(), all: false }
 const at = (...pointers: string[]): Marks => ({ pointers: new Set(pointers), all: false })
@@ -113,6 +113,31 @@ test('a secret inside of bytes in base64 is hidden, wherever it begins and howev
         assert.match(text, /^.{0,11}\[redacted\].{0,16}$/)
       }
   assert.equal(scrubText(btoa('a short1'), ['short1']), btoa('a short1'))
+})
+
+test('a secret is hidden in every form in which it is sent [H-69 H-71 H-90]', () => {
+  const secret = 'pa55!word (2026)*~é/'
+  const strict = 'pa55%21word%20%282026%29%2A~%C3%A9%2F'
+  const lower = (text: string) => text.replace(/%../g, (code) => code.toLowerCase())
+  const forms = [
+    ...[secret, encodeURIComponent(secret), strict, strict.replace('%20', '+')],
+    ...[new URLSearchParams({ k: secret }).toString().slice(2), Buffer.from(secret).toString('hex')],
+    Buffer.from(secret).toString('hex').toUpperCase(),
+  ]
+  for (const form of [...forms, ...forms.map(lower)])
+    assert.equal(scrubText(`/v1?key=${form}&a=b`, [secret]), '/v1?key=[redacted]&a=b', form)
+  assert.equal(scrubText('?k=pa55%21word%282026%29%2A', ['pa55!word(2026)*']), '?k=[redacted]')
+})
+
+test('a result is rid of secrets in texts, numbers and names, and of nothing else [H-69 H-71 H-90]', () => {
+  const result = { id: 4071882213, near: 407188221, list: [1.5, true, null], k4071882213: 'x' }
+  assert.deepEqual(scrubValue(result, ['4071882213']), {
+    id: '[redacted]',
+    near: 407188221,
+    list: [1.5, true, null],
+    'k[redacted]': 'x',
+  })
+  assert.equal(scrubValue(result, ['hunter2hunter2']), result)
 })
 
 test('a number that is secret is hidden as number and in text [H-69 H-71 H-50]', () => {

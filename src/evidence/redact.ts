@@ -32,10 +32,11 @@ export function redact(
     return redactedText
   }
   const scrub = scrubber(secrets, hide)
+  const scrubNumber = numberScrubber(secrets, scrub)
   const walk = (node: Json, pointer: string): Json => {
     if (isMarked(marks, pointer)) return hide()
     if (typeof node === 'string') return scrub(node)
-    if (typeof node === 'number') return secrets.length === 0 || scrub(`${node}`) === `${node}` ? node : redactedText
+    if (typeof node === 'number') return scrubNumber(node)
     if (node === null || typeof node !== 'object') return node
     if (isList(node)) return mapItems(node, (item) => walk(item, below(marks, pointer)))
     return mapMembers(node, scrub, (member, key) =>
@@ -65,15 +66,23 @@ export function secretsIn(value: Json, marks: Marks): string[] {
 export const scrubText = (text: string, secrets: readonly string[]): string =>
   scrubber(secrets, () => redactedText)(text)
 
-/** A value without any of the secrets, in its texts and in the names of its members; all else stays as it is. */
+/** A value without any of the secrets, in its texts, its numbers and the names of its members; all else stays as it is. */
 export function scrubValue(value: Json, secrets: readonly string[]): Json {
   const scrub = scrubber(secrets, () => redactedText)
+  const scrubNumber = numberScrubber(secrets, scrub)
   const walk = (node: Json): Json => {
     if (typeof node === 'string') return scrub(node)
+    if (typeof node === 'number') return scrubNumber(node)
     if (node === null || typeof node !== 'object') return node
     return isList(node) ? mapItems(node, walk) : mapMembers(node, scrub, walk)
   }
   return walk(value)
+}
+
+/** Numbers are written out only where a secret could be one, or a part of one. */
+function numberScrubber(secrets: readonly string[], scrub: (text: string) => string): (number: number) => Json {
+  if (!secrets.some((secret) => /^[\d.e+-]+$/.test(secret))) return (number) => number
+  return (number) => (scrub(`${number}`) === `${number}` ? number : redactedText)
 }
 
 function isMarked({ pointers, all }: Marks, pointer: string): boolean {

@@ -34,7 +34,7 @@ function formsOf(secrets: readonly string[]): Map<string, boolean> | undefined {
   const forms = new Map<string, boolean>()
   let chars = 0
   for (const secret of secrets)
-    for (const { form, isCut } of [...writtenOf(secret), ...base64Of(secret)]) {
+    for (const { form, isCut } of [...writtenOf(secret), ...bytesOf(secret)]) {
       if (form === '' || forms.get(form) === true) continue
       if (!forms.has(form)) chars += form.length
       if (chars > limits.secretFormsCharsMax) return undefined
@@ -47,11 +47,20 @@ function formsOf(secrets: readonly string[]): Map<string, boolean> | undefined {
 function writtenOf(secret: string): readonly Form[] {
   // One more than is looked for: the cut may halve a character, and then only behind what is looked for.
   const start = secret.slice(0, formCharsMax + 1)
-  const inUrl = encodeURIComponent(start.toWellFormed())
-  return [start, JSON.stringify(start).slice(1, -1), inUrl, inUrl.replaceAll('%20', '+')].map((whole) => ({
+  return [...new Set([start, JSON.stringify(start).slice(1, -1), ...inUrl(start.toWellFormed())])].map((whole) => ({
     form: whole.slice(0, formCharsMax),
     isCut: whole.length > formCharsMax,
   }))
+}
+
+/** As browsers write it, as our own requests do, which escape more, and as forms do; each also with escapes in lower case. */
+function inUrl(text: string): readonly string[] {
+  if (/^[\w.-]*$/.test(text)) return []
+  const plain = encodeURIComponent(text)
+  const strict = plain.replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+  const form = `${new URLSearchParams({ '': text })}`.slice(1)
+  const written = [plain, strict].flatMap((one) => [one, one.replaceAll('%20', '+')])
+  return [...written, form].flatMap((one) => [one, one.replace(/%../g, (code) => code.toLowerCase())])
 }
 
 interface Form {
@@ -60,23 +69,24 @@ interface Form {
 }
 
 /**
- * A secret inside of bytes in base64, wherever in them it begins: what of it depends on nothing around it. What is
- * shorter could be anything, and of what is longer the beginning tells enough.
+ * A secret as bytes in hex, or inside of bytes in base64, wherever in them it begins: what of it depends on nothing around
+ * it. What is shorter could be anything, and of what is longer the beginning tells enough.
  */
-function base64Of(secret: string): readonly Form[] {
-  const bytes = Buffer.from(secret.slice(0, base64BytesMax + 1))
-  if (bytes.length < base64BytesMin) return []
-  const start = bytes.subarray(0, base64BytesMax)
-  return [0, 1, 2].flatMap((before) => {
+function bytesOf(secret: string): readonly Form[] {
+  const bytes = Buffer.from(secret.slice(0, bytesMax + 1))
+  if (bytes.length < bytesMin) return []
+  const start = bytes.subarray(0, bytesMax)
+  const base64 = [0, 1, 2].flatMap((before) => {
     const text = Buffer.concat([Buffer.alloc(before), start]).toString('base64')
     const form = text.slice(Math.ceil((before * 8) / 6), Math.floor(((before + start.length) * 8) / 6))
-    const isCut = bytes.length > base64BytesMax
-    return [form, form.replaceAll('+', '-').replaceAll('/', '_')].map((one) => ({ form: one, isCut }))
+    return [form, form.replaceAll('+', '-').replaceAll('/', '_')]
   })
+  const hex = start.toString('hex')
+  return [...base64, hex, hex.toUpperCase()].map((form) => ({ form, isCut: bytes.length > bytesMax }))
 }
 
-const base64BytesMin = 10
-const base64BytesMax = 48
+const bytesMin = 10
+const bytesMax = 48
 
 const isWord = (text: string, start: number, end: number): boolean =>
   !/[\p{L}\p{N}]$/u.test(text.slice(Math.max(0, start - 2), start)) && !/^[\p{L}\p{N}]/u.test(text.slice(end, end + 2))
