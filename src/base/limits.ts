@@ -25,8 +25,9 @@ export const limits = {
   toolNameCharsMax: 64,
   /** What the strictest of the model providers takes. */
   toolDescriptionCharsMax: 1_024,
-  /** Of a value in the schema of a tool that others wrote, as JSON. */
+  /** Of values in the schema of a tool that others wrote: those told in its description, and those shown in their place. */
   toolValueCharsMax: 256,
+  toolValuesMax: 128,
   tracestateMembersMax: 32,
   tokenRunCharsMax: 256,
   pageRowsMax: 1_000,

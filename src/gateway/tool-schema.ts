@@ -9,61 +9,127 @@ export interface Remark {
 }
 
 /**
- * A schema without words: only keywords that say what a value may be. What it says to whoever reads it is handed out
- * apart, so that it can be fenced. Names and values stay as they are, because a call is made of them; but those that
- * are long enough to be a speech are left out, and the gates still know them.
+ * A schema without words: only keywords that say what a value may be, names that read as names, and values that read as
+ * values. All that it says besides is handed out apart, so that it can be fenced. What is left out admits more, never less,
+ * as far as that can be seen without following references; the gates still know all of it.
  */
 export function withoutWords(schema: JsonObject): { readonly schema: JsonObject; readonly remarks: readonly Remark[] } {
-  const remarks: Remark[] = []
-  return { schema: strip(schema, '', remarks) as JsonObject, remarks }
+  const walk: Walk = { remarks: [], lost: 0 }
+  return { schema: strip(schema, '', walk) as JsonObject, remarks: walk.remarks }
 }
 
-function strip(schema: Json | undefined, at: string, remarks: Remark[]): Json | undefined {
-  if (!isJsonObject(schema)) return schema
+interface Walk {
+  readonly remarks: Remark[]
+  /** How often something was left out that said what a value may be. */
+  lost: number
+}
+
+function strip(schema: Json | undefined, at: string, walk: Walk): Json {
+  if (!isJsonObject(schema)) return schema !== false
   for (const word of ['title', 'description'])
-    if (typeof schema[word] === 'string') remarks.push({ at, text: schema[word] })
-  const entries = Object.entries(schema).flatMap(([name, value]): [string, Json | undefined][] => {
-    if (values.has(name)) return brief(name, value)
-    if (inner.has(name)) return [[name, each(value, (one, index) => strip(one, `${at}${index}`, remarks))]]
-    if (maps.has(name)) return [[name, mapped(value, (one, key) => strip(one, `${at}/${key}`, remarks))]]
-    return []
-  })
-  return Object.fromEntries(entries) as Json
+    if (typeof schema[word] === 'string') walk.remarks.push({ at, text: schema[word] })
+  const [shown, loose]: [Record<string, Json>, Set<string>] = [{}, new Set()]
+  for (const [keyword, value] of Object.entries(schema)) {
+    const before = walk.lost
+    const kept = value === undefined ? undefined : shownOf(keyword, value, at, walk)
+    if (kept !== undefined) shown[keyword] = kept
+    if (walk.lost > before) loose.add(keyword)
+  }
+  return notStricter(schema, shown, loose)
+}
+
+/** Of what depends on a part being as strict as it was nothing stays, if that part lost something. */
+function notStricter(schema: JsonObject, shown: Record<string, Json>, loose: ReadonlySet<string>): Json {
+  const { oneOf, additionalProperties, not, maxContains, if: condition, ...rest } = shown
+  const { then: _, else: __, ...unconditional } = rest
+  const isOpen = loose.has('patternProperties') || sizeOf(schema['properties']) > sizeOf(shown['properties'])
+  return {
+    ...(loose.has('if') ? unconditional : { ...rest, ...(condition !== undefined && { if: condition }) }),
+    ...(maxContains !== undefined && !loose.has('contains') && { maxContains }),
+    ...(not !== undefined && !loose.has('not') && { not }),
+    ...(additionalProperties !== undefined && !isOpen && { additionalProperties }),
+    ...(oneOf !== undefined && (!loose.has('oneOf') ? { oneOf } : rest['anyOf'] === undefined && { anyOf: oneOf })),
+  }
+}
+
+const sizeOf = (value: Json | undefined): number => (isJsonObject(value) ? Object.keys(value).length : 0)
+
+/** What is shown of a keyword; undefined if nothing is. */
+function shownOf(keyword: string, value: Json, at: string, walk: Walk): Json | undefined {
+  if (inner.has(keyword)) return each(value, (one, index) => strip(one, `${at}${index}`, walk))
+  if (maps.has(keyword)) return mapped(value, at, walk, (one, key) => strip(one, `${at}/${key}`, walk))
+  if (keyword === 'required') return namesIn(value, walk)
+  if (keyword === 'dependentRequired') return mapped(value, at, walk, (one) => namesIn(one, walk) ?? [])
+  if (fits.get(keyword)?.(value)) return value
+  if (keyword === 'enum' || keyword === 'const') walk.remarks.push({ at, text: listed(value) })
+  if (constraints.has(keyword)) walk.lost += 1
+  return undefined
 }
 
 /** A schema, or a list of them. */
-const each = (value: Json | undefined, of: (one: Json, index: string) => Json | undefined): Json | undefined =>
-  Array.isArray(value) ? value.map((one, index) => of(one, `/${index}`) ?? null) : value && of(value, '')
+const each = (value: Json, of: (one: Json, index: string) => Json): Json =>
+  Array.isArray(value) ? value.map((one, index) => of(one, `/${index}`)) : of(value, '')
 
-const mapped = (value: Json | undefined, of: (one: Json, key: string) => Json | undefined): Json | undefined =>
-  isJsonObject(value)
-    ? (Object.fromEntries(named(value).map(([key, one]) => [key, of(one as Json, key)])) as Json)
-    : value
-
-const named = (value: JsonObject) => Object.entries(value).filter(([key]) => isName(key))
-const isName = (text: Json): boolean => typeof text !== 'string' || text.length <= limits.toolNameCharsMax
-
-/** The keyword with as much of its value as is short enough; without it if nothing is. */
-function brief(name: string, value: Json | undefined): [string, Json | undefined][] {
-  if (Array.isArray(value)) {
-    const kept = value.filter(name === 'required' ? isName : isShort)
-    return kept.length === 0 && value.length > 0 ? [] : [[name, kept]]
-  }
-  if (name === 'dependentRequired')
-    return [[name, mapped(value, (one) => (Array.isArray(one) ? one.filter(isName) : one))]]
-  // What a reference leads to is left out with its name.
-  const isKept = name.endsWith('Ref') || name === '$ref' ? String(value).split('/').every(isName) : isShort(value)
-  return isKept ? [[name, value]] : []
+function mapped(value: Json, at: string, walk: Walk, of: (one: Json, key: string) => Json): Json | undefined {
+  if (!isJsonObject(value)) return undefined
+  const entries = Object.entries(value).filter(([key]) => {
+    if (isName(key)) return true
+    walk.lost += 1
+    walk.remarks.push({ at, text: listed(key) })
+    return false
+  })
+  return Object.fromEntries(entries.map(([key, one]) => [key, of(one as Json, key)]))
 }
 
-const isShort = (value: Json | undefined): boolean => (JSON.stringify(value) ?? '').length <= limits.toolValueCharsMax
+function namesIn(value: Json, walk: Walk): Json | undefined {
+  if (!Array.isArray(value)) return undefined
+  const kept = value.filter((one) => typeof one === 'string' && isName(one))
+  walk.lost += value.length - kept.length
+  return kept
+}
 
-const set = (names: string): ReadonlySet<string> => new Set(names.split(' '))
+/** Names and values that are not shown where they stood, for the fence. */
+function listed(value: Json): string {
+  const text = `as JSON: ${JSON.stringify(value)}`
+  if (text.length <= limits.toolValueCharsMax) return text
+  return `${text.slice(0, limits.toolValueCharsMax - 1).toWellFormed()}…`
+}
 
-const values = set(
-  '$ref $anchor $dynamicRef $dynamicAnchor type enum const format pattern required dependentRequired minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems maxItems uniqueItems minContains maxContains minProperties maxProperties',
+// A few words at most: not enough for a speech.
+const word = String.raw`[\p{L}\p{M}\p{N}_.:/@+-]+`
+const valueLike = new RegExp(`^(?:${word}(?: ${word}){0,3})?$`, 'u')
+const nameLike = new RegExp(`^[\\p{L}\\p{M}\\p{N}_.:/@+$[\\]-]+(?: ${word}){0,3}$`, 'u')
+const isName = (text: string): boolean => text.length <= limits.toolNameCharsMax && nameLike.test(text)
+
+const isValue = (value: Json): boolean =>
+  typeof value === 'string'
+    ? value.length <= limits.toolNameCharsMax && valueLike.test(value)
+    : value === null || typeof value !== 'object'
+
+const set = (names: string): ReadonlySet<unknown> => new Set(names.split(' '))
+
+const types = set('string number integer boolean object array null')
+const formats = set(
+  'date-time date time duration email idn-email hostname idn-hostname ipv4 ipv6 uri uri-reference iri iri-reference uuid uri-template json-pointer relative-json-pointer regex',
 )
+const bounds =
+  'minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems maxItems uniqueItems minContains maxContains minProperties maxProperties'
+
+/** Which values of a keyword are shown as they are. */
+const fits: ReadonlyMap<string, (value: Json) => boolean> = new Map([
+  ...bounds.split(' ').map((name) => [name, (value: Json) => /^[nb]/.test(typeof value)] as const),
+  ['type', (value) => [value].flat().every((one) => types.has(one))],
+  ['format', (value) => formats.has(value)],
+  ['const', isValue],
+  ['enum', (value) => Array.isArray(value) && value.length <= limits.toolValuesMax && value.every(isValue)],
+  // What a reference leads to is left out with its name.
+  ['$ref', (value) => typeof value === 'string' && /^#(?:$|\/)/.test(value) && value.split('/').slice(1).every(isName)],
+])
+
 const inner = set(
-  'items prefixItems additionalItems contains additionalProperties propertyNames unevaluatedItems unevaluatedProperties allOf anyOf oneOf not if then else',
+  'items prefixItems additionalItems contains additionalProperties propertyNames allOf anyOf oneOf not if then else',
 )
-const maps = set('properties patternProperties $defs definitions dependentSchemas')
+const maps = set('properties $defs definitions dependentSchemas')
+const constraints = set(
+  `$ref $dynamicRef type enum const format pattern patternProperties unevaluatedItems unevaluatedProperties ${bounds}`,
+)
