@@ -1,20 +1,36 @@
 import { Failure, quote } from '../../base/failure.ts'
 import type { HttpRequestTemplate, HttpUpstream } from '../../model/upstream.ts'
+import { cookieNames } from './http-request.ts'
+import { checkSecretPlaces } from './secret-text.ts'
 
 /** Refuses what could not be sent, or not as it was meant, before anybody calls it. */
 export function checkHttp(upstream: HttpUpstream): void {
   const { name, server, capabilities } = upstream
-  const fixed = Object.keys(server.headers ?? {}).map((header) => header.toLowerCase())
+  const fixed = fixedIn(server)
   const problems = capabilities.map(({ request, descriptor: { id } }) => ({ id, found: problemOf(request, fixed) }))
   const first = problems.find(({ found }) => found !== undefined)
   const problem = addressProblem(upstream, fixed) ?? (first && `capability ${quote(first.id)}: ${first.found}`)
   if (problem !== undefined) throw new Failure('upstream.invalid', `upstream ${quote(name)}: ${problem}`, { name })
+  checkSecretPlaces(server)
 }
 
-function addressProblem({ server }: HttpUpstream, fixed: readonly string[]): string | undefined {
+/** The names that every request has at a place. */
+type Fixed = Readonly<Record<Parameter['in'], readonly string[]>>
+
+function fixedIn({ headers = {}, query = {} }: HttpUpstream['server']): Fixed {
+  const cookies = Object.keys(headers).filter((name) => name.toLowerCase() === 'cookie')
+  return {
+    path: [],
+    query: Object.keys(query),
+    header: Object.keys(headers).map((name) => name.toLowerCase()),
+    cookie: cookies.flatMap((name) => cookieNames(headers[name] ?? '')),
+  }
+}
+
+function addressProblem({ server }: HttpUpstream, fixed: Fixed): string | undefined {
   const url = URL.parse(server.url)
   if (url === null || url.username !== '' || url.password !== '') return 'its address cannot be used'
-  const bad = fixed.find((header) => !token.test(header) || ours.includes(header))
+  const bad = fixed.header.find((header) => !token.test(header) || ours.includes(header))
   return bad === undefined ? undefined : `it cannot set the header ${quote(bad)}`
 }
 
@@ -26,8 +42,15 @@ const ours = [
   ...['proxy-authorization', 'proxy-connection', 'accept-encoding', 'content-type', 'traceparent'],
 ]
 
-/** What no input sets. */
-export const reservedHeaders: ReadonlySet<string> = new Set([...ours, 'authorization', 'cookie'])
+const reserved: ReadonlySet<string> = new Set([
+  ...[...ours, 'authorization', 'cookie'],
+  // A server that believes them does another thing than was decided about, or for somebody else.
+  ...['x-method-override', 'forwarded', 'x-original-url', 'x-rewrite-url'],
+])
+
+/** True of a header that no input sets. */
+export const isReservedHeader = (name: string): boolean =>
+  reserved.has(name.toLowerCase()) || /^x-(?:http-method|forwarded-)/i.test(name)
 
 /** What only reads. */
 export const isSafe = (method: string): boolean => ['GET', 'HEAD', 'OPTIONS'].includes(method)
@@ -45,10 +68,7 @@ export const stylesOf = (place: Parameter['in']): readonly NonNullable<Parameter
     }) as const
   )[place]
 
-function problemOf(
-  { path, parameters = [], body, method }: HttpRequestTemplate,
-  fixed: readonly string[],
-): string | undefined {
+function problemOf({ path, parameters = [], body, method }: HttpRequestTemplate, fixed: Fixed): string | undefined {
   const places = [...path.matchAll(/\{([^{}]*)\}/g)].map(([, place = '']) => place)
   const filled = parameters.filter((parameter) => parameter.in === 'path').map((parameter) => parameter.name)
   const open = places.find((place) => !filled.includes(place))
@@ -64,11 +84,13 @@ function problemOf(
   for (const { name, in: place, style } of parameters) {
     if (style !== undefined && !stylesOf(place).includes(style))
       return `${quote(name)} cannot be written as ${quote(style)}`
-    const header = name.toLowerCase()
-    if (place === 'header' && (!token.test(name) || reservedHeaders.has(header) || fixed.includes(header)))
-      return `an input cannot set the header ${quote(name)}`
+    const isTaken = fixed[place].includes(place === 'header' ? name.toLowerCase() : name)
+    if (isTaken || (place === 'header' && (!token.test(name) || isReservedHeader(name))))
+      return `an input cannot set the ${placeNames[place]} ${quote(name)}`
   }
   return undefined
 }
+
+const placeNames = { path: 'path', query: 'query parameter', header: 'header', cookie: 'cookie' } as const
 
 const isDots = (segment: string): boolean => /^(?:\.|%2e){1,2}$/i.test(segment)

@@ -28,8 +28,9 @@ export async function fillRequest(
   const placed = (place: Parameter['in']) => given.filter(({ parameter }) => parameter.in === place)
   const headers = new Headers(server.headers)
   for (const one of placed('header')) headers.set(one.parameter.name, headerOf(one))
-  const cookies = placed('cookie').flatMap((one) => pairsOf(one).map((pair) => pair.join('=')))
-  if (cookies.length > 0) headers.set('cookie', [headers.get('cookie') ?? [], ...cookies].flat().join('; '))
+  const cookies = pairsIn('cookie', template, placed('cookie'), cookieNames(headers.get('cookie') ?? ''))
+  if (cookies.length > 0)
+    headers.set('cookie', [headers.get('cookie') ?? [], cookies.map((pair) => pair.join('='))].flat().join('; '))
   const { from = '', type = '' } = template.body ?? {}
   const value = memberOf(input, from)
   const url = addressOf(template, server, placed('path'), queryOf(template, server, placed('query')))
@@ -89,18 +90,29 @@ function harmless(part: string, { from }: Parameter): string {
 
 function queryOf(template: HttpRequestTemplate, server: ServerAddress, given: readonly Given[]): Pair[] {
   const fixed = Object.entries(server.query ?? {}).map(([name, value]): Pair => [encoded(name), encoded(value)])
-  const declared = (template.parameters ?? []).filter((one) => one.in === 'query').map(({ name }) => name)
-  const taken = new Set([...declared.map(encoded), ...fixed.map(([name]) => name)])
-  return [...given.flatMap((one) => ownPairs(one, taken)), ...fixed]
+  const names = fixed.map(([name]) => name)
+  return [...pairsIn('query', template, given, names), ...fixed]
 }
 
-/** Members of an object become names of their own: none of them may be the name of something else. */
-function ownPairs(one: Given, taken: ReadonlySet<string>): Pair[] {
-  const pairs = pairsOf(one)
-  const own = encoded(one.parameter.name)
-  if (!pairs.some(([name]) => name !== own && taken.has(name))) return pairs
-  return refuse(one.parameter.from, 'an object without members that are parameters themselves')
+/** Members of an object become names of their own: none may be that of another parameter, and nothing that of a fixed one. */
+function pairsIn(
+  place: Parameter['in'],
+  { parameters = [] }: HttpRequestTemplate,
+  given: readonly Given[],
+  fixed: readonly string[],
+): Pair[] {
+  const declared = parameters.filter((one) => one.in === place).map(({ name }) => encoded(name))
+  return given.flatMap((one) => {
+    const pairs = pairsOf(one)
+    const own = encoded(one.parameter.name)
+    if (!pairs.some(([name]) => fixed.includes(name) || (name !== own && declared.includes(name)))) return pairs
+    return refuse(one.parameter.from, 'an object without members that are parameters themselves')
+  })
 }
+
+/** The names in the text of a `cookie` header. */
+export const cookieNames = (text: string): readonly string[] =>
+  text.split(';').map((pair) => pair.split('=', 1)[0]?.trim() ?? '')
 
 function pairsOf({ parameter, value }: Given): Pair[] {
   const { name, style = 'form', explode = style === 'form' } = parameter

@@ -169,6 +169,22 @@ test.each([
   assert.equal(seen.length, 0)
 })
 
+test.each(['query', 'cookie'] as const)(
+  'no input sends a name a second time that its %s has already [H-90]',
+  async (place) => {
+    const { origin, seen } = await givenServer((response) => response.end())
+    const parameters = ['prefs', 'lang'].map((name) => ({ name, in: place, from: name }))
+    const fixed =
+      place === 'query' ? { query: { session: '{secret:depot}' } } : { headers: { cookie: '{secret:depot}' } }
+    const host = await given(origin, [operation({ method: 'GET', path: '/', parameters })], fixed)
+    await setSecret(host.ambit, operator(host.host.tenant), 'depot', 'session=tok-8d1f6c2e9b')
+    for (const prefs of [{ session: 'attacker' }, { lang: 'de' }])
+      assert.deepEqual(ended(await host.call({ prefs })), ['failure', 'request_invalid', 'none'])
+    assert.equal(seen.length, 0)
+    assert.equal((await host.call({ prefs: { theme: 'dark' } })).outcome, 'success')
+  },
+)
+
 test('whatever an input is, it stays in its place of the path, or is refused [H-90]', async () => {
   const part = fc.oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^[.%2eEfF5cC/\\\\;a]{0,8}$/))
   const request: Request = {
@@ -333,7 +349,14 @@ test('callers who take their calls back do not switch a server off; its silence 
   while (hindrance() === undefined) await new Promise(setImmediate)
 })
 
-test.each<[string, Request, Partial<HttpUpstream['server']>]>([
+type Refused = [string, Request, Partial<HttpUpstream['server']>]
+const withParameter = (name: string, place: 'query' | 'header' | 'cookie'): Request => ({
+  method: 'GET',
+  path: '/',
+  parameters: [{ name, in: place, from: 'a' }],
+})
+
+test.each<Refused>([
   ['a place that nothing fills', { method: 'GET', path: '/{id}' }, {}],
   ['a path out of itself', { method: 'GET', path: '/a/%2e%2e/b' }, {}],
   ['a body of a read', { method: 'GET', path: '/', body: { from: 'b', type: 'text/plain' } }, {}],
@@ -359,6 +382,15 @@ test.each<[string, Request, Partial<HttpUpstream['server']>]>([
   ],
   ['a header that is none', { method: 'GET', path: '/' }, { headers: { 'a b': '1' } }],
   ['a length of its own', { method: 'GET', path: '/' }, { headers: { 'Content-Length': '1' } }],
+  ['a malformed secret', { method: 'GET', path: '/' }, { headers: { Authorization: 'Bearer {secret:WEATHER KEY}' } }],
+  ['a malformed secret beside a proper one', { method: 'GET', path: '/' }, { query: { a: '{secret:a}{Secret: b}' } }],
+  ['a secret in its address', { method: 'GET', path: '/' }, { url: 'http://a.example/{secret:key}' }],
+  ['a query parameter that is fixed', withParameter('api_key', 'query'), { query: { api_key: '{secret:a}' } }],
+  ['a cookie that is fixed', withParameter('session', 'cookie'), { headers: { Cookie: 'a=b; session={secret:a}' } }],
+  ...[
+    ...['X-HTTP-Method-Override', 'x-http-method', 'X-Method-Override', 'X-Forwarded-For', 'x-forwarded-host'],
+    ...['Forwarded', 'X-Original-URL', 'x-rewrite-url'],
+  ].map((name): Refused => [`the header ${name} as input`, withParameter(name, 'header'), {}]),
   ['a password in its address', { method: 'GET', path: '/' }, { url: 'http://a:b@example.com' }],
 ])('an upstream with %s is refused [H-90]', async (_, request, server) => {
   await expect(given('http://a.example', [operation(request)], server)).rejects.toMatchObject({

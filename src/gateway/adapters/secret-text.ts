@@ -1,3 +1,5 @@
+import { Failure } from '../../base/failure.ts'
+import { escaped } from '../../evidence/redact.ts'
 import type { ServerAddress, ServerCommand } from '../../model/upstream.ts'
 
 const place = /\{secret:([A-Za-z][A-Za-z0-9_.-]{0,63})\}/g
@@ -19,3 +21,34 @@ export const textsOf = (server: ServerAddress | ServerCommand): readonly string[
   'url' in server
     ? [...Object.values(server.headers ?? {}), ...Object.values(server.query ?? {})]
     : Object.values(server.env ?? {})
+
+/**
+ * Refuses what looks like the place of a secret and is none: it would be sent as it stands. Arguments and addresses have no
+ * places, because others could read them there.
+ */
+export function checkSecretPlaces(server: ServerAddress | ServerCommand): void {
+  for (const [member, value] of Object.entries(server))
+    for (const [key, text] of Object.entries<string>(typeof value === 'string' ? { '': value } : (value ?? {}))) {
+      const hasPlaces = ['headers', 'query', 'env'].includes(member)
+      if (!/\{\s*secret\s*:/i.test(hasPlaces ? text.replace(place, '') : text)) continue
+      const at = `server.${member}${key === '' ? '' : `[${key}]`}`
+      const pointer = `/server/${member}${key === '' ? '' : `/${escaped(key)}`}`
+      throw hasPlaces ? malformed(at, pointer) : misplaced(at, pointer, server)
+    }
+}
+
+const malformed = (at: string, pointer: string): Failure =>
+  new Failure(
+    'upstream.invalid',
+    `\`${at}\` holds the handle of a secret that is not well formed`,
+    { place: pointer },
+    'write `{secret:NAME}`, where the name begins with a letter and has letters, digits, `_`, `.` and `-`',
+  )
+
+const misplaced = (at: string, pointer: string, server: ServerAddress | ServerCommand): Failure =>
+  new Failure(
+    'upstream.invalid',
+    `\`${at}\` holds a secret, and can be read by others`,
+    { place: pointer },
+    'url' in server ? 'give it in `server.headers` or `server.query`' : 'give it in `server.env`',
+  )

@@ -4,9 +4,10 @@ import { scrubText, scrubValue } from '../../../evidence/redact.ts'
 import type { McpUpstream } from '../../../model/upstream.ts'
 import { CallEnded } from '../../ended.ts'
 import type { UpstreamDeps } from '../adapter.ts'
+import { checkSecretPlaces } from '../secret-text.ts'
 import { connect } from './connection.ts'
 import { repeatsSecret, said, type ToolDefinition } from './definition.ts'
-import { checkServer, fillServer } from './server.ts'
+import { fillServer } from './server.ts'
 
 /** What a server says of itself: all of it is data. */
 export interface Discovered {
@@ -21,7 +22,7 @@ export async function discoverTools(
   server: McpUpstream['server'],
   deps: Pick<UpstreamDeps, 'secret' | 'egress' | 'folder'>,
 ): Promise<Discovered> {
-  checkServer(server)
+  checkSecretPlaces(server)
   const secrets: string[] = []
   const filled = await fillServer(server, deps.folder, async (name) => {
     const value = (await deps.secret(`secret:${name}`)).reveal()

@@ -8,19 +8,20 @@ import { within } from '../../within.ts'
 import type { OpenUpstream, UpstreamDeps } from '../adapter.ts'
 import { openBreaker } from '../breaker.ts'
 import { foreignDescriptor } from '../descriptor.ts'
+import { checkSecretPlaces } from '../secret-text.ts'
 import { traceparentOf } from '../trace.ts'
 import type { Connection } from './connection.ts'
 import { definitionOf } from './definition.ts'
 import { openLink, type Ready } from './link.ts'
 import { ToolFailed, unavailable } from './outcome.ts'
-import { checkServer, credentialsOf } from './server.ts'
+import { credentialsOf } from './server.ts'
 
 type Input = Parameters<Connection['call']>[0]['input']
 type Accepted = McpUpstream['capabilities'][number]
 
 /** The accepted tools of an MCP server as capabilities. It is connected to when the first of them is called. */
 export function openMcp(upstream: McpUpstream, deps: UpstreamDeps): OpenUpstream {
-  checkServer(upstream.server)
+  checkSecretPlaces(upstream.server)
   const link = openLink(upstream, deps)
   const breaker = openBreaker(upstream.name, deps.clock)
   const callTool = async (accepted: Accepted, descriptor: CapabilityDescriptor, input: Input, call: CallContext) => {

@@ -1,5 +1,4 @@
 import { resolve } from 'node:path'
-import { Failure } from '../../../base/failure.ts'
 import type { CapabilityDescriptor } from '../../../model/capability.ts'
 import type { McpUpstream, ServerAddress, ServerCommand } from '../../../model/upstream.ts'
 import { fillSecrets, secretNames, textsOf } from '../secret-text.ts'
@@ -8,19 +7,6 @@ import type { Program } from './stdio.ts'
 
 type Server = McpUpstream['server']
 type ReadSecret = (name: string) => Promise<string>
-
-/** Refuses secrets where others could read them: whoever lists the processes of a machine sees their arguments. */
-export function checkServer(server: Server): void {
-  if ('url' in server) return
-  const at = (server.args ?? []).findIndex((arg) => secretNames([arg]).length > 0)
-  if (at === -1) return
-  throw new Failure(
-    'upstream.invalid',
-    `\`server.args[${at}]\` holds a secret, and arguments can be read by others`,
-    { place: `/server/args/${at}` },
-    'give it in `server.env`',
-  )
-}
 
 /** A server with every secret in its place. */
 export const fillServer = (server: Server, folder: string, secret: ReadSecret): Promise<Address | Program> =>

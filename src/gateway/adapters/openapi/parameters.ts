@@ -2,7 +2,7 @@ import type { Json } from '../../../base/canonical.ts'
 import { quote } from '../../../base/failure.ts'
 import { isJsonObject, type JsonObject } from '../../../base/object.ts'
 import type { HttpRequestTemplate } from '../../../model/upstream.ts'
-import { reservedHeaders, stylesOf } from '../http-check.ts'
+import { isReservedHeader, stylesOf } from '../http-check.ts'
 import { mediaOf } from '../http-media.ts'
 import { followed, listOf, type OpenApi, textOf, Unmapped } from './document.ts'
 import type { Credential } from './security.ts'
@@ -58,7 +58,7 @@ function readParameter(api: OpenApi, parameter: JsonObject, from: string): Param
   const place = places.find((known) => known === parameter['in'])
   const isRequired = place === 'path' || parameter['required'] === true
   const written = place && writtenAs(api, parameter, place)
-  if (place === undefined || written === undefined || (place === 'header' && reservedHeaders.has(name.toLowerCase()))) {
+  if (place === undefined || written === undefined || (place === 'header' && isReservedHeader(name))) {
     if (isRequired || place === undefined) throw new Unmapped(`its parameter ${quote(name)} cannot be sent`)
     return undefined
   }
