@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, test } from 'vitest'
 import { givenDepot } from '../../test/cli/depot.ts'
-import { givenDesk } from '../../test/cli/harness.ts'
+import { givenDesk, givenKey } from '../../test/cli/harness.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
 
 interface Listed {
@@ -76,5 +78,26 @@ describe('capabilities, as people meet them before they call [H-06 H-07 H-68]', 
   test('where none are listed it says what to do', async () => {
     const { out } = await (await givenDesk()).good('capabilities', 'list')
     assert.equal(out, 'none: list them as `capabilities` in the configuration, see `ambit init`\n')
+  })
+
+  test('an upstream that is broken, and a folder that is not there, are told beside the output [H-90]', async () => {
+    const desk = await givenDesk()
+    writeFileSync(join(desk.cwd, 'broken.json'), '{"adapter":')
+    writeFileSync(join(desk.cwd, 'ambit.config.json'), JSON.stringify({ upstreams: ['broken.json', 'nope'] }))
+    const told = /^the folder `nope` that `upstreams` lists is not there\nleft out: `broken\.json`: .*\n/
+    for (const words of [
+      ['capabilities', 'list'],
+      ['call', 'mcp.files.read'],
+      ['approvals', 'list'],
+    ])
+      assert.match((await desk.run(...words)).err, told, words.join(' '))
+    assert.equal((await desk.run('doctor')).code, 1)
+  })
+
+  test('where a key may call none of what is offered it says so', async () => {
+    const { shell } = await givenDepot()
+    const { secret } = await givenKey(shell, 'kai', '--scope', 'elsewhere.*')
+    const kai = shell.with({ env: { AMBIT_KEY: secret } })
+    assert.equal((await kai.good('capabilities', 'list')).out, 'none that this key may call\n')
   })
 })

@@ -1,7 +1,7 @@
 import { Failure, quote } from '../base/failure.ts'
 import { printCapabilities, printCard } from './capability-card.ts'
 import type { Register } from './command.ts'
-import { atDoor, type DoorOptions, withDoor } from './door.ts'
+import { atDoor, type DoorOptions, keyOf, withDoor } from './door.ts'
 import { registerDrift } from './drift.ts'
 import { registerImport } from './import.ts'
 import { line, printJson } from './io.ts'
@@ -13,7 +13,12 @@ const register: Register = (capabilities, io) => {
       atDoor(io, options, async (door) => {
         const found = await door.capabilities()
         if (options.json) return printJson(io, { host_id: door.hostId, capabilities: found })
-        printCapabilities(io, door.hostId, found)
+        printCapabilities(
+          io,
+          door.hostId,
+          found,
+          keyOf(io, options) === undefined ? noneListed : 'none that this key may call',
+        )
       }),
     )
 
@@ -36,3 +41,5 @@ const register: Register = (capabilities, io) => {
   registerDrift(capabilities, io)
 }
 export default register
+
+const noneListed = 'none: list them as `capabilities` in the configuration, see `ambit init`'

@@ -7,8 +7,13 @@ type Metadata = NonNullable<CapabilityDescriptor['metadata']>
 type Lifecycle = NonNullable<Metadata['lifecycle']>
 
 /** One line per capability, with all that must be known before a call. */
-export function printCapabilities(io: Io, hostId: string, capabilities: readonly CapabilityDescriptor[]): void {
-  printColumns(io, capabilities, 'none: list them as `capabilities` in the configuration, see `ambit init`', {
+export function printCapabilities(
+  io: Io,
+  hostId: string,
+  capabilities: readonly CapabilityDescriptor[],
+  empty: string,
+): void {
+  printColumns(io, capabilities, empty, {
     CAPABILITY: ({ id }) => id,
     VERSION: ({ version }) => version,
     LIFECYCLE: ({ metadata }) => metadata?.lifecycle ?? 'invokable',

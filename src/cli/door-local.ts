@@ -10,8 +10,13 @@ import { wholeList } from '../runtime/pages.ts'
 import type { Door } from './door.ts'
 
 /** The configured host in this process, for the length of `work`. */
-export async function withLocalDoor<T>(ambit: Ambit, caller: Caller, work: (door: Door) => Promise<T>): Promise<T> {
-  const host = await openConfiguredHost(ambit, caller.tenant)
+export async function withLocalDoor<T>(
+  ambit: Ambit,
+  caller: Caller,
+  notice: (text: string) => void,
+  work: (door: Door) => Promise<T>,
+): Promise<T> {
+  const host = await openConfiguredHost(ambit, caller.tenant, notice)
   try {
     return await work(localDoor(ambit, host, caller))
   } finally {

@@ -5,7 +5,7 @@ import type { CapabilityDescriptor } from '../model/capability.ts'
 import type { ReceivedEnvelope } from '../model/invocation.ts'
 import type { InvocationResult } from '../model/result.ts'
 import type { ApprovalDecision } from '../model/wire.ts'
-import type { Io } from './io.ts'
+import { type Io, tell } from './io.ts'
 import { type CommonOptions, inTenant, withTenant } from './session.ts'
 
 export interface DoorOptions extends CommonOptions {
@@ -30,15 +30,19 @@ export const withDoor = (command: Command): Command =>
     .option('--url <address>', 'a host that is being served, such as http://127.0.0.1:4770 (default: the store here)')
     .option('--key <key>', 'the API key for that host (default: AMBIT_KEY)')
 
+/** The key that a command goes to its host with. */
+export const keyOf = (io: Io, { url, key }: DoorOptions): string | undefined =>
+  ((url === undefined ? undefined : key) ?? io.env['AMBIT_KEY']) || undefined
+
 /** Opens the door for the length of `work`. */
 export async function atDoor<T>(io: Io, options: DoorOptions, work: (door: Door) => Promise<T>): Promise<T> {
-  const { url, key = io.env['AMBIT_KEY'] } = options
+  const { url } = options
   if (url !== undefined) {
     const { remoteDoor } = await import('./door-remote.ts')
-    return work(await remoteDoor(url, key || undefined))
+    return work(await remoteDoor(url, keyOf(io, options)))
   }
   return inTenant(io, options, async (ambit, caller) => {
     const { withLocalDoor } = await import('./door-local.ts')
-    return withLocalDoor(ambit, caller, work)
+    return withLocalDoor(ambit, caller, tell(io), work)
   })
 }

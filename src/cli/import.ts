@@ -6,6 +6,7 @@ import type { CapabilityDescriptor } from '../model/capability.ts'
 import type { Upstream } from '../model/upstream.ts'
 import type { Ambit } from '../runtime/ambit.ts'
 import type { Imported } from '../runtime/import-upstream.ts'
+import { importFolder } from '../runtime/upstream-files.ts'
 import { short } from './capability-card.ts'
 import { type Io, line, paint, plain, printJson } from './io.ts'
 import { type CommonOptions, inTenant, withTenant } from './session.ts'
@@ -103,7 +104,7 @@ async function kept(io: Io, { settings }: Ambit, options: ImportOptions, importe
   const { folder, upstreams } = settings.hosting
   const { upstream, skipped, notes } = imported
   const path =
-    options.out === undefined ? resolve(folder, 'upstreams', `${upstream.name}.json`) : resolve(io.cwd, options.out)
+    options.out === undefined ? resolve(folder, importFolder, `${upstream.name}.json`) : resolve(io.cwd, options.out)
   if (!options.dryRun) keepUpstream(path, upstream, { replace: options.force === true })
   const file = options.dryRun ? null : relative(io.cwd, path)
   if (options.json) return printJson(io, { file, upstream, skipped, notes })

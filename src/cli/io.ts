@@ -28,6 +28,12 @@ export const paint = (io: Io, style: Style, text: string): string =>
 
 export const line = (io: Io, text = ''): void => io.out(`${text}\n`)
 
+/** Tells people something beside the output. */
+export const tell =
+  (io: Io) =>
+  (text: string): void =>
+    io.err(`${plain(text)}\n`)
+
 /** JSON for programs: one value, indented, with a line break at the end. */
 export const printJson = (io: Io, value: unknown): void => io.out(`${JSON.stringify(value, null, 2)}\n`)
 

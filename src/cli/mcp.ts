@@ -1,7 +1,7 @@
 import { callerOf } from '../runtime/host.ts'
 import { openConfiguredHost } from '../runtime/hosting.ts'
 import type { Register } from './command.ts'
-import { plain } from './io.ts'
+import { tell } from './io.ts'
 import { keepUp } from './reload.ts'
 import { type CommonOptions, inTenant, sourceOf, withTenant } from './session.ts'
 import { whoAsks } from './who-asks.ts'
@@ -15,7 +15,7 @@ const register: Register = (command, io) => {
     .action((options: CommonOptions) =>
       inTenant(io, options, async (ambit, caller) => {
         const { serveMcpStdio } = await import('../mcp/stdio.ts')
-        const host = await openConfiguredHost(ambit, caller.tenant, (text) => io.err(`${plain(text)}\n`))
+        const host = await openConfiguredHost(ambit, caller.tenant, tell(io))
         const stopping = new AbortController()
         // Standard output is the client's.
         const aside = { ...io, out: io.err }

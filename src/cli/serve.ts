@@ -16,14 +16,14 @@ import { createApp } from '../server/app.ts'
 import { conformanceOffer } from '../server/conformance.ts'
 import { type Listening, listen } from '../server/listen.ts'
 import type { ServeOptions } from './host.ts'
-import { type Io, line, plain } from './io.ts'
+import { type Io, line, plain, tell } from './io.ts'
 import { keepUp } from './reload.ts'
 import { inTenant, sourceOf } from './session.ts'
 
 /** Serves the configured host of a tenant until it is told to end. */
 export const serve = (io: Io, options: ServeOptions): Promise<void> =>
   inTenant(io, options, async (ambit, { tenant }) => {
-    const host = await openConfiguredHost(ambit, tenant, (text) => io.err(`${plain(text)}\n`))
+    const host = await openConfiguredHost(ambit, tenant, tell(io))
     const { port, hostname } = {
       ...ambit.settings.hosting,
       ...defined({ port: options.port, hostname: options.hostname }),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'vitest'
 import { writeDepot } from '../../test/cli/depot.ts'
@@ -58,9 +58,32 @@ describe('doctor looks at what is hosted [F-20 H-09]', () => {
     const ambit = await givenAmbit({ folder, config: { tenant: 'acme', upstreams } })
     await createTenant(ambit, { id: 'acme' })
     const said = await found(folder)
-    assert.match(said.find((line) => line.startsWith('warn upstreams')) ?? '', /left out: `broken\.json`: /)
+    assert.match(said.find((line) => line.startsWith('fail upstreams')) ?? '', /left out: `broken\.json`: /)
     assert(said.includes('ok hosting: 1 capability, 0 policies'), said.join('\n'))
     assert.match(said.find((line) => line.startsWith('warn approvers')) ?? '', /`api\.move`/)
+  })
+
+  test('two files with one id: the second is left out and both are named; a folder that is not there is told [H-90]', async () => {
+    const folder = tempFolder()
+    const api = {
+      adapter: 'http',
+      name: 'api',
+      server: { url: 'https://api.example' },
+      capabilities: [
+        {
+          request: { method: 'POST', path: '/move' },
+          descriptor: { id: 'api.move', version: '1.0.0', description: 'Moves.', policy: { auth_required: true } },
+        },
+      ],
+    }
+    mkdirSync(join(folder, 'up'))
+    for (const name of ['a', 'b']) writeFileSync(join(folder, `up/${name}.json`), JSON.stringify({ ...api, name }))
+    writeFileSync(join(folder, 'ambit.config.json'), JSON.stringify({ upstreams: ['up', 'nope'] }))
+    assert.deepEqual(await found(folder), [
+      'fail upstreams: left out: `up/b.json`: its capability `api.move` is offered by `up/a.json` already',
+      'warn upstreams: the folder `nope` that `upstreams` lists is not there',
+      'ok hosting: 1 capability, 0 policies',
+    ])
   })
 
   test('where nothing is listed it has nothing to say', async () => {

@@ -5,9 +5,10 @@ import { demandOf, ineligible } from '../policy/approval.ts'
 import { approversInOffice } from '../storage/approvers.ts'
 import type { Ambit } from './ambit.ts'
 import type { Settings } from './config.ts'
-import { attempt, type Finding, ok, warn } from './finding.ts'
+import { attempt, type Finding, fail, ok, warn } from './finding.ts'
 import { type Hosting, offerSpecOf } from './hosting.ts'
 import { makeOffer, type OfferSpec } from './offer.ts'
+import { missingFolders, noFolder } from './upstream-files.ts'
 import { type Notice, offeredBy } from './upstreams.ts'
 
 /** Whether all that the configuration lists can be hosted: capabilities register, policies compile and fit them. */
@@ -15,7 +16,9 @@ export async function* checkOffer({ hosting, tenant }: Settings): AsyncGenerator
   const notices: string[] = []
   const spec = await attempt('hosting', () => wholeSpec(hosting, (text) => notices.push(text)))
   if ('verdict' in spec) return yield { ...spec, check: 'hosting' }
-  for (const text of notices) yield warn('upstreams', text, 'change the file, or take it out of `upstreams`')
+  for (const text of notices) yield fail('upstreams', text, 'change the file, or take it out of `upstreams`')
+  for (const name of missingFolders(hosting.upstreams))
+    yield warn('upstreams', noFolder(name), 'correct its name, make it, or take it out of `upstreams`')
   if (spec.capabilities.length === 0 && hosting.policies.length === 0) return
   const offer = await attempt('hosting', () => makeOffer(tenant, spec))
   if ('verdict' in offer) return yield { ...offer, check: 'hosting' }

@@ -1,5 +1,6 @@
-import { readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import { parseAs } from '../model/parse.ts'
 import { type Upstream, upstream as upstreamShape } from '../model/upstream.ts'
@@ -18,6 +19,18 @@ export function filesOf({ path, name }: NamedFile): readonly NamedFile[] {
     .toSorted()
     .map((file) => ({ path: join(path, file), name: `${name}/${file}` }))
 }
+
+/** Where imports are written, beside the configuration. The first one makes it. */
+export const importFolder = 'upstreams'
+
+/** The names of listed folders that are not there, and that no import will make. */
+export const missingFolders = (upstreams: readonly (Upstream | NamedFile)[]): readonly string[] =>
+  upstreams.flatMap((each) => ('path' in each && isMissing(each) ? [each.name] : []))
+
+const isMissing = ({ path, name }: NamedFile): boolean =>
+  !path.endsWith('.json') && name !== importFolder && !existsSync(path)
+
+export const noFolder = (name: string): string => `the folder ${quote(name)} that \`upstreams\` lists is not there`
 
 /** The upstream that a file describes; otherwise `upstream.invalid`, which names the file and the place in it. */
 export const readUpstream = (file: NamedFile): Upstream =>

@@ -12,7 +12,7 @@ import type { Ambit } from './ambit.ts'
 import type { Hosting } from './hosting.ts'
 import { type Retirable, retirable } from './retire.ts'
 import { systemClock } from './system.ts'
-import { filesOf, readUpstream } from './upstream-files.ts'
+import { filesOf, missingFolders, noFolder, readUpstream } from './upstream-files.ts'
 
 /** The upstreams of one host. */
 export interface Upstreams {
@@ -31,6 +31,7 @@ export function openUpstreams(ambit: Ambit, tenant: TenantId, notice: Notice): U
   const retired = new Set<Retirable>()
   return {
     take: (hosting) => {
+      for (const name of missingFolders(hosting.upstreams)) notice(noFolder(name))
       const { capabilities, opened } = gathered(hosting, upstreamDeps(ambit, tenant, hosting, notice), open)
       const keep = () => {
         for (const [key, upstream] of open) {
@@ -62,14 +63,17 @@ function gathered(hosting: Hosting, deps: UpstreamDeps, open: ReadonlyMap<string
   const { notice } = deps
   const opened = new Map<string, Retirable>()
   const capabilities: Capability[] = [...hosting.spec.capabilities]
-  for (const upstream of listed(hosting, notice)) {
+  const offeredIn = new Map(capabilities.map(({ descriptor }) => [descriptor.id, 'the configuration']))
+  for (const { upstream, place } of listed(hosting, notice)) {
     const key = canonical([upstream, hosting.egress] as unknown as Json)
     try {
       const one = open.get(key) ?? opened.get(key) ?? retirable(openUpstream(upstream, deps))
       opened.set(key, one)
-      capabilities.push(...fitting(upstream, one.capabilities, capabilities))
+      checkFits(one.capabilities, offeredIn)
+      for (const { descriptor } of one.capabilities) offeredIn.set(descriptor.id, place)
+      capabilities.push(...one.capabilities)
     } catch (error) {
-      notice(`${quote(upstream.name)} is left out: ${problem(error).detail}`)
+      notice(`left out: ${place}: ${problem(error).detail}`)
     }
   }
   return { capabilities, opened }
@@ -88,28 +92,30 @@ const openUpstream = (upstream: Upstream, deps: UpstreamDeps): OpenUpstream =>
   upstream.adapter === 'mcp' ? openMcp(upstream, deps) : openHttp(upstream, deps)
 
 /** An id that is there already belongs to who had it first: nothing from elsewhere takes its place. */
-function fitting(
-  { name }: Upstream,
-  offered: readonly Capability[],
-  before: readonly Capability[],
-): readonly Capability[] {
+function checkFits(offered: readonly Capability[], offeredIn: ReadonlyMap<string, string>): void {
   openRegistry(offered)
-  const taken = new Set(before.map(({ descriptor }) => descriptor.id))
-  const clash = offered.find(({ descriptor }) => taken.has(descriptor.id))
-  if (clash === undefined) return offered
-  const message = `its capability ${quote(clash.descriptor.id)} is offered by somebody else already`
-  throw new Failure('upstream.invalid', message, { name })
+  for (const { descriptor } of offered) {
+    const before = offeredIn.get(descriptor.id)
+    if (before !== undefined)
+      throw new Failure('upstream.invalid', `its capability ${quote(descriptor.id)} is offered by ${before} already`)
+  }
 }
 
-function* listed({ upstreams }: Hosting, notice: Notice): Generator<Upstream> {
+/** An upstream, and where people find it. */
+interface Listed {
+  readonly upstream: Upstream
+  readonly place: string
+}
+
+function* listed({ upstreams }: Hosting, notice: Notice): Generator<Listed> {
   for (const each of upstreams) {
     if (!('path' in each)) {
-      yield each
+      yield { upstream: each, place: `upstream ${quote(each.name)} of the configuration` }
       continue
     }
     for (const file of filesOf(each)) {
-      const read = attempted(() => readUpstream(file), notice)
-      if (read !== undefined) yield read
+      const upstream = attempted(() => readUpstream(file), notice)
+      if (upstream !== undefined) yield { upstream, place: quote(file.name) }
     }
   }
 }
