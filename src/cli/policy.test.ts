@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'vitest'
+import { givenDepot, release as releaseCall } from '../../test/cli/depot.ts'
 import { givenAmbit } from '../../test/cli/given.ts'
 import { givenKey, givenShell, type Shell } from '../../test/cli/harness.ts'
 import { descriptor, record as exampleRecord, policy as release } from '../../test/support/evidence-example.ts'
@@ -209,6 +210,7 @@ const recordOf = (minutes: number, decision: string): AttemptRecord =>
   ({
     ...held,
     decision,
+    basis: [{ gate: 6, rule: 'release/rule', effect: decision, reads: [] }],
     context: [
       {
         name: 'excursion_minutes',
@@ -265,6 +267,22 @@ test('policy shadow lists the recorded decisions that other policies would chang
     ['inv_3', 'inv_2', 'inv_1'],
   )
   assert.deepEqual(calls[0]?.answer, { is: 'differs', from: 'requires_approval', to: 'deny', rule: null })
+})
+
+test('policy shadow finds no change with the policy in force, whatever the calls were refused for [F-18 H-49]', async () => {
+  const { shell, planner } = await givenDepot()
+  const statement = "statement: 'Anyone may read a temperature.'"
+  const written = readFileSync(join(shell.cwd, 'ambit.config.ts'), 'utf8')
+  const asking = written.replace(statement, `${statement}, approval_required: true`)
+  const all = { name: 'all', version: '1', applies_to: ['*'], rules: [{ id: 'yes', when: true, decision: 'allow' }] }
+  givenFiles({ 'ambit.config.ts': asking.replace('policies: [', "policies: ['all.json', "), 'all.json': all }, shell)
+  await planner.run('call', 'depot.temperature', '--payload', '{"room":"north"}')
+  await planner.run('call', 'depot.temperature', '--payload', '{"room":"attic"}')
+  await planner.run('call', 'depot.nothing')
+  await planner.run(...releaseCall(14))
+  await shell.run(...releaseCall(0))
+  const said = await shell.run('policy', 'shadow', 'all.json', 'policies/quality-release.json')
+  assert.match(said.out, /^3 decisions: 3 equal, 0 would change, 0 cannot be told\n$/)
 })
 
 test('policy shadow reads evidence, so it needs the right to audit [F-18 F-09]', async () => {

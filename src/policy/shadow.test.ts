@@ -18,6 +18,8 @@ const answer = (rules: readonly Rule[], change: Partial<CallRecord> = {}) => {
   const set = compilePolicies([{ name: 'next', version: '1', applies_to: ['depot.*'], rules: made }])
   return shadow(set, { ...recordedCall, record: { ...recordedCall.record, ...change } })
 }
+const entry = (gate: number, rule: string, effect = 'deny') => ({ gate, rule, effect, reads: [] })
+const allowed = { decision: 'allow' as const, basis: [entry(6, 'old/all', 'allow')] }
 const consignee = { '==': [{ var: 'context.consignee' }, 'Clinic 88, Tromsø'] }
 
 test('evidence suffices to decide again: the policy of the time says the same [H-49]', () => {
@@ -90,7 +92,7 @@ test('a field that cannot change the answer is not asked for [H-49]', () => {
 
 test('facts of the call are those of its record: who, where, when, what for [H-49]', () => {
   const holds = (when: Json, change: Partial<CallRecord> = {}) => {
-    const found = answer([['allow', when]], { decision: 'allow', ...change })
+    const found = answer([['allow', when]], { ...allowed, ...change })
     return found?.is === 'needs' ? found.fields : found?.is === 'equal'
   }
   assert.equal(holds({ '==': [{ var: 'subject.id' }, 'stock-planner'] }), true)
@@ -112,7 +114,7 @@ test('facts of the call are those of its record: who, where, when, what for [H-4
 test('a field that was absent is absent, and one that was invalid or a fraction is not known [H-49]', () => {
   const entry = { name: 'f', source: 'payload:/f', sensitive: false } as const
   const verdict = (when: Json, more: object) =>
-    answer([['allow', when]], { decision: 'allow', context: [{ ...entry, ...more } as never] })?.is
+    answer([['allow', when]], { ...allowed, context: [{ ...entry, ...more } as never] })?.is
   assert.equal(verdict({ '!': { var: 'context.f' } }, { state: 'absent' }), 'equal')
   assert.equal(verdict({ '!': { var: 'context.f' } }, { state: 'invalid' }), 'needs')
   assert.equal(verdict({ '==': [{ var: 'context.f' }, 'x'] }, { state: 'present', value: 'x' }), 'equal')
@@ -128,23 +130,55 @@ test('a field that was absent is absent, and one that was invalid or a fraction 
 
 test('a call that people approved was held for approval, and stays so [H-49]', () => {
   const approval = { approval_id: 'apr_31', quorum: 2, digest: `sha256:${'0'.repeat(64)}`, approvers: [] }
-  const allowed = { decision: 'allow', approval } as const
-  assert.deepEqual(answer([['requires_approval', true]], allowed), { is: 'equal', decision: 'requires_approval' })
-  assert.equal(answer([['requires_approval', true]], { ...allowed, approval: null })?.is, 'differs')
-  assert.equal(answer([['requires_approval', true]], { ...allowed, basis: [] })?.is, 'differs')
+  const approved = { decision: 'allow', approval } as const
+  assert.deepEqual(answer([['requires_approval', true]], approved), { is: 'equal', decision: 'requires_approval' })
+  assert.equal(answer([['requires_approval', true]], { ...approved, ...allowed })?.is, 'differs')
 })
 
 test('a call that policy did not decide, or that no policy is about, is not compared [H-49]', () => {
-  const { decision: _, ...undecided } = recordedCall.record
+  const { basis: _, ...undecided } = recordedCall.record
   const set = compilePolicies([qualityRelease])
   assert.equal(shadow(set, { ...recordedCall, record: undecided as CallRecord }), undefined)
   assert.equal(shadow(set, { ...recordedCall, capabilityId: 'depot.other' }), undefined)
+  const gates = [entry(1, 'gate/capability_not_found'), entry(6, 'host/blocked'), entry(6, 'gate/evidence_required')]
+  for (const one of gates) assert.equal(answer([['allow', true]], { decision: 'deny', basis: [one] }), undefined)
+})
+
+test('what other gates refuse after the rules is not the rules’ answer [H-49]', () => {
+  const refused = {
+    decision: 'deny' as const,
+    basis: [...allowed.basis, entry(10, 'gate/input_schema_validation_failed')],
+  }
+  assert.deepEqual(answer([['allow', true]], refused), { is: 'equal', decision: 'allow' })
+  assert.equal(answer([['deny', true]], refused)?.is, 'differs')
+  const silent = { decision: 'deny' as const, basis: [entry(6, 'gate/no_matching_allow')] }
+  assert.deepEqual(answer([['allow', false]], silent), { is: 'equal', decision: 'deny' })
+})
+
+test('a capability that asks by its own declaration asks whatever the rules allow [H-49]', () => {
+  const declared = { ...allowed, basis: [...allowed.basis, entry(8, 'declared/tier', 'requires_approval')] }
+  assert.deepEqual(answer([['allow', true]], declared), { is: 'equal', decision: 'requires_approval' })
+  assert.equal(answer([['deny', true]], declared)?.is, 'differs')
+  const refused = { ...declared, basis: [entry(6, 'old/no'), ...declared.basis] }
+  assert.deepEqual(answer([['allow', true]], refused), {
+    is: 'differs',
+    from: 'deny',
+    to: 'requires_approval',
+    rule: 'declared/tier',
+  })
+  const set = compilePolicies([{ name: 'next', version: '1', applies_to: ['*'], rules: [] }])
+  assert.deepEqual(shadow(set, { ...recordedCall, asks: true }), {
+    is: 'differs',
+    from: 'requires_approval',
+    to: 'deny',
+    rule: null,
+  })
 })
 
 test('a rule that divides by what was not kept may have failed, and then denied [H-49]', () => {
   const divides: Json = { '==': [{ '%': [7, { var: 'context.f' }] }, 1] }
   const hidden = [{ name: 'f', source: 'payload:/f', state: 'present', sensitive: true }]
-  const record = { decision: 'allow', context: hidden as never } as const
+  const record = { ...allowed, context: hidden as never } as const
   assert.equal(
     answer(
       [

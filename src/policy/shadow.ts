@@ -1,6 +1,7 @@
 import type { Json } from '../base/canonical.ts'
-import { type CallRecord, type PolicyDecision, redactedText } from '../model/evidence.ts'
-import { conclude, type Holding, holdingOf } from './decide.ts'
+import { type CallRecord, type PolicyDecision, policyDecision, redactedText } from '../model/evidence.ts'
+import { conclude, type Holding, holdingOf, type Ruling } from './decide.ts'
+import { strictest } from './decisions.ts'
 import type { Applicable, PolicySet } from './policies.ts'
 import { type Facts, Fault } from './values.ts'
 
@@ -16,6 +17,8 @@ export interface RecordedCall {
   /** When it was recorded: the `now` of its rules. */
   readonly timestamp: string
   readonly record: CallRecord
+  /** The capability asks for a yes by its own declaration, whatever the policies say. */
+  readonly asks?: boolean
 }
 
 /**
@@ -23,28 +26,42 @@ export interface RecordedCall {
  * not decide the call, or no policy of the set is about its capability.
  */
 export function shadow(set: PolicySet, call: RecordedCall): ShadowAnswer | undefined {
-  const from = decisionIn(call.record)
+  const before = decisionIn(call.record)
   const applicable = set.applicable(call.capabilityId)
-  if (from === undefined || applicable.policies.length === 0) return undefined
+  if (before === undefined || applicable.policies.length === 0) return undefined
+  const floor = call.asks === true ? declaredAsk : asksIn(call.record)
   const { found, open } = verdicts(applicable, recordedFacts(applicable, call))
-  const { decision: to, rule, error } = conclude(applicable, found)
+  const answer = (holdings: readonly Holding[]) => withFloor(conclude(applicable, holdings), floor)
+  const from = withFloor({ decision: before, rule: null }, floor).decision
+  const { decision: to, rule, error } = answer(found)
   // The strictest of several decides, so it is enough to ask what each open rule would do alone.
   const turning = error
     ? []
     : open.filter(({ rule }) =>
-        waysOf(rule).some(
-          (because) => conclude(applicable, ranked(applicable, found, { rule, because })).decision !== to,
-        ),
+        waysOf(rule).some((because) => answer(ranked(applicable, found, { rule, because })).decision !== to),
       )
   if (turning.length > 0) return { is: 'needs', from, fields: [...new Set(turning.map(({ needs }) => needs))].sort() }
   return from === to ? { is: 'equal', decision: to } : { is: 'differs', from, to, rule }
 }
 
-/** The answer of the rules: a call that people have approved was held for approval. */
-function decisionIn({ decision, approval, basis = [] }: CallRecord): PolicyDecision | undefined {
-  const wasAsked = basis.some(({ effect }) => effect === 'requires_approval')
-  return decision === 'allow' && approval && wasAsked ? 'requires_approval' : decision
+/** What the rules answered, or where none speaks of the capability its declaration. Other gates are not asked again. */
+function decisionIn({ basis = [] }: CallRecord): PolicyDecision | undefined {
+  const ruled = basis.filter(({ gate, rule }) => gate === 6 && (rule === silence || !/^(?:gate|host)\//.test(rule)))
+  return strictest(ruled.flatMap(({ effect }) => policyDecision.safeParse(effect).data ?? []))
 }
+
+const silence = 'gate/no_matching_allow'
+const declaredAsk = 'declared/approval_required'
+
+/** What of a capability's own declaration asked for a yes. */
+const asksIn = ({ basis = [] }: CallRecord): string | undefined =>
+  basis.find(({ gate, effect }) => gate === 8 && effect === 'requires_approval')?.rule
+
+/** A declaration that asks is met as well: it makes an allow a question, and nothing milder. */
+const withFloor = <T extends Pick<Ruling, 'decision' | 'rule'>>(ruling: T, floor: string | undefined): T =>
+  floor !== undefined && ruling.decision === 'allow'
+    ? { ...ruling, decision: 'requires_approval', rule: floor }
+    : ruling
 
 interface Open {
   readonly rule: Holding['rule']

@@ -1,11 +1,14 @@
 import { limits } from '../base/limits.ts'
 import { defined } from '../base/object.ts'
+import { isAskingTier } from '../gateway/registry.ts'
+import type { CapabilityDescriptor } from '../model/capability.ts'
 import { callRecord, type SealedEvent } from '../model/evidence.ts'
 import type { PolicySet } from '../policy/policies.ts'
 import { type ShadowAnswer, shadow } from '../policy/shadow.ts'
 import type { Ambit } from './ambit.ts'
 import type { Caller } from './caller.ts'
 import { type EventFilter, searchEvidence } from './evidence.ts'
+import { offeredBy } from './upstreams.ts'
 
 /** A recorded call and what other policies would have made of it. */
 export interface ShadowedCall {
@@ -29,13 +32,14 @@ export async function shadowDecisions(
   candidates: PolicySet,
   filter: ShadowFilter = {},
 ): Promise<readonly ShadowedCall[]> {
+  const asking = askingIn(ambit)
   const seen = new Set<string>()
   const found: ShadowedCall[] = []
   for (let cursor: string | undefined; ; ) {
     const page = await searchEvidence(ambit, caller, filter, defined({ limit: limits.pageRowsMax, cursor }))
     for (const event of page.items) {
       const call = JSON.stringify([event.correlationId, event.invocationId])
-      const answer = seen.has(call) ? undefined : answerTo(event, candidates)
+      const answer = seen.has(call) ? undefined : answerTo(event, candidates, asking)
       if (answer === undefined) continue
       seen.add(call)
       found.push({ ...namesOf(event), answer })
@@ -45,10 +49,23 @@ export async function shadowDecisions(
   }
 }
 
-function answerTo({ body, capabilityId, timestamp }: SealedEvent, candidates: PolicySet): ShadowAnswer | undefined {
+/** Which capabilities of the configuration ask for a yes by themselves. */
+function askingIn({ settings }: Ambit): ReadonlySet<string> {
+  const offered = offeredBy(settings.hosting, () => undefined)
+  return new Set(offered.flatMap(({ descriptor }) => (asksItself(descriptor) ? [descriptor.id] : [])))
+}
+
+const asksItself = ({ policy, metadata }: CapabilityDescriptor): boolean =>
+  policy?.approval_required === true || isAskingTier(metadata?.autonomy?.tier)
+
+function answerTo(
+  { body, capabilityId, timestamp }: SealedEvent,
+  candidates: PolicySet,
+  asking: ReadonlySet<string>,
+): ShadowAnswer | undefined {
   const { payload } = JSON.parse(body) as { readonly payload: { readonly decision?: unknown } }
-  const record = callRecord.safeParse(payload.decision)
-  return record.success ? shadow(candidates, { capabilityId, timestamp, record: record.data }) : undefined
+  const { data: record } = callRecord.safeParse(payload.decision)
+  return record && shadow(candidates, { capabilityId, timestamp, record, asks: asking.has(capabilityId) })
 }
 
 const namesOf = (event: SealedEvent): Omit<ShadowedCall, 'answer'> => ({
