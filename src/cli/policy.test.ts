@@ -186,6 +186,26 @@ test('policy explain has words for absent facts, errors, silence and policies on
   assert.match(await said(facts(0, 'y'), undefined, 'trial.json'), /trial\/cold +would_allow +holds/)
 })
 
+test('policy explain knows the capability that it is told, and refuses facts that no rule reads [F-18 H-17]', async () => {
+  const { shell } = await givenDepot()
+  const when = {
+    and: [{ '==': [{ var: 'capability.id' }, descriptor.id] }, { '==': [{ var: 'capability.risk' }, 'high'] }],
+  }
+  givenFiles({ 'risky.json': changed(when) }, shell)
+  const words = ['policy', 'explain', 'risky.json', '--capability', descriptor.id, '--facts']
+  const saw = (risk: string) => new RegExp(`capability\\.id = "depot\\.release_batch", capability\\.risk ${risk}`)
+  assert.match((await shell.good(...words, '{}')).out, saw('= "high"'))
+  assert.match((await shell.good(...words, '{"capability":{"risk":"low"}}')).out, saw('= "low"'))
+  const bare = givenFiles({ 'risky.json': changed(when) })
+  assert.match((await bare.good(...words, '{}')).out, saw('is absent'))
+  const { code, err } = await bare.run(...words, '{"histroy":{}}')
+  assert.equal(code, 2)
+  assert.match(
+    err,
+    /^error: --facts: `histroy` is no fact that a rule reads \(field_invalid\)\n {2}rules read subject, actor, /,
+  )
+})
+
 /** A shell whose store has recorded calls with these call records. */
 async function givenCalls(
   ...events: readonly (Partial<EventInput> & { readonly record?: AttemptRecord })[]

@@ -1,21 +1,27 @@
-import { jsonObject } from '../model/json.ts'
+import { Failure, quote } from '../base/failure.ts'
+import { isObject } from '../base/object.ts'
 import { parseAs } from '../model/parse.ts'
 import { policyTest } from '../model/policy-test.ts'
 import { decide } from '../policy/decide.ts'
 import { explain } from '../policy/explain.ts'
-import { compilePolicies } from '../policy/policies.ts'
+import { compilePolicies, ruleRoots } from '../policy/policies.ts'
 import type { ShadowFilter } from '../runtime/shadow.ts'
 import { found, type Register } from './command.ts'
 import { instant } from './duration.ts'
-import { jsonIn, readJsonInput } from './files.ts'
+import { objectInput, readJsonInput } from './files.ts'
 import { type Io, printJson } from './io.ts'
 import { checkFiles, policiesFor, readPolicies } from './policy-files.ts'
 import { printChecks, printExplanation, printShadow, printTests, type TestResult } from './policy-report.ts'
-import { type CommonOptions, inTenant, withTenant } from './session.ts'
+import { type CommonOptions, inTenant, sourceOf, withStore, withTenant } from './session.ts'
 import { several } from './several.ts'
 
 interface Json {
   readonly json?: boolean
+}
+
+interface ExplainOptions extends CommonOptions {
+  readonly capability: string
+  readonly facts: string
 }
 
 const json = ['--json', 'print JSON for programs'] as const
@@ -48,16 +54,23 @@ const register: Register = (policy, io) => {
       if (results.some(({ passed }) => !passed)) found(io)
     })
 
-  policy
-    .command('explain <file...>')
+  withStore(policy.command('explain <file...>'))
     .description('decide one call, and say why and what would have changed the answer')
     .requiredOption('--capability <id>', 'what is called')
     .requiredOption('--facts <json>', 'what is known of the call, as JSON, or @ and the name of a file with it')
-    .option(...json)
-    .addHelpText('after', '\nNeeds no store. Exit 0 whatever the decision is: it is the answer.')
-    .action((files: readonly string[], options: Json & { readonly capability: string; readonly facts: string }) => {
+    .addHelpText(
+      'after',
+      '\nWhat the configuration here says of the capability is known. Needs no store. Exit 0 whatever the decision is: it is the\nanswer.',
+    )
+    .action(async (files: readonly string[], options: ExplainOptions) => {
+      const { capabilityIn } = await import('../runtime/capability-facts.ts')
       const set = compilePolicies(readPolicies(io, files))
-      const explanation = explain(set, options.capability, factsIn(io, options.facts))
+      const facts = await factsIn(io, options.facts)
+      const { capability: said = {} } = facts
+      const capability = isObject(said)
+        ? { ...(await capabilityIn(sourceOf(io, options), options.capability)), ...said }
+        : said
+      const explanation = explain(set, options.capability, { ...facts, capability })
       options.json ? printJson(io, explanation) : printExplanation(io, explanation)
     })
 
@@ -97,7 +110,10 @@ function runTests(io: Io, file: string): readonly TestResult[] {
   })
 }
 
-function factsIn(io: Io, text: string) {
-  if (text.startsWith('@')) return parseAs(jsonObject, readJsonInput(io, text.slice(1)), 'facts')
-  return parseAs(jsonObject, jsonIn('--facts', text), 'facts')
+async function factsIn(io: Io, text: string) {
+  const facts = await objectInput(io, '--facts', text)
+  const strange = Object.keys(facts).find((name) => !ruleRoots.includes(name))
+  if (strange === undefined) return facts
+  const help = `rules read ${ruleRoots.join(', ')}`
+  throw new Failure('field.invalid', `--facts: ${quote(strange)} is no fact that a rule reads`, {}, help)
 }

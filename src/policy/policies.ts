@@ -40,7 +40,7 @@ export interface CompileOptions {
 }
 
 /** What a rule may read. Never the raw payload: nothing unchecked reaches a rule. */
-const ruleRoots: readonly string[] = [
+export const ruleRoots: readonly string[] = [
   ...['subject', 'actor', 'context', 'purpose', 'environment', 'capability', 'now'],
   ...['run', 'request', 'user', 'agent', 'args', 'evidence', 'history'],
 ]

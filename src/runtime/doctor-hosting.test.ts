@@ -123,6 +123,17 @@ describe('doctor looks at what is hosted [F-20 H-09]', () => {
     ])
   })
 
+  test('a policy that is about nothing that is offered is named', async () => {
+    const folder = givenFolder()
+    const stray = { name: 'stray', version: '1', applies_to: ['dpeot.*'], rules: [] }
+    writeFileSync(join(folder, 'policies/stray.json'), JSON.stringify(stray))
+    rewrite(join(folder, 'ambit.config.ts'), 'policies: [', "policies: ['policies/stray.json', ")
+    assert.deepEqual(await found(folder), [
+      'ok hosting: 2 capabilities, 2 policies',
+      'warn hosting: policy `stray` is about nothing that is offered: `dpeot.*`',
+    ])
+  })
+
   test('enough different people must be there for every role that policies ask for', async () => {
     const folder = givenFolder()
     rewrite(policyIn(folder), '"quorum": 1', '"quorum": 2')

@@ -7,7 +7,7 @@ import type { Ambit } from './ambit.ts'
 import type { Settings } from './config.ts'
 import { attempt, type Finding, fail, ok, warn } from './finding.ts'
 import { type Hosting, offerSpecOf } from './hosting.ts'
-import { makeOffer, type OfferSpec } from './offer.ts'
+import { makeOffer, type Offer, type OfferSpec } from './offer.ts'
 import { missingFolders, noFolder } from './upstream-files.ts'
 import { type Notice, offeredBy } from './upstreams.ts'
 
@@ -26,11 +26,24 @@ export async function* checkOffer({ hosting, tenant }: Settings): AsyncGenerator
     'hosting',
     `${counted(spec.capabilities.length, 'capability', 'capabilities')}, ${counted(hosting.policies.length, 'policy', 'policies')}`,
   )
+  yield* checkAims(offer, spec)
   for (const { descriptor } of offer.registry.all())
     if (descriptor.policy === undefined && offer.policies.applicable(descriptor.id).policies.length === 0) {
       const help = 'give it a `policy`, or name it in one'
       yield warn('hosting', `nobody may call ${quote(descriptor.id)}: no policy allows it`, help)
     }
+}
+
+/** A policy whose patterns match nothing decides nothing, and is most often misspelt. */
+function* checkAims({ registry, policies }: Offer, { policies: given = [] }: OfferSpec): Generator<Finding> {
+  const aimed = registry.all().flatMap(({ descriptor }) => policies.applicable(descriptor.id).policies)
+  for (const { name, applies_to } of given)
+    if (!aimed.some((policy) => policy.name === name))
+      yield warn(
+        'hosting',
+        `policy ${quote(name)} is about nothing that is offered: ${applies_to.map(quote).join(', ')}`,
+        'correct its `applies_to`; `ambit capabilities list` shows what there is',
+      )
 }
 
 /** All that is offered, by functions of the configuration and by its upstreams. */
