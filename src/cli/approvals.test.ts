@@ -200,6 +200,30 @@ describe('approver: the people who may decide [H-55 H-59]', () => {
     assert.match((await shell.good('approver', 'list')).out, /^jo +lead +own [0-9a-f]{16} +\d{4}-/m)
   })
 
+  test('a wrong role is put right: revoked, then added anew, and only what is said since then counts', async () => {
+    const depot = await givenDepot()
+    const { shell } = depot
+    const id = await ask(depot)
+    await depot.ida.good('approvals', 'approve', id)
+    const twice = await shell.run('approver', 'add', 'ida', '--role', 'lead')
+    assert.match(
+      twice.err,
+      /`ida` exists already \(approver_exists\)\n {2}run `ambit approver revoke ida` first: then /,
+    )
+    for (const role of ['lead', 'responsible_pharmacist']) {
+      await shell.good('approver', 'revoke', 'ida')
+      assert.match((await shell.good('approver', 'add', 'ida', '--role', role)).out, /^`ida` may decide as/)
+    }
+    assert.match(
+      (await shell.good('approver', 'list')).out,
+      /^ida +.* revoked .*\nida\/2 +lead +host +revoked .*\nida\/3 +resp.* until revoked$/m,
+    )
+    assert.equal((await depot.planner.run(...release(14, '--id', 'inv_7'))).code, 1)
+    const [next] = (await depot.ida.good('approvals', 'list', '--json')).json<{ approval_id: string }[]>()
+    await depot.ida.good('approvals', 'approve', next?.approval_id ?? '')
+    await depot.planner.good(...release(14, '--id', 'inv_7'))
+  })
+
   test('what one says no longer counts once one is revoked', async () => {
     const depot = await givenDepot()
     const id = await ask(depot)

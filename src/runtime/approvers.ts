@@ -3,17 +3,21 @@ import { Failure, quote } from '../base/failure.ts'
 import { formatTime } from '../base/time.ts'
 import { type Approver, approver as approverShape } from '../model/approval.ts'
 import { parseAs } from '../model/parse.ts'
+import type { TenantId } from '../model/tenant-id.ts'
 import { approverRecords } from '../storage/approvers.ts'
 import { principalRecords } from '../storage/identities.ts'
-import type { Page, PageOptions } from '../storage/page.ts'
+import { allPages, type Page, type PageOptions } from '../storage/page.ts'
 import { getTenant } from '../storage/tenants.ts'
-import type { Change } from '../storage/work.ts'
+import type { Change, Work } from '../storage/work.ts'
 import { administer } from './admin.ts'
 import type { Ambit } from './ambit.ts'
 import { type Caller, demand } from './caller.ts'
 
 export interface NewApprover {
-  /** Names the entry; the principal unless given. A person who gets a new key needs an entry of another name. */
+  /**
+   * Names the entry; the principal unless given, with a number behind it where that entry was revoked. A person who gets
+   * a new key needs an entry of another name.
+   */
   readonly id?: string
   /** The person, a principal of the tenant. */
   readonly principal: string
@@ -28,12 +32,13 @@ export async function addApprover(ambit: Ambit, caller: Caller, wish: NewApprove
   demand(caller, 'administer')
   const { host_id } = await ambit.store.read(() => getTenant(caller.tenant))
   const publicKey = wish.publicKey ?? (await ambit.keyring.publicKeys(host_id)).publicKey
+  const keyId = checkedKeyId(publicKey)
   const made: Approver = {
-    approver_id: wish.id ?? wish.principal,
+    approver_id: wish.id ?? (await ambit.store.read(() => freeIdFor(caller.tenant, wish.principal))),
     principal: wish.principal,
     roles: [...new Set(wish.roles)],
     public_key: publicKey,
-    key_id: checkedKeyId(publicKey),
+    key_id: keyId,
     custody: wish.publicKey === undefined ? 'host' : 'self',
     valid_from: formatTime(ambit.clock.now()),
     valid_until: wish.validUntil ?? null,
@@ -50,9 +55,21 @@ export async function addApprover(ambit: Ambit, caller: Caller, wish: NewApprove
       })
     yield* approverRecords.add(record)(tenant)
   }
-  const { approver_id, roles, key_id, custody } = record
-  await administer(ambit, caller, 'ambit.approver.added', { approver_id, roles, key_id, custody }, known)
+  const { approver_id, principal, roles, key_id, custody } = record
+  await administer(ambit, caller, 'ambit.approver.added', { approver_id, principal, roles, key_id, custody }, known)
   return record
+}
+
+/** Where the entries of a person were revoked, the next one has another id: what was said under the old ones stays void. */
+function* freeIdFor(tenant: TenantId, principal: string): Work<string> {
+  for (let count = 1; ; count++) {
+    const id = count === 1 ? principal : `${principal}/${count}`
+    const found = yield* approverRecords.find(tenant, id)
+    if (found === undefined) return id
+    if (found.revoked_at !== null) continue
+    const help = `run \`ambit approver revoke ${principal}\` first: then add them with what is right`
+    throw new Failure('approver.exists', `approver ${quote(principal)} exists already`, { id }, help)
+  }
 }
 
 function checkedKeyId(publicKey: string): string {
@@ -63,13 +80,24 @@ function checkedKeyId(publicKey: string): string {
   })
 }
 
-/** From now on this person decides about nothing; what they said before no longer counts either. */
+/** From now on this entry or person decides about nothing; what they said before no longer counts either. */
 export async function revokeApprover(ambit: Ambit, caller: Caller, id: string): Promise<void> {
-  const end = approverRecords.amend(id, (record) => ({
-    ...record,
-    revoked_at: record.revoked_at ?? formatTime(ambit.clock.now()),
-  }))
+  const revoked_at = formatTime(ambit.clock.now())
+  const end: Change = function* (tenant) {
+    for (const entry of yield* standingAs(tenant, id))
+      yield* approverRecords.amend(entry, (record) => ({ ...record, revoked_at: record.revoked_at ?? revoked_at }))(
+        tenant,
+      )
+  }
   await administer(ambit, caller, 'ambit.approver.revoked', { approver_id: id }, end)
+}
+
+/** The entry of this id, or those of the person, that still count; the id itself where none does. */
+function* standingAs(tenant: TenantId, id: string): Work<readonly string[]> {
+  const all = yield* allPages((options) => approverRecords.list(tenant, options))
+  const live = all.filter(({ revoked_at }) => revoked_at === null)
+  const own = live.filter(({ principal }) => principal === id).map(({ approver_id }) => approver_id)
+  return own.length === 0 || live.some(({ approver_id }) => approver_id === id) ? [id] : own
 }
 
 export async function approversOf(ambit: Ambit, caller: Caller, options?: PageOptions): Promise<Page<Approver>> {
