@@ -5,7 +5,7 @@ import { limits } from '../base/limits.ts'
 import { type KeyRotation, keyRotation } from '../model/evidence.ts'
 import { decrypt, encrypt, type Random } from './cipher.ts'
 import { checkMac, Damage, fileBytes, fileMembers, kdfOf, listOf, type Members, membersOf, textOf } from './members.ts'
-import type { FileKeys, Kdf, Passphrase } from './passphrase.ts'
+import { type FileKeys, type Kdf, type Passphrase, unlockedHelp } from './passphrase.ts'
 import { signerOf } from './signer.ts'
 
 /** All that is kept for one host, secrets included: never leaves this folder. */
@@ -78,7 +78,12 @@ async function unlock(members: Members, hostId: string, passphrase: Passphrase |
   }
   // Taken as it is, a file in plain text could be put in the place of a locked one.
   if (passphrase !== undefined) {
-    throw new Failure('key.invalid', `the key of host ${quote(hostId)} is not locked, but a passphrase is set`)
+    throw new Failure(
+      'key.invalid',
+      `the key of host ${quote(hostId)} is not locked, but a passphrase is set`,
+      {},
+      unlockedHelp,
+    )
   }
   return undefined
 }

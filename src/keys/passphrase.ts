@@ -27,6 +27,9 @@ export const kdfName = 'scrypt-32768-8-3'
 const cost = { N: 32768, r: 8, p: 3, maxmem: 64 * 1024 * 1024 }
 const checkBytes = 16
 
+/** What to do about a file that is not locked while a passphrase is set. */
+export const unlockedHelp = 'unset AMBIT_PASSPHRASE if it was made without one; otherwise restore the folder of keys'
+
 /** Deriving takes a fifth of a second by design, so that of each salt is kept while this lives. */
 export function passphraseOf(text: string, random: Random): Passphrase {
   if (text === '')

@@ -4,7 +4,7 @@ import { limits } from '../base/limits.ts'
 import type { FileRoot } from '../files/root.ts'
 import type { Random } from './cipher.ts'
 import { checkMac, Damage, fileBytes, fileMembers, kdfOf, listOf, type Members, membersOf, textOf } from './members.ts'
-import { type FileKeys, fileKeys, fileKeysBytes, type Kdf, type Passphrase } from './passphrase.ts'
+import { type FileKeys, fileKeys, fileKeysBytes, type Kdf, type Passphrase, unlockedHelp } from './passphrase.ts'
 import { readPrivate } from './private-file.ts'
 
 export interface SecretsFileDeps {
@@ -69,7 +69,8 @@ async function keysOf(kdf: Kdf | undefined, { files, passphrase }: SecretsFileDe
     return passphrase.unlock(kdf)
   }
   // Taken as it is, a store under a key of its own could be put in the place of a locked one.
-  if (passphrase !== undefined) throw new Failure('key.invalid', 'the secrets are not locked, but a passphrase is set')
+  if (passphrase !== undefined)
+    throw new Failure('key.invalid', 'the secrets are not locked, but a passphrase is set', {}, unlockedHelp)
   const keys = await readMaster(files)
   if (keys === undefined) throw new Failure('key.not_found', `the secrets need their master key \`${masterPath}\``)
   return keys

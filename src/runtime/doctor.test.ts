@@ -237,6 +237,15 @@ describe('doctor names what is wrong, and the remedy [F-20]', () => {
     }
   })
 
+  test('a passphrase that is set too late, and the note before that does not ask for it', async () => {
+    const folder = await givenFolder()
+    const [note] = (await findings(folder)).filter(({ check }) => check === 'passphrase')
+    assert.match(note?.help ?? '', /^nothing to do/)
+    const late = await trouble(folder, {}, { AMBIT_PASSPHRASE: 'correct horse' })
+    assert.match(late?.message ?? '', /is not locked, but a passphrase is set$/)
+    assert.match(late?.help ?? '', /^unset AMBIT_PASSPHRASE if /)
+  })
+
   test('durability that may lose records, and a store that ends with the process', async () => {
     const normal = await trouble(await givenFolder({ store: { driver: 'sqlite', durability: 'normal' } }))
     assert.deepEqual(

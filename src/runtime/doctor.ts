@@ -54,7 +54,9 @@ export async function* examine(source: ConfigSource, options: DoctorOptions = {}
 /** The store as it is, or the finding that says why there is none to look at. */
 async function openExisting(settings: Settings): Promise<Ambit | Finding> {
   const { store, tenant } = settings
-  const notYet = warn('store', 'not there yet', `run \`ambit tenant create ${tenant}\`: it makes the store as well`)
+  const first = settings.passphrase === undefined ? '; set AMBIT_PASSPHRASE before that to encrypt its keys' : ''
+  const help = `run \`ambit tenant create ${tenant}\`: it makes the store as well${first}`
+  const notYet = warn('store', 'not there yet', help)
   if (store.driver === 'sqlite' && !existsSync(store.path)) return notYet
   const version = await storedVersion(settings)
   if (version === 0) return notYet
@@ -135,7 +137,11 @@ async function* checkKeys(ambit: Ambit): AsyncGenerator<Finding> {
 function checkPassphrase({ passphrase }: Settings): Finding {
   if (passphrase !== undefined) return ok('passphrase', 'keys and secrets are encrypted on the disk')
   const message = 'keys and secrets lie unencrypted, readable by the owner alone'
-  return warn('passphrase', message, 'set AMBIT_PASSPHRASE before the first tenant is made to encrypt them')
+  return warn(
+    'passphrase',
+    message,
+    'nothing to do: a passphrase counts only if it was set before the first tenant was made',
+  )
 }
 
 async function* checkRecords(ambit: Ambit, { onProgress }: DoctorOptions): AsyncGenerator<Finding> {
