@@ -1,19 +1,36 @@
 import { parseTime } from '../base/time.ts'
 import type { ApprovalRequest, Demand } from '../model/approval.ts'
 import { demandsOf } from '../policy/approval.ts'
+import { short } from './capability-card.ts'
 import { printFields } from './fields.ts'
 import { type Io, line, paint, plain } from './io.ts'
 import { printColumns } from './table.ts'
 
-export const printApprovals = (io: Io, items: readonly ApprovalRequest[]): void =>
-  printColumns(io, items, 'none', {
+export const printApprovals = (io: Io, items: readonly ApprovalRequest[], now: number, empty: string): void =>
+  printColumns(io, items, empty, {
     APPROVAL: (each) => each.approval_id,
     STATE: tallyOf,
     CAPABILITY: ({ capability }) => `${capability.id} ${capability.version}`,
     'ASKED BY': (each) => each.requested_by.id,
+    AGE: ({ created_at }) => ageText(now - (parseTime(created_at) ?? now)),
+    ARGUMENTS: argumentsOf,
     POLICY: (each) => each.policy.name,
     UNTIL: (each) => each.expires_at,
   })
+
+/** What the call would be made with, as far as approvers are shown it, on one line. */
+export function argumentsOf({ shown }: ApprovalRequest): string {
+  // A context field is often a member of the payload under its own name.
+  const texts = new Set(shown.map(({ name, value }) => `${name.replace(/^payload:\//, '')}=${JSON.stringify(value)}`))
+  return short([...texts].join(' ')) || '–'
+}
+
+function ageText(ms: number): string {
+  const minutes = Math.floor(ms / 60_000)
+  if (minutes < 1) return 'new'
+  if (minutes < 60) return `${minutes} min`
+  return minutes < 48 * 60 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / (24 * 60))} d`
+}
 
 /** Exactly one call: what an approver must know to answer for it. */
 export function printApproval(io: Io, request: ApprovalRequest, now: number): void {

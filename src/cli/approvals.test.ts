@@ -27,9 +27,14 @@ describe('approvals: one exact call, decided by people [H-51 H-53 H-59]', () => 
     const id = await ask(depot)
     for (const shell of [depot.shell, depot.ida]) assert.deepEqual(await listed(shell), [id])
     for (const shell of [depot.kai, depot.planner]) assert.deepEqual(await listed(shell), [])
+    assert.match((await depot.planner.good('approvals', 'list')).out, /^none that you may decide about; .* show <appr/)
     const { out } = await depot.ida.good('approvals', 'list')
-    assert.match(out, /^APPROVAL +STATE +CAPABILITY +ASKED BY +POLICY +UNTIL\n/)
-    assert.match(out, /pending, 0 of 1 +depot\.release_batch 2\.1\.0 +planner +quality_release +\d{4}-/)
+    assert.match(out, /^APPROVAL +STATE +CAPABILITY +ASKED BY +AGE +ARGUMENTS +POLICY +UNTIL\n/)
+    assert.match(
+      out,
+      /pending, 0 of 1 +depot\.release_batch 2\.1\.0 +planner +new +batch_id="B-204417" excursion_minutes=14 consignee="\[redact… +quality_release +\d{4}-/,
+    )
+    assert(!out.includes('Troms'))
     assert.deepEqual(await listed(depot.shell, '--state', 'denied'), [])
     assert.deepEqual(await listed(depot.shell, '--state', 'all'), [id])
   })
@@ -174,7 +179,7 @@ describe('approvals: one exact call, decided by people [H-51 H-53 H-59]', () => 
     )
     assert.match(
       printed[0] ?? '',
-      /planner asks for depot\.release_batch 2\.1\.0: quality_release, 1 of responsible_pharmacist, until/,
+      /planner asks for depot\.release_batch 2\.1\.0 with batch_id="B-204417" excursion_minutes=14 .*: quality_release, 1 of responsible_pharmacist, until/,
     )
   })
 })

@@ -4,9 +4,9 @@ import { defined } from '../base/object.ts'
 import type { ApprovalRequest, Demand } from '../model/approval.ts'
 import type { ApprovalDecision } from '../model/wire.ts'
 import { demandsOf } from '../policy/approval.ts'
-import { printApproval, printApprovals, tallyOf } from './approval-card.ts'
+import { argumentsOf, printApproval, printApprovals, tallyOf } from './approval-card.ts'
 import type { Register } from './command.ts'
-import { atDoor, type Door, type DoorOptions, withDoor } from './door.ts'
+import { atDoor, type Door, type DoorOptions, keyOf, withDoor } from './door.ts'
 import { objectInput } from './files.ts'
 import { type Io, line, paint, plain, printJson } from './io.ts'
 
@@ -18,7 +18,7 @@ const states = ['pending', 'approved', 'denied', 'expired', 'stale', 'redeemed']
 
 const register: Register = (approvals, io) => {
   withDoor(approvals.command('list'))
-    .description('calls that wait for a decision, newest first')
+    .description('calls that wait for a decision, with a key those that it may decide about, newest first')
     .addOption(new Option('--state <state>', 'which ones').choices([...states, 'all']).default('pending'))
     .action((options: DoorOptions & { state: (typeof states)[number] | 'all' }) =>
       atDoor(io, options, async (door) => {
@@ -26,7 +26,9 @@ const register: Register = (approvals, io) => {
         const found = (await Promise.all(wanted.map((state) => door.approvals(state)))).flat()
         // Ids are made in the order of time.
         const items = found.toSorted((a, b) => (a.approval_id < b.approval_id ? 1 : -1))
-        options.json ? printJson(io, items) : printApprovals(io, items)
+        options.json
+          ? printJson(io, items)
+          : printApprovals(io, items, Date.now(), keyOf(io, options) === undefined ? 'none' : noneForYou)
       }),
     )
 
@@ -64,6 +66,8 @@ const register: Register = (approvals, io) => {
     .action((options: DoorOptions) => atDoor(io, options, (door) => watch(io, door, options)))
 }
 export default register
+
+const noneForYou = 'none that you may decide about; one that you asked for: `ambit approvals show <approval-id>`'
 
 const decision = (approvals: Command, word: ApprovalDecision['decision'], summary: string): Command =>
   withDoor(approvals.command(`${word} <approval-id>`))
@@ -111,9 +115,10 @@ async function watch(io: Io, door: Door, { json }: DoorOptions): Promise<void> {
   }
 }
 
-const summary = ({ capability, requested_by, policy, required, expires_at }: ApprovalRequest): string =>
-  plain(
-    `${requested_by.id} asks for ${capability.id} ${capability.version}: ${policy.name}, ${demandsOf(required).map(demandText).join(' and ')}, until ${expires_at}`,
-  )
+function summary(request: ApprovalRequest): string {
+  const { capability, requested_by, policy, required, expires_at } = request
+  const asks = `${requested_by.id} asks for ${capability.id} ${capability.version} with ${argumentsOf(request)}`
+  return plain(`${asks}: ${policy.name}, ${demandsOf(required).map(demandText).join(' and ')}, until ${expires_at}`)
+}
 
 const demandText = ({ quorum, roles }: Demand): string => `${quorum} of ${roles.join(', ') || 'anyone who may'}`
