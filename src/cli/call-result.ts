@@ -5,13 +5,13 @@ import { type Field, printFields } from './fields.ts'
 import { type Io, line, paint, plain } from './io.ts'
 
 /** What came of a call: its result or why there is none, the rule, what to do next, and where the proof is. */
-export function printResult(io: Io, hostId: string, result: InvocationResult): void {
+export function printResult(io: Io, hostId: string, result: InvocationResult, advice: readonly string[] = []): void {
   const { outcome, capability_id, capability_version, denial, error, data, replayed } = result
   const [style, word] = words[outcome]
   const again = replayed ? ' (as recorded: nothing ran again)' : ''
   line(
     io,
-    `${paint(io, ['bold', style], word)}  ${plain(capability_id)} ${plain(capability_version ?? '')} on \`${plain(hostId)}\`${again}`,
+    `${paint(io, ['bold', style], word)}  ${plain([capability_id, capability_version ?? []].flat().join(' '))} on \`${plain(hostId)}\`${again}`,
   )
   const shown = data == null ? [] : JSON.stringify(data, null, 2).split('\n')
   for (const each of shown) line(io, `  ${plain(each)}`)
@@ -22,7 +22,7 @@ export function printResult(io: Io, hostId: string, result: InvocationResult): v
     ['call', plain(result.invocation_id)],
     ['task', plain(result.correlation.correlation_id)],
     ['evidence', plain(result.evidence_ids.join(' ')) || 'none new'],
-    ['next', ...nextSteps(result).map(plain)],
+    ['next', ...[...nextSteps(result), ...advice].map(plain)],
   ])
 }
 

@@ -51,6 +51,26 @@ describe('call: one call through the gateway, and what came of it [F-18 H-92]', 
     assert.match(out, /\n {2}rule +quality_release\/routine, version 3\n/)
   })
 
+  test('a capability that is not there: the one that was meant, by its MCP name too', async () => {
+    const { planner } = await givenDepot()
+    for (const asked of ['depot_temperature', 'depot.temprature']) {
+      const { out } = await planner.run('call', asked)
+      assert.match(out, new RegExp(`^DENIED {2}${asked} on \`northlight\`\n`))
+      assert.match(out, /\n {2}next +did you mean `depot\.temperature`\? see `ambit capabilities list`\n$/)
+    }
+    const { out } = await planner.run('call', 'elsewhere.entirely')
+    assert.match(out, /\n {2}next +see `ambit capabilities list`\n$/)
+    assert.match(
+      (await planner.run('capabilities', 'show', 'depot.temprature')).err,
+      /did you mean `depot\.temperature`/,
+    )
+  })
+
+  test('a call that needs somebody known says how to be known', async () => {
+    const { shell } = await givenDepot()
+    assert.match((await shell.run(...release(0))).out, /\n {2}next +put the key .* AMBIT_KEY: `ambit key create </)
+  })
+
   test('a call that waits for people says for whom, and what to do next', async () => {
     const { planner } = await givenDepot()
     const { code, out } = await planner.run(...release(14, '--id', 'inv_7'))

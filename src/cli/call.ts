@@ -3,9 +3,11 @@ import type { Json } from '../base/canonical.ts'
 import { defined } from '../base/object.ts'
 import { environment } from '../model/correlation.ts'
 import type { ReceivedEnvelope } from '../model/invocation.ts'
+import type { InvocationResult } from '../model/result.ts'
 import { printResult } from './call-result.ts'
+import { likeOf } from './capability-like.ts'
 import { found, type Register } from './command.ts'
-import { atDoor, type DoorOptions, withDoor } from './door.ts'
+import { atDoor, type Door, type DoorOptions, keyOf, withDoor } from './door.ts'
 import { objectInput } from './files.ts'
 import { type Io, line, plain, printJson } from './io.ts'
 
@@ -42,12 +44,24 @@ const register: Register = (command, io) => {
           if (!options.json) line(io, plain(typeof chunk === 'string' ? chunk : JSON.stringify(chunk)))
         })
         if (options.json) printJson(io, options.stream ? { ...result, chunks } : result)
-        else printResult(io, door.hostId, result)
+        else printResult(io, door.hostId, result, await adviceOn(io, door, result, options))
         if (!result.success) found(io)
       }),
     )
 }
 export default register
+
+/** What the caller can do about a refusal, beyond what the host says of it. */
+async function adviceOn(
+  io: Io,
+  door: Door,
+  { denial, capability_id }: InvocationResult,
+  options: CallOptions,
+): Promise<readonly string[]> {
+  if (denial?.code === 'capability_not_found') return [await likeOf(door, capability_id)]
+  if (denial?.details?.['reason'] !== 'entitlement_denied' || keyOf(io, options) !== undefined) return []
+  return ['put the key of somebody who may into AMBIT_KEY: `ambit key create <principal>` makes one']
+}
 
 async function envelopeOf(io: Io, capability_id: string, options: CallOptions): Promise<ReceivedEnvelope> {
   const { payload, context, purpose, environment, id, correlation, stream } = options

@@ -1,5 +1,6 @@
 import { Failure, quote } from '../base/failure.ts'
 import { printCapabilities, printCard } from './capability-card.ts'
+import { likeOf } from './capability-like.ts'
 import type { Register } from './command.ts'
 import { atDoor, type DoorOptions, keyOf, withDoor } from './door.ts'
 import { registerDrift } from './drift.ts'
@@ -27,9 +28,8 @@ const register: Register = (capabilities, io) => {
     .action((id: string, options: DoorOptions) =>
       atDoor(io, options, async (door) => {
         const found = (await door.capabilities()).filter((each) => each.id === id)
-        const help = 'see `ambit capabilities list`'
         if (found.length === 0)
-          throw new Failure('capability.not_found', `capability ${quote(id)} not found`, { id }, help)
+          throw new Failure('capability.not_found', `capability ${quote(id)} not found`, { id }, await likeOf(door, id))
         if (options.json) return printJson(io, { host_id: door.hostId, capabilities: found })
         for (const [index, each] of found.entries()) {
           if (index > 0) line(io)

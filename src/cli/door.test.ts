@@ -49,8 +49,27 @@ describe('commands say the same at a host that is served as at the store [H-06 H
   test('refusals of a host are refusals here, and one that is not there is the surroundings', async () => {
     const { shell, kai } = await givenDepot()
     await serving(shell, [], async (url) => {
-      const anyone = await shell.run('capabilities', 'list', '--url', url)
-      assert.deepEqual([anyone.code, /\(unauthenticated\)/.test(anyone.err)], [1, true], anyone.err)
+      for (const words of [
+        ['capabilities', 'list'],
+        ['call', 'depot.temperature'],
+        ['approvals', 'list'],
+      ]) {
+        const anyone = await shell.run(...words, '--url', url)
+        assert.equal(anyone.code, 1)
+        assert.match(anyone.err, /\(unauthenticated\)\n {2}give a current key of this host with AMBIT_KEY or --key\n$/)
+      }
+      const { port } = new URL(url)
+      const taken = await shell.run('host', 'serve', '--port', port)
+      assert.equal(taken.code, 2)
+      assert.match(
+        taken.err,
+        new RegExp(`^error: port ${port} cannot be used: EADDRINUSE .*\n {2}give another with --port`),
+      )
+      const elsewhere = await shell.run('host', 'serve', '--port', '0', '--hostname', '192.0.2.1')
+      assert.match(
+        elsewhere.err,
+        /^error: `192\.0\.2\.1` is no address of this machine .*\n {2}give one with --hostname/,
+      )
       const { code, err } = await kai.run('approvals', 'approve', 'apr_0', '--url', url)
       assert.equal(code, 1)
       assert.match(err, /\(approval_not_found\)/)

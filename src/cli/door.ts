@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { Json } from '../base/canonical.ts'
+import { Failure } from '../base/failure.ts'
 import type { ApprovalRequest } from '../model/approval.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
 import type { ReceivedEnvelope } from '../model/invocation.ts'
@@ -34,12 +35,19 @@ export const withDoor = (command: Command): Command =>
 export const keyOf = (io: Io, { url, key }: DoorOptions): string | undefined =>
   ((url === undefined ? undefined : key) ?? io.env['AMBIT_KEY']) || undefined
 
+/** Not every path of a host says what to do about a key that it does not accept. */
+function withKeyHelp(error: unknown): never {
+  if (!(error instanceof Failure) || error.code !== 'unauthenticated') throw error
+  const help = 'give a current key of this host with AMBIT_KEY or --key'
+  throw new Failure(error.code, error.message, error.data, help)
+}
+
 /** Opens the door for the length of `work`. */
 export async function atDoor<T>(io: Io, options: DoorOptions, work: (door: Door) => Promise<T>): Promise<T> {
   const { url } = options
   if (url !== undefined) {
     const { remoteDoor } = await import('./door-remote.ts')
-    return work(await remoteDoor(url, keyOf(io, options)))
+    return remoteDoor(url, keyOf(io, options)).then(work).catch(withKeyHelp)
   }
   return inTenant(io, options, async (ambit, caller) => {
     const { withLocalDoor } = await import('./door-local.ts')

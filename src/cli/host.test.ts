@@ -72,7 +72,7 @@ describe('host serve [H-78 H-75]', () => {
     [['--port', '-1'], /^error: option '--port/],
     [
       ['--hostname', 'no.such.host.invalid', '--key', 'k'],
-      /^error: the port cannot be used \(E\w+\) \(config_invalid\)/,
+      /^error: `no\.such\.host\.invalid` is no address of this machine \(config_invalid\)/,
     ],
   ])('usage: %j', async (words, message) => {
     const { code, err } = await (await givenDesk()).run('host', 'serve', ...words)

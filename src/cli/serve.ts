@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { counted } from '../base/counted.ts'
+import { Failure, quote } from '../base/failure.ts'
 import { defined } from '../base/object.ts'
 import { tenantId } from '../model/tenant-id.ts'
 import { type Ambit, openAmbit } from '../runtime/ambit.ts'
@@ -57,6 +58,11 @@ export async function serveConformance(io: Io, options: ServeOptions): Promise<v
   }
 }
 
+interface Address {
+  readonly port: number
+  readonly hostname: string
+}
+
 interface Served {
   readonly ambit: Ambit
   readonly host: AmbitHost
@@ -77,14 +83,14 @@ async function accessTo(ambit: Ambit, { tenant }: AmbitHost, { key }: ServeOptio
 async function serving(
   io: Io,
   served: Served,
-  address: { readonly port: number; readonly hostname: string },
+  address: Address,
   options: ServeOptions,
   until: () => Promise<void>,
 ): Promise<void> {
   const { host } = served
   try {
     const onError = (error: unknown) => io.err(`error: something went wrong inside (${plain(classOf(error))})\n`)
-    const listening = await listen(createApp({ ...served, onError }), address)
+    const listening = await listen(createApp({ ...served, onError }), address).catch(unusable(address))
     try {
       ready(io, served, listening, options)
       await until()
@@ -95,6 +101,27 @@ async function serving(
     await host.close()
   }
 }
+
+/** Which part of the address cannot be used, and what to give instead. */
+const unusable =
+  ({ port, hostname }: Address) =>
+  (error: unknown): never => {
+    const [, why] = error instanceof Failure ? (/\((E\w+)\)$/.exec(error.message) ?? []) : []
+    if (why === undefined) throw error
+    throw why !== 'EADDRINUSE' && why !== 'EACCES'
+      ? new Failure(
+          'config.invalid',
+          `${quote(hostname)} is no address of this machine`,
+          {},
+          'give one with --hostname',
+        )
+      : new Failure(
+          'config.invalid',
+          `port ${port} cannot be used: ${why}`,
+          {},
+          'give another with --port, or 0 for any',
+        )
+  }
 
 /** Of what went wrong only the kind: a message may hold what a caller has sent. */
 const classOf = (error: unknown): string => (error instanceof Error ? error.constructor.name : typeof error)

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
+import { relative } from 'node:path'
 import type { Command } from 'commander'
-import { Failure } from '../base/failure.ts'
+import { Failure, quote } from '../base/failure.ts'
 import { defined } from '../base/object.ts'
 import type { Ambit } from '../runtime/ambit.ts'
 import type { Caller } from '../runtime/caller.ts'
@@ -57,7 +58,7 @@ async function opened<T>(io: Io, options: StoreOptions, work: (ambit: Ambit) => 
   const { openWith } = await import('../runtime/ambit.ts')
   const { loadSettings } = await import('../runtime/config.ts')
   const settings = await loadSettings(sourceOf(io, options))
-  if (!options.create) checkThere(settings)
+  if (!options.create) checkThere(io, settings)
   const ambit = await openWith(settings)
   try {
     return await work(ambit)
@@ -67,8 +68,8 @@ async function opened<T>(io: Io, options: StoreOptions, work: (ambit: Ambit) => 
 }
 
 /** Only a command that is meant to makes a store: all others would leave an empty one wherever they are run. */
-function checkThere({ store, tenant }: Settings): void {
+function checkThere({ cwd }: Io, { store, tenant }: Settings): void {
   if (store.driver !== 'sqlite' || store.path === ':memory:' || existsSync(store.path)) return
-  const help = `run \`ambit tenant create ${tenant}\` to make it, or go to the folder of your configuration`
+  const help = `run \`ambit tenant create ${tenant}\` to make it, or name your configuration with --config: looked for ${quote(relative(cwd, store.path))}`
   throw new Failure('store.unavailable', 'there is no store here yet', {}, help)
 }

@@ -86,7 +86,7 @@ describe('doctor [F-18 F-20]', () => {
     assert.deepEqual([code, err], [0, ''])
     assert.match(out, /^ok {4}node {10}version 24\./)
     assert.match(out, /\nok {4}keys {10}`local` signs with [0-9a-f]{16}\n/)
-    assert.match(out, /\nnote {2}passphrase .*\n {20}→ set AMBIT_PASSPHRASE/)
+    assert.match(out, /\nnote {2}passphrase .*\n {20}→ nothing to do: /)
     assert.match((await shell.run('doctor', '--deep')).out, /\nok {4}records {7}`local`: /)
   })
 
@@ -110,7 +110,10 @@ describe('doctor [F-18 F-20]', () => {
     assert.equal(wrong.json<Rows>().at(-1)?.['verdict'], 'fail')
     const missing = await shell.run('doctor', '--config', 'nothing.ts')
     assert.equal(missing.code, 1)
-    assert.match(missing.out, /FAIL {2}configuration configuration `nothing\.ts` not found\n {20}→ run `ambit init`/)
+    assert.match(
+      missing.out,
+      /FAIL {2}configuration configuration `nothing\.ts` not found\n {20}→ correct the path, .* `ambit init`/,
+    )
   })
 })
 

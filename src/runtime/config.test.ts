@@ -132,13 +132,24 @@ describe('a configuration that is wrong is refused with its place [F-20]', () =>
     ['ambit.config.json', '{"tenant":', /does not load: .* at line 1/],
     ['ambit.config.json', '', /does not load: /],
     ['ambit.config.ts', 'export default {', /does not load: /],
-    ['ambit.config.mjs', "throw new Error('no wine today\\nand more')", /does not load: no wine today$/],
+    [
+      'ambit.config.mjs',
+      "throw new Error('no wine today\\nand more')",
+      /^`ambit\.config\.mjs` does not load: no wine today \(line 1\)$/,
+    ],
     ['ambit.config.mjs', 'throw undefined', /does not load: it threw$/],
     ['ambit.config.mjs', "import '../../not-there.mjs'", /does not load: /],
     ['ambit.config.mjs', "import 'no-such-package'", /does not load: /],
     ['ambit.config.mjs', 'export const config = {}', /exports nothing/, /export default/],
+    [
+      'ambit.config.json',
+      '{"tennant":"a"}',
+      /^`ambit\.config\.json`: `\/tennant` is not a known/,
+      /^did you mean `tenant`\?$/,
+    ],
+    ['ambit.config.json', '{"colour":1}', /`\/colour` is not a known member/, /^$/],
     ['ambit.config.mjs', 'export default undefined', /exports nothing/],
-    ['ambit.config.mjs', "export default 'acme'", /^configuration must be an object$/],
+    ['ambit.config.mjs', "export default 'acme'", /^`ambit\.config\.mjs` must be an object$/],
   ])('%s with %s', async (name, text, message, help) => {
     const folder = given(name, text)
     const error = await load(folder).then(

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { Failure, quote } from '../base/failure.ts'
 import { readJson } from '../base/json.ts'
+import { nearest } from '../base/nearest.ts'
 import { type Config, config } from '../model/config.ts'
 import { parseAs } from '../model/parse.ts'
 import { type TenantId, tenantId } from '../model/tenant-id.ts'
@@ -66,15 +67,29 @@ function findConfig({ folder, file }: ConfigSource): string | undefined {
   const wanted = file === undefined ? configNames.map((name) => join(folder, name)) : [resolve(folder, file)]
   const found = wanted.find(existsSync)
   if (found === undefined && file !== undefined) {
-    throw new Failure('config.not_found', `configuration ${quote(file)} not found`, {}, 'run `ambit init` to write one')
+    const help = 'correct the path, which starts at the folder you are in, or run `ambit init` to write one'
+    throw new Failure('config.not_found', `configuration ${quote(file)} not found`, {}, help)
   }
   return found
 }
 
 async function readConfig(file: string, { fresh = false }: ConfigSource): Promise<Given> {
-  const { value, files } = await loading(() => (file.endsWith('.json') ? jsonIn(file) : importDefault(file, fresh)))
+  const read = () => (file.endsWith('.json') ? jsonIn(file) : importDefault(file, fresh))
+  const { value, files } = await loading(basename(file), read)
   const { json, code } = partConfig(value)
-  return { config: parseAs(config, json, 'configuration'), code, files }
+  return { config: checked(json, basename(file)), code, files }
+}
+
+/** A member that is not known is most often one that is, misspelt. */
+function checked(json: unknown, name: string): Config {
+  try {
+    return parseAs(config, json, quote(name))
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== 'field.unknown') throw error
+    const [member = '', ...below] = String(error.data['pointer']).split('/').slice(1)
+    const meant = below.length > 0 ? undefined : nearest(member, [...Object.keys(config.shape), 'capabilities'])
+    throw new Failure(error.code, error.message, error.data, meant && `did you mean ${quote(meant)}?`)
+  }
 }
 
 interface Loaded {
@@ -91,7 +106,7 @@ async function importDefault(file: string, fresh: boolean): Promise<Loaded> {
 }
 
 /** Whatever goes wrong while a file of the user is read becomes one line without the host's paths. */
-async function loading(work: () => Loaded | Promise<Loaded>): Promise<Loaded> {
+async function loading(name: string, work: () => Loaded | Promise<Loaded>): Promise<Loaded> {
   try {
     return await work()
   } catch (error) {
@@ -99,8 +114,17 @@ async function loading(work: () => Loaded | Promise<Loaded>): Promise<Loaded> {
     const message = error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : 'it threw'
     const [help] = hints.filter(([pattern]) => pattern.test(message)).map(([, text]) => text)
     const remedy = error instanceof Failure ? (error.help ?? help) : help
-    throw new Failure('config.invalid', `the configuration does not load: ${withoutPaths(message)}`, {}, remedy)
+    const text = `${quote(name)} does not load: ${withoutPaths(message)}${lineIn(name, error)}`
+    throw new Failure('config.invalid', text, {}, remedy)
   }
+}
+
+/** Where in the configuration something was thrown, as far as the error knows. */
+function lineIn(name: string, error: unknown): string {
+  const places =
+    error instanceof Error && !(error instanceof Failure) ? (error.stack ?? '').split(`/${name}`).slice(1) : []
+  const [line] = places.flatMap((rest) => /^(?:\?[^:\s]*)?:(\d+)/.exec(rest)?.[1] ?? [])
+  return line === undefined ? '' : ` (line ${line})`
 }
 
 const hints: readonly [RegExp, string][] = [
