@@ -117,7 +117,7 @@ async function requestOf(
     correlation: call.correlation,
     capability: { id: call.capabilityId, version: attempt.version ?? '' },
     policy: {
-      ...(gate === 6 && policy ? { name: policy.name, version: policy.version } : declared),
+      ...(gate === 6 && policy ? { name: policy.name, version: policy.version } : declaredIn(attempt)),
       statement: capability?.descriptor.metadata?.policy?.statement ?? '',
     },
     requested_by: subject,
@@ -151,7 +151,8 @@ function shownOf({ call, capability, context }: Attempt): ApprovalRequest['shown
   ]
 }
 
-const declared = { name: 'declared', version: '' }
+const declaredIn = ({ version }: Attempt) => ({ name: 'declared', version: version ?? '0' })
+
 const nothingMarked = { pointers: new Set<string>(), all: false }
 
 /** The call waits for people, and is told what for. */

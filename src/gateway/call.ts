@@ -58,7 +58,7 @@ export function readCall(input: unknown, caller: CallCaller, ids: Ids): Call {
   const given = correlation?.correlation_id ?? envelope.correlation_id
   const correlationId = given ?? ids.next('cor')
   checkCorrelation(correlationId)
-  checkBaggage(correlation?.baggage)
+  if (correlation?.baggage !== undefined) checkBaggage(correlation.baggage)
   return {
     caller,
     invocationId: envelope.invocation_id ?? ids.next('inv'),
@@ -91,7 +91,7 @@ function checkCorrelation(id: string): void {
 }
 
 /** Baggage is in every event and result of the call, twice in the events. */
-function checkBaggage(baggage: Correlation['baggage'] = {}): void {
+function checkBaggage(baggage: NonNullable<Correlation['baggage']>): void {
   const { baggageMembersMax, baggageBytesMax } = limits
   const count = Object.keys(baggage).length
   if (count <= baggageMembersMax && Buffer.byteLength(JSON.stringify(baggage)) <= baggageBytesMax) return

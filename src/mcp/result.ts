@@ -32,15 +32,19 @@ export function answered(
     }
   const data = (result.data ?? null) as Json
   const blocks = blocksIn(data, tool)
-  const registered = host.current().registry.get(result.capability_id, result.capability_version ?? '')
-  const fits = registered?.checkOutput(data).length === 0
-  const structured = fits ? structuredIn(tool, data) : undefined
+  const structured = structuredIn(tool, data)
+  const isAsAccepted = isObject(structured) && fits(host, result, data)
   const shown = fenced ? blocks?.map((block) => fencedBlock(block, tool, seed)) : blocks
   return {
     content: shown?.length ? [...shown] : [{ type: 'text', text: resultText(result, { seed }) }],
-    ...(isObject(structured) && { structuredContent: structured }),
+    ...(isAsAccepted && { structuredContent: structured }),
     _meta,
   }
+}
+
+function fits(host: McpDoor['host'], { capability_id, capability_version }: InvocationResult, data: Json): boolean {
+  const registered = host.current().registry.get(capability_id, capability_version ?? '')
+  return registered?.checkOutput(data).length === 0
 }
 
 type Members = { readonly [key: string]: Json | undefined } | undefined
