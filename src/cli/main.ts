@@ -1,4 +1,7 @@
 import { realIo } from './real-io.ts'
 import { runCli } from './run.ts'
 
+// Standard output is the answer's, and with `ambit mcp` the client's: what code of the configuration prints goes beside it.
+globalThis.console = new console.Console(process.stderr)
+
 process.exitCode = await runCli(process.argv.slice(2), realIo())

@@ -31,6 +31,21 @@ describe('a failure on the terminal [F-05 F-18]', () => {
     assert.equal(err.split('\n').length, 2)
   })
 
+  test('what was mistyped is JSON for programs that asked for it', async () => {
+    for (const words of [
+      ['host', 'serve', '--port', '80000'],
+      ['key'],
+      ['key', 'create'],
+      ['kee'],
+      ['key', 'list', '--no'],
+    ]) {
+      const ran = await givenShell().run(...words, '--json')
+      assert.deepEqual([ran.code, ran.err], [2, ''], words.join(' '))
+      assert.equal(ran.json()['code'], 'field_invalid')
+      assert.doesNotMatch(String(ran.json()['detail']), /^error|outputHelp/)
+    }
+  })
+
   test('text of others in it stays text', async () => {
     const shell = (await givenDesk()).with({
       stdin: async () => {

@@ -14,8 +14,9 @@ const usage = 2
 export async function runCli(given: readonly string[], outside: Io): Promise<number> {
   const io = { ...outside }
   const argv = withHelpLast(given)
+  const json = argv.includes('--json')
   try {
-    const program = rootCommand(io)
+    const program = rootCommand(io, json)
     const name = argv.find((word) => !word.startsWith('-'))
     for (const [command, { summary, load }] of Object.entries(commands)) {
       const added = program.command(command).description(summary)
@@ -25,7 +26,7 @@ export async function runCli(given: readonly string[], outside: Io): Promise<num
     await program.parseAsync([...argv], { from: 'user' })
     return hasFindings(io) ? finding : good
   } catch (error) {
-    return report(error, io, argv.includes('--json'))
+    return report(error, io, json)
   }
 }
 
@@ -33,11 +34,11 @@ export async function runCli(given: readonly string[], outside: Io): Promise<num
 const withHelpLast = (argv: readonly string[]): readonly string[] =>
   argv[0] === 'help' && argv.length > 1 ? [...argv.slice(1), '--help'] : argv
 
-function rootCommand(io: Io): Command {
+function rootCommand(io: Io, json: boolean): Command {
   return new Command('ambit')
     .description('Governed context for AI agents: what may a run see, what may it do, and can you prove it afterwards.')
     .version(version)
-    .configureOutput({ writeOut: io.out, writeErr: io.err })
+    .configureOutput({ writeOut: io.out, writeErr: json ? () => undefined : io.err })
     .exitOverride()
     .showHelpAfterError('(run with --help to see what is possible)')
     .addHelpText('after', start)
@@ -49,7 +50,7 @@ Commands act as the operator of this machine, or as the principal whose key is i
 Exit 0: good. 1: a finding or a refusal. 2: usage or environment.`
 
 function report(error: unknown, io: Io, json: boolean): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? good : usage
+  if (error instanceof CommanderError) return reportUsage(error, io, json)
   const isOurs = error instanceof Failure
   const body = isOurs ? problem(error) : { ...problem(error), remediation: 'set AMBIT_DEBUG=1 to see the cause' }
   if (!isOurs && io.env['AMBIT_DEBUG'] === '1') io.err(`${stackOf(error)}\n`)
@@ -59,6 +60,14 @@ function report(error: unknown, io: Io, json: boolean): number {
     if (body.remediation !== undefined) line({ ...io, out: io.err }, `  ${plain(body.remediation)}`)
   }
   return isOurs && !isUsage(error.code) ? finding : usage
+}
+
+/** For people the parser has said it already. */
+function reportUsage({ exitCode, code, message }: CommanderError, io: Io, json: boolean): number {
+  if (exitCode === 0) return good
+  const detail = code === 'commander.help' ? 'a command is missing' : message.replace(/^error: /, '')
+  if (json) printJson(io, problem(new Failure('field.invalid', detail, {}, 'run with --help to see what is possible')))
+  return usage
 }
 
 const stackOf = (error: unknown): string =>

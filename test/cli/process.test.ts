@@ -44,6 +44,14 @@ describe('as a process of its own [F-18]', () => {
     for (const [path, bytes] of filesIn(cwd)) assert(!bytes.includes('hunter2-hunter2'), path)
   })
 
+  test('what a configuration prints stands beside the answer, not in it', () => {
+    const cwd = tempFolder()
+    writeFileSync(join(cwd, 'ambit.config.mjs'), "console.log('hello'); console.info('there'); export default {}")
+    const { out, err } = ambit({ cwd }, 'tenant', 'create', 'local', '--json')
+    assert.equal(JSON.parse(out).tenant_id, 'local')
+    assert.match(err, /hello\nthere\n/)
+  })
+
   test('a configuration in TypeScript loads without a word, also in a package of CommonJS', () => {
     const cwd = tempFolder()
     writeFileSync(join(cwd, 'package.json'), '{"type":"commonjs"}')
