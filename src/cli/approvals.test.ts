@@ -88,16 +88,23 @@ describe('approvals: one exact call, decided by people [H-51 H-53 H-59]', () => 
     assert.match(out, /repeat the call with the id inv_7; it counts once/)
     const done = (await depot.planner.good(...release(14, '--id', 'inv_7', '--json'))).json<InvocationResult>()
     assert.equal(done.outcome, 'success')
+    const traced = await depot.shell.good('evidence', 'trace', 'run-5521')
+    assert.match(traced.out, /\n {2}edited +people agreed to other arguments than were asked for\n/)
   })
 
   test('deny: that ends it', async () => {
     const depot = await givenDepot()
     const id = await ask(depot)
-    const request = (await depot.ida.good('approvals', 'deny', id, '--json')).json<ApprovalRequest>()
+    const request = (
+      await depot.ida.good('approvals', 'deny', id, '--rationale', 'too warm', '--json')
+    ).json<ApprovalRequest>()
     assert.equal(request.state, 'denied')
     const { code, out } = await depot.planner.run(...release(14, '--id', 'inv_7'))
     assert.equal(code, 1)
     assert.match(out, /\n {2}why +the call was not approved \(policy_blocked\)\n {2}reason +approval_denied\n/)
+    // By the id of the call as by that of its task.
+    for (const of of ['run-5521', 'inv_7'])
+      assert.match((await depot.shell.good('evidence', 'trace', of)).out, /\n {2}denied by +ida, “too warm”\n/)
     const again = await depot.ida.run('approvals', 'approve', id)
     assert.equal(again.code, 1)
     assert.match(again.err, /\(approval_used\)/)

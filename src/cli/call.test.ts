@@ -201,6 +201,6 @@ describe('evidence trace: every call as people ask about it [H-92 H-48]', () => 
   test('of a task that is not there', async () => {
     const { code, err } = await (await givenDepot()).shell.run('evidence', 'trace', 'nothing')
     assert.equal(code, 1)
-    assert.match(err, /^error: correlation `nothing` not found/)
+    assert.match(err, /^error: no task and no call `nothing` is on record/)
   })
 })

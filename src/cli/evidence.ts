@@ -1,10 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { Failure, quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import { defined } from '../base/object.ts'
 import { type EvidenceEvent, outcome, type SealedEvent } from '../model/evidence.ts'
 import { type EventFilter, exportBundle, searchEvidence, showEvent } from '../runtime/evidence.ts'
-import { wholeList } from '../runtime/pages.ts'
 import type { Register } from './command.ts'
 import { instant } from './duration.ts'
 import { writePrivate } from './files.ts'
@@ -53,13 +51,12 @@ const register: Register = (evidence, io) => {
 
   withTenant(evidence.command('trace <correlation>'))
     .description('the calls of one task, for people: who, what, by which rule, with which facts, how it ended')
-    .action((correlation: string, options: CommonOptions) =>
+    .addHelpText('after', '\nThe id of one of its calls finds the task too.')
+    .action((id: string, options: CommonOptions) =>
       inTenant(io, options, async (ambit, caller) => {
-        const found = await wholeList((page) => searchEvidence(ambit, caller, { correlation }, page))
-        const events = found.toReversed().map(({ body }) => JSON.parse(body) as EvidenceEvent)
-        if (events.length === 0)
-          throw new Failure('correlation.not_found', `correlation ${quote(correlation)} not found`, { id: correlation })
-        options.json ? printJson(io, events) : printTrace(io, events)
+        const { deniedIn, taskEvents } = await import('./task.ts')
+        const events = await taskEvents(ambit, caller, id)
+        options.json ? printJson(io, events) : printTrace(io, events, await deniedIn(ambit, caller, events))
       }),
     )
 

@@ -1,17 +1,18 @@
+import type { ApprovalRequest } from '../model/approval.ts'
 import type { CallRecord, EvidenceEvent } from '../model/evidence.ts'
 import { type Field, printFields } from './fields.ts'
 import { type Io, line, paint, plain } from './io.ts'
 
 /** The calls of a correlation as people ask about them: who, what, where, by which rule, with which facts, how it ended. */
-export function printTrace(io: Io, events: readonly EvidenceEvent[]): void {
+export function printTrace(io: Io, events: readonly EvidenceEvent[], denied: readonly ApprovalRequest[]): void {
   const calls = Map.groupBy(events, ({ invocation_id }) => invocation_id).values()
   for (const [index, call] of [...calls].entries()) {
     if (index > 0) line(io)
-    printCall(io, call)
+    printCall(io, call, denied)
   }
 }
 
-function printCall(io: Io, events: readonly EvidenceEvent[]): void {
+function printCall(io: Io, events: readonly EvidenceEvent[], denied: readonly ApprovalRequest[]): void {
   const [first] = events
   if (first === undefined) return
   const records = events.flatMap(recordIn)
@@ -25,12 +26,27 @@ function printCall(io: Io, events: readonly EvidenceEvent[]): void {
     ['host', plain(first.host_id)],
     ...(record === undefined ? [] : decisionFields(record)),
     [
+      'denied by',
+      ...denied
+        .filter(({ invocation_id }) => invocation_id === first.invocation_id)
+        .flatMap(noesIn)
+        .map(plain),
+    ],
+    ['edited', events.some(isEdited) ? 'people agreed to other arguments than were asked for' : ''],
+    [
       'events',
       ...events.map(({ sequence, timestamp, event_type }) => `${sequence}  ${timestamp}  ${plain(event_type)}`),
     ],
     ['result', plain(resultText(last))],
   ])
 }
+
+const noesIn = ({ votes }: ApprovalRequest): string[] =>
+  votes
+    .filter(({ decision }) => decision === 'deny')
+    .map(({ approver, rationale }) => (rationale === '' ? approver : `${approver}, “${rationale}”`))
+
+const isEdited = ({ payload }: EvidenceEvent): boolean => 'edited' in payload && payload['edited'] === true
 
 const recordIn = ({ payload }: EvidenceEvent): CallRecord[] =>
   'decision' in payload && payload.decision !== undefined ? [payload.decision as CallRecord] : []
