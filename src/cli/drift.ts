@@ -24,11 +24,15 @@ export function registerDrift(capabilities: Command, io: Io): void {
     .description('accept tools as `capabilities drift` shows them: their policy stays')
     .action((name: string, tools: readonly string[], options: CommonOptions) =>
       inTenant(io, options, async (ambit, caller) => {
-        const { acceptTools } = await import('../runtime/drift.ts')
+        const { acceptTools, checkListed } = await import('../runtime/drift.ts')
+        checkListed(ambit, name)
         const accepted = await acceptTools(ambit, caller, name, tools.map(lookedOf))
         if (options.json) return printJson(io, { upstream: name, accepted })
         if (accepted.length === 0) return line(io, 'nothing has changed')
-        line(io, `accepted: ${accepted.map(plain).join(', ')}`)
+        line(
+          io,
+          `accepted: ${accepted.map(({ tool, version }) => plain(`${tool}, now version ${version}`)).join('; ')}`,
+        )
       }),
     )
 }
@@ -52,7 +56,19 @@ function printDrift(io: Io, reports: readonly DriftReport[]): void {
     'NOT OFFERED': ({ added = [] }) => (added.length === 0 ? '–' : counted(added.length, 'tool')),
     PROBLEM: ({ problem = '–' }) => problem,
   })
-  for (const { upstream, changed = [] } of reports) for (const change of changed) printChange(io, upstream, change)
+  for (const report of reports) {
+    for (const change of report.changed ?? []) printChange(io, report.upstream, change)
+    for (const tool of report.gone ?? []) printGone(io, report, tool)
+  }
+}
+
+function printGone(io: Io, { upstream, file }: DriftReport, tool: string): void {
+  line(io)
+  line(io, `${quote(tool)} of ${quote(upstream)} is gone from the server, so that calls of it fail`)
+  line(
+    io,
+    `  take it out of ${file === null ? 'the configuration' : quote(file)}, or import the server again with --force`,
+  )
 }
 
 type Change = NonNullable<DriftReport['changed']>[number]
@@ -62,7 +78,7 @@ function printChange(io: Io, upstream: string, { tool, definition, differences, 
   line(io)
   line(io, `${quote(tool)} of ${quote(upstream)}: ${plain(problem ?? 'before (-) and now (+)')}`)
   for (const { at, before, now } of differences) {
-    line(io, `  ${plain(at)}`)
+    line(io, `  ${plain(at)}${at === '/annotations' ? ' (what they were is not kept)' : ''}`)
     if (before !== undefined) line(io, paint(io, 'red', `    - ${plain(JSON.stringify(before))}`))
     if (now !== undefined) line(io, paint(io, 'green', `    + ${plain(JSON.stringify(now))}`))
   }

@@ -23,7 +23,7 @@ export interface DriftReport extends Partial<Omit<Drift, 'changed'>> {
 export async function findDrift(ambit: Ambit, caller: Caller, name?: string): Promise<readonly DriftReport[]> {
   demand(caller, 'administer')
   const listed = mcpUpstreams(ambit).filter(({ upstream }) => name === undefined || upstream.name === name)
-  if (name !== undefined && listed.length === 0) throw notListed(name)
+  if (name !== undefined && listed.length === 0) throw notListed(ambit, name)
   return Promise.all(
     listed.map(async ({ upstream, file }) => {
       const of = { upstream: upstream.name, file: file?.name ?? null }
@@ -38,21 +38,39 @@ export async function findDrift(ambit: Ambit, caller: Caller, name?: string): Pr
   )
 }
 
+/** Fails if no file of the configuration describes an MCP server of this name. */
+export function checkListed(ambit: Ambit, name: string): void {
+  fileOf(ambit, name)
+}
+
+function fileOf(ambit: Ambit, name: string) {
+  const found = mcpUpstreams(ambit).find(({ upstream }) => upstream.name === name)
+  if (found?.file === undefined) throw notListed(ambit, name)
+  return { upstream: found.upstream, file: found.file }
+}
+
+export interface Accepted {
+  readonly tool: string
+  /** The version of its capability from now on. */
+  readonly version: string
+}
+
 /** Takes the definition of these tools that somebody has looked at into the file of the upstream. */
 export async function acceptTools(
   ambit: Ambit,
   caller: Caller,
   name: string,
   looked: readonly Looked[],
-): Promise<readonly string[]> {
+): Promise<readonly Accepted[]> {
   demand(caller, 'administer')
-  const found = mcpUpstreams(ambit).find(({ upstream }) => upstream.name === name)
-  if (found?.file === undefined) throw notListed(name)
-  const { tools } = await toolsOf(ambit, caller, found.upstream)
-  const changed = driftOf(found.upstream, tools).changed
-  const accepted = acceptDrift(found.upstream, tools, looked)
-  const which = looked.map(({ tool }) => tool).filter((tool) => changed.includes(tool))
-  if (which.length > 0) keepUpstream(found.file.path, accepted, { replace: true })
+  const { upstream, file } = fileOf(ambit, name)
+  const { tools } = await toolsOf(ambit, caller, upstream)
+  const changed = driftOf(upstream, tools).changed
+  const accepted = acceptDrift(upstream, tools, looked)
+  const which = accepted.capabilities
+    .filter(({ tool }) => changed.includes(tool) && looked.some((one) => one.tool === tool))
+    .map(({ tool, descriptor }) => ({ tool, version: descriptor.version }))
+  if (which.length > 0) keepUpstream(file.path, accepted, { replace: true })
   return which
 }
 
@@ -74,10 +92,9 @@ const mcpUpstreams = ({ settings: { hosting } }: Ambit): readonly Listed[] =>
     )
     .filter((each): each is Listed => each.upstream.adapter === 'mcp')
 
-const notListed = (name: string): Failure =>
-  new Failure(
-    'capability.not_found',
-    `no file of the configuration describes the MCP server ${quote(name)}`,
-    { name },
-    'see `upstreams` in the configuration',
-  )
+function notListed(ambit: Ambit, name: string): Failure {
+  const known = mcpUpstreams(ambit).map(({ upstream }) => quote(upstream.name))
+  const help = known.length === 0 ? 'see `upstreams` in the configuration' : `there are ${known.join(', ')}`
+  const message = `no file of the configuration describes the MCP server ${quote(name)}`
+  return new Failure('capability.not_found', message, { name }, help)
+}

@@ -110,13 +110,21 @@ test('a tool that has changed since it was accepted is held until somebody accep
   assert.match(drift.out, /^ {2}\/description\n {4}- "Reads \\u\{202e\}once\."\n {4}\+ "Read the complete/m)
   const [, looked = ''] = /accept files (read_text_file@sha256:[0-9a-f]{64})$/m.exec(drift.out) ?? []
   const accept = (tool: string) => shell.run('capabilities', 'accept', 'files', tool)
+  const elsewhere = await shell.run('capabilities', 'accept', 'fiels', 'read_text_file')
+  assert.match(elsewhere.err, /describes the MCP server `fiels` .*\n {2}there are `files`, `memory`\n/)
   assert.match((await accept('read_text_file')).err, /does not name the digest of what is accepted/)
   assert.match((await accept(`read_text_file@${nothing}`)).err, /is not what was looked at/)
   assert.match((await call()).out, /capability_disabled|declared|changed/)
-  assert.match((await accept(looked)).out, /^accepted: read_text_file$/m)
+  assert.match((await accept(looked)).out, /^accepted: read_text_file, now version 1\.0\.1$/m)
   assert.match((await accept(looked)).out, /^nothing has changed$/m)
   assert.match((await call()).out, /Water the plants/)
   assert.match((await shell.good('capabilities', 'show', 'mcp.files.read_text_file')).out, /1\.0\.1/)
+  change((tool) => ({ ...tool, tool: 'read_no_more' }))
+  const gone = await shell.run('capabilities', 'drift', 'files')
+  assert.match(
+    gone.out,
+    /^`read_no_more` of `files` is gone .*\n {2}take it out of `upstreams\/files\.json`, or import /m,
+  )
 }, 120_000)
 
 test('what is broken is told by file and place, and the rest works on [H-90]', async () => {
