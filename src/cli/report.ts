@@ -1,3 +1,4 @@
+import { counted } from '../base/counted.ts'
 import type { BundleReport } from '../evidence/verify.ts'
 import { type Io, line, paint, plain } from './io.ts'
 
@@ -8,13 +9,16 @@ export function printReport(io: Io, report: BundleReport): void {
   if (report.valid)
     line(
       io,
-      `${paint(io, ['bold', 'green'], 'GOOD')}  ${report.events} records of \`${plain(report.correlation_id ?? '')}\`, host \`${plain(report.host_id ?? '')}\``,
+      `${paint(io, ['bold', 'green'], 'GOOD')}  ${counted(report.events, 'record')} of \`${plain(report.correlation_id ?? '')}\`, host \`${plain(report.host_id ?? '')}\``,
     )
-  else
-    line(
-      io,
-      `${paint(io, ['bold', 'red'], 'NOT GOOD')}  ${plain(report.first?.message ?? '')} ${paint(io, 'dim', `(${report.first?.check}, at ${plain(report.first?.at || 'the top')})`)}`,
-    )
+  else {
+    const { check, at, message } = report.first ?? { check: '', at: '', message: '' }
+    const what = check === 'shape' ? 'this is not a bundle: ' : ''
+    const place = paint(io, 'dim', `(${check}, at ${plain(at || 'the top')})`)
+    line(io, `${paint(io, ['bold', 'red'], 'NOT GOOD')}  ${what}${plain(message)} ${place}`)
+    // Nothing else was looked at.
+    if (check === 'shape') return
+  }
   line(io)
   for (const { name, verdict, message, at } of report.checks) {
     const [style, mark] = marks[verdict]
@@ -24,7 +28,7 @@ export function printReport(io: Io, report: BundleReport): void {
     )
   }
   line(io)
-  line(io, `  ${coverage[report.covered]}`)
+  line(io, `  ${report.valid ? coverage[report.covered] : 'It is not proven: read the story with care.'}`)
   if (report.valid) line(io, `  ${trust(report)}`)
   if (report.story.length > 0) printStory(io, report)
 }

@@ -37,6 +37,18 @@ describe('verify proves a good bundle [F-18 H-85]', () => {
     assert.match(out, / 2 {2}\S+Z {2}ambit\.tenant\.created +operator {2}ambit\.runtime {2}success\n/)
   })
 
+  test('what is no bundle is said to be none, in one line; what was changed is never called covered', async () => {
+    const { shell, put, bundle } = await givenExport()
+    put('rules.json', { name: 'rules', version: '1' })
+    const { code, out } = await shell.run('verify', 'rules.json')
+    assert.equal(code, 1)
+    assert.match(out, /^NOT GOOD {2}this is not a bundle: .* \(shape, at \/\w+\)\n$/)
+    put('changed.json', { ...bundle, root_hash: '0'.repeat(64) })
+    const changed = await shell.run('verify', 'changed.json')
+    assert.match(changed.out, /^NOT GOOD (?:.*\n)*? {2}It is not proven: read the story with care\.\n/)
+    assert.doesNotMatch(changed.out, /NOT covered/)
+  })
+
   test('for programs: the whole report', async () => {
     const { shell } = await givenExport()
     const { code } = await shell.run('verify', 'b.json', '--json')
