@@ -138,7 +138,7 @@ describe('call: one call through the gateway, and what came of it [F-18 H-92]', 
 
   test.each([
     [['--payload', '{'], /^error: --payload: .*\(json_invalid\)/],
-    [['--payload', '@gone.json'], /^error: `gone\.json` cannot be read \(ENOENT\) \(file_not_found\)/],
+    [['--payload', '@gone.json'], /^error: `gone\.json` cannot be read: ENOENT \(file_not_found\)/],
     [['--payload', '[]'], /^error: --payload must be an object \(field_invalid\)/],
     [['--context', '7'], /^error: --context must be an object \(field_invalid\)/],
     [['--environment', 'moon'], /^error: option '--environment/],

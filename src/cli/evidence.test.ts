@@ -129,7 +129,7 @@ describe('evidence show and export [F-18 F-09 H-83]', () => {
     assert.match(out, /^sequence,.*\r\n3,[^,]+,operator,'=cmd\(\),/)
     assert.equal(
       (await shell.good('evidence', 'export', 'c', '--csv', '--out', 'c.csv')).out,
-      'wrote 1 records to c.csv\n',
+      'wrote 1 record to c.csv\n',
     )
     assert.equal(readFileSync(join(shell.cwd, 'c.csv'), 'utf8'), out)
   })

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { counted } from '../base/counted.ts'
 import { limits } from '../base/limits.ts'
 import { defined } from '../base/object.ts'
 import { type EvidenceEvent, outcome, type SealedEvent } from '../model/evidence.ts'
@@ -74,7 +75,7 @@ const register: Register = (evidence, io) => {
         if (options.json)
           return printJson(io, { file: options.out, events: bundle.events.length, root_hash: bundle.root_hash })
         const next = options.csv ? '' : `; check it anywhere: ambit verify ${options.out}`
-        line(io, `wrote ${bundle.events.length} records to ${options.out}${next}`)
+        line(io, `wrote ${counted(bundle.events.length, 'record')} to ${options.out}${next}`)
       }),
     )
 

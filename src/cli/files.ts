@@ -11,7 +11,7 @@ export function readInput(io: Io, path: string): Buffer {
   try {
     return readFileSync(resolve(io.cwd, path))
   } catch (error) {
-    throw new Failure('file.not_found', `${quote(path)} cannot be read (${codeOf(error)})`)
+    throw new Failure('file.not_found', `${quote(path)} cannot be read: ${codeOf(error)}`)
   }
 }
 
@@ -73,7 +73,7 @@ function writing(io: Io, path: string, write: (full: string) => void): void {
     if (codeOf(error) === 'EEXIST' && statSync(full, { throwIfNoEntry: false })?.isFile())
       throw new Failure('file.exists', `${quote(path)} is here already`, {}, 'use --force to replace it')
     const help = 'name a folder that exists and is yours'
-    throw new Failure('file.unavailable', `${quote(path)} cannot be written (${codeOf(error)})`, {}, help)
+    throw new Failure('file.unavailable', `${quote(path)} cannot be written: ${codeOf(error)}`, {}, help)
   }
 }
 

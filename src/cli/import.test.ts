@@ -15,7 +15,7 @@ test.each<[string, readonly string[], RegExp]>([
   [
     'a file that is not there',
     ['openapi', 'gone.json', '--name', 'a'],
-    /`gone\.json`: the file cannot be read \(ENOENT\) \(upstream_invalid\)/,
+    /`gone\.json`: the file cannot be read: ENOENT \(upstream_invalid\)/,
   ],
   [
     'a document that is no JSON',

@@ -97,7 +97,7 @@ describe('init writes a configuration that loads and says the defaults [F-20 F-1
     const shell = givenShell()
     const { code, err } = await shell.with({ cwd: join(shell.cwd, 'gone') }).run('init')
     assert.equal(code, 2)
-    assert.match(err, /^error: `ambit\.config\.ts` cannot be written \(ENOENT\) \(file_unavailable\)\n/)
+    assert.match(err, /^error: `ambit\.config\.ts` cannot be written: ENOENT \(file_unavailable\)\n/)
   })
 })
 

@@ -125,7 +125,7 @@ test('policy test holds policies to the decisions of a file, and exits with 1 wh
   )
   const gone = await shell.run('policy', 'test', 'tests/broken.json')
   assert.deepEqual([gone.code, gone.out], [2, ''])
-  assert.match(gone.err, /`rules\/gone\.json` cannot be read \(ENOENT\) \(file_not_found\)/)
+  assert.match(gone.err, /`rules\/gone\.json` cannot be read: ENOENT \(file_not_found\)/)
 })
 
 test('policy explain says why, and what would have changed the answer [F-18 H-17]', async () => {

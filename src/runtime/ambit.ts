@@ -107,6 +107,6 @@ function makeDataFolder(path: string): void {
   } catch (error) {
     const { code } = error as { code?: string }
     const help = 'check `dataDir`, and who may write there'
-    throw new Failure('file.unavailable', `the data folder cannot be made (${code})`, {}, help)
+    throw new Failure('file.unavailable', `the data folder cannot be made: ${code}`, {}, help)
   }
 }

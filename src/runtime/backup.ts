@@ -98,7 +98,7 @@ function openNew(path: string): number {
     const code = (error as { code?: string }).code
     if (code === 'EEXIST') throw new Failure('file.exists', 'the backup file exists already', {}, 'name another file')
     const help = 'name a folder that exists and is yours'
-    throw new Failure('file.not_found', `the backup file cannot be written (${code})`, {}, help)
+    throw new Failure('file.not_found', `the backup file cannot be written: ${code}`, {}, help)
   }
 }
 
@@ -155,6 +155,6 @@ function reading<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {
-    throw new Failure('file.not_found', `the backup file cannot be read (${(error as { code?: string }).code})`)
+    throw new Failure('file.not_found', `the backup file cannot be read: ${(error as { code?: string }).code}`)
   }
 }

@@ -124,7 +124,7 @@ describe('one that is wrong is refused with its place [F-20]', () => {
   })
 
   test.each([
-    ['that is not there', undefined, /^`rules\.json`: the file cannot be read \(ENOENT\)$/],
+    ['that is not there', undefined, /^`rules\.json`: the file cannot be read: ENOENT$/],
     ['that is no JSON', '{', /^`rules\.json`: .* at line 1/],
     ['that is no policy', '{"name":"x"}', /^`rules\.json`: policy: `\/version` is missing/],
   ])('a policy file %s, when it is needed', async (_, text, message) => {

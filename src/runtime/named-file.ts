@@ -29,6 +29,6 @@ export function bytesOf({ path, name }: NamedFile, code: Code): Uint8Array {
     return readFileSync(path)
   } catch (error) {
     const { code: why } = error as NodeJS.ErrnoException
-    throw new Failure(code, `${quote(name)}: the file cannot be read (${why})`)
+    throw new Failure(code, `${quote(name)}: the file cannot be read: ${why}`)
   }
 }
