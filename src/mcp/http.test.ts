@@ -4,8 +4,9 @@ import { echo } from '../../test/support/host.ts'
 import { httpClient, revisions, textOf } from '../../test/support/mcp-client.ts'
 import { type ServedServer, servedServer } from '../../test/support/serve.ts'
 import { givenServer, requestOf, testAccess } from '../../test/support/server.ts'
+import { limits } from '../base/limits.ts'
 import { readFences } from '../fence/read.ts'
-import { defineCapability } from '../gateway/capability.ts'
+import { type CapabilitySpec, defineCapability } from '../gateway/capability.ts'
 import { addApprover } from '../runtime/approvers.ts'
 import { operator } from '../runtime/caller.ts'
 import { createApp } from '../server/app.ts'
@@ -240,6 +241,27 @@ test('a trace goes on, and a task that the client names is the correlation [H-22
   await client.callTool({ name: 'test_echo', arguments: {}, _meta })
   const { body } = await ask('GET', '/replay/task-7')
   assert.equal(body.events[0].correlation.trace_id, '4bf92f3577b34da6a3ce929d0e0e4736')
+})
+
+test('progress is told by tokens of an ordinary length, and not without end [H-80]', async () => {
+  const told = limits.chunksKeptMax
+  const spec = { id: 'depot.count', version: '1.0.0', description: 'Counts.', modes: ['sync', 'stream'], policy: {} }
+  const count = defineCapability(spec as CapabilitySpec, async function* (input) {
+    for (let n = 0; n < (input as { to: number }).to; n++) yield n
+    return null
+  })
+  const { ask } = await servedServer({ offer: { capabilities: [count] } })
+  const headers = { accept: 'application/json, text/event-stream' }
+  const toldOf = async (progressToken: string | number, to: number) => {
+    const params = { name: 'depot_count', arguments: { to }, _meta: { progressToken } }
+    const { text } = await ask('POST', '/mcp', {
+      body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
+      headers,
+    })
+    return text.match(/notifications\/progress/g)?.length ?? 0
+  }
+  assert.deepEqual([await toldOf(7, 3), await toldOf('x'.repeat(256), 3), await toldOf('x'.repeat(257), 3)], [3, 3, 0])
+  assert.equal(await toldOf(7, told + 5), told)
 })
 
 test('more tools than a page holds come page by page [H-100]', async () => {

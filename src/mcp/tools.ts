@@ -10,6 +10,7 @@ import {
 } from '@modelcontextprotocol/server'
 import type { Json } from '../base/canonical.ts'
 import { quote } from '../base/failure.ts'
+import { limits } from '../base/limits.ts'
 import { parseTraceparent } from '../base/trace.ts'
 import type { InvocationResult } from '../model/result.ts'
 import type { Offer } from '../runtime/offer.ts'
@@ -96,7 +97,7 @@ async function invoke(door: McpDoor, { mcpReq }: ServerContext, call: ToolCall):
   const { tool, name, payload, invocationId } = call
   const trace = parseTraceparent(String(mcpReq._meta?.['traceparent'] ?? ''))
   const correlationId = textOf(mcpReq._meta?.['ambit/correlation_id']) ?? door.correlationId
-  const progressToken = mcpReq._meta?.progressToken
+  const progressToken = tokenOf(mcpReq)
   let progress = 0
   const { result } = await door.host.gateway.invoke(
     door.caller,
@@ -110,7 +111,7 @@ async function invoke(door: McpDoor, { mcpReq }: ServerContext, call: ToolCall):
     {
       chunk: () => {
         progress += 1
-        if (progressToken === undefined) return
+        if (progressToken === undefined || progress > limits.chunksKeptMax) return
         const params = { progressToken, progress }
         void mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined)
       },
@@ -118,6 +119,12 @@ async function invoke(door: McpDoor, { mcpReq }: ServerContext, call: ToolCall):
     },
   )
   return result
+}
+
+/** What the client knows its progress by: said with every chunk, and kept until somebody reads it, so nothing long. */
+function tokenOf({ _meta }: ServerContext['mcpReq']): string | number | undefined {
+  const token = _meta?.progressToken
+  return typeof token === 'string' && token.length > limits.wireIdCharsMax ? undefined : token
 }
 
 /** The id of the call: what the client gives it, or that of the same call that people were asked about. */
