@@ -103,7 +103,7 @@ function* wholeCorrelation(tenantId: TenantId, correlation: string) {
   return { tenant, size, events, last: yield* lastCheckpoint(tenantId) }
 }
 
-const eventsPerRead = 1_000
+export const eventsPerRead = 1_000
 
 /** Events of one correlation in order, after a sequence number, and no more than so many. */
 export function* eventsInPages(

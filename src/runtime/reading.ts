@@ -13,7 +13,7 @@ import type { ChainReport } from '../model/wire.ts'
 import { lastSequence } from '../storage/events.ts'
 import type { Work } from '../storage/work.ts'
 import type { Ambit } from './ambit.ts'
-import { bundleOf, eventsInPages } from './evidence.ts'
+import { bundleOf, eventsInPages, eventsPerRead } from './evidence.ts'
 
 /** Who reads evidence over a wire: all of a tenant's, or of one subject what it did itself. */
 export interface Reader {
@@ -39,7 +39,7 @@ export async function replay(ambit: Ambit, reader: Reader, query: ReplayQuery): 
 
 /** Whether the chain of one correlation holds: all of it is checked, what the reader sees of it is counted. */
 export async function checkChain(ambit: Ambit, hostId: string, reader: Reader, id: string): Promise<ChainReport> {
-  const { events, chain } = await found(ambit, reader, id)
+  const { events, chain } = await ambit.store.read(() => wholeFor(reader, id))
   const report = verifyBundle(unsigned(hostId, id, chain), { tier: 'hash-chain' })
   const { valid, covered, first_broken_sequence: broken } = report
   const verified = valid ? events.length : events.filter(({ sequence }) => broken !== null && sequence < broken).length
@@ -56,8 +56,8 @@ export async function checkChain(ambit: Ambit, hostId: string, reader: Reader, i
 
 /** The signed export of one correlation, of which the reader must be able to see all: a chain with gaps proves nothing. */
 export async function exportFor(ambit: Ambit, reader: Reader, id: string): Promise<EvidenceBundle> {
-  const { partial } = await found(ambit, reader, id)
-  if (!partial) return bundleOf(ambit, reader.tenant, id)
+  const { events, chain } = await ambit.store.read(() => wholeFor(reader, id))
+  if (events.length === chain.length) return bundleOf(ambit, reader.tenant, id)
   const message = `${quote(id)} holds calls of others too, and is exported whole by those who may audit`
   throw new Failure('caller.not_permitted', message, { id }, 'ask somebody who may audit, or read your own events')
 }
@@ -71,40 +71,51 @@ export async function attestationFor(ambit: Ambit, hostId: string, reader: Reade
 export const countEvents = (ambit: Ambit, tenant: TenantId): Promise<number> =>
   ambit.store.read(() => lastSequence(tenant))
 
-async function found(ambit: Ambit, reader: Reader, id: string): Promise<Visible> {
-  const visibly = await ambit.store.read(() => visible(reader, id, 0, Number.MAX_SAFE_INTEGER))
-  if (visibly.events.length > 0) return visibly
-  throw new Failure('correlation.not_found', `nothing is recorded under ${quote(id)}`, { id })
+/** All that the reader sees of a correlation, and all of it, which is for nobody's eyes here. */
+function* wholeFor(reader: Reader, id: string) {
+  const { events } = yield* visible(reader, id, 0, Number.MAX_SAFE_INTEGER)
+  if (events.length === 0) throw new Failure('correlation.not_found', `nothing is recorded under ${quote(id)}`, { id })
+  const chain = yield* eventsInPages(reader.tenant, id, 0, Number.MAX_SAFE_INTEGER)
+  return { events, chain }
 }
 
 interface Visible {
   readonly events: readonly SealedEvent[]
-  /** The events with those of others among them, which are for nobody's eyes here. */
-  readonly chain: readonly SealedEvent[]
-  /** True if the correlation holds calls of others, which are left out. */
+  /** True if calls of others were left out. */
   readonly partial: boolean
 }
 
 /**
  * What of a correlation a reader sees: the events that name it, verified, as their subject, and what people decided
  * about its own requests. A correlation is a name that anybody may use, and so is an invocation id: having called under
- * the same ones shows nothing of what others did there.
+ * the same ones shows nothing of what others did there. It may be long, so no more is held than is asked for.
  */
 function* visible({ tenant, subject }: Reader, id: string, after: number, limit: number): Work<Visible> {
-  if (subject === null) {
-    const events = yield* eventsInPages(tenant, id, after, limit)
-    return { events, chain: events, partial: false }
+  if (subject === null) return { events: yield* eventsInPages(tenant, id, after, limit), partial: false }
+  const isOwn = ownEvents(subject)
+  const events: SealedEvent[] = []
+  let [owns, others, last] = [false, false, 0]
+  for (;;) {
+    const page = yield* eventsInPages(tenant, id, last, eventsPerRead)
+    for (const event of page) {
+      const own = isOwn(event)
+      owns ||= own
+      others ||= !own
+      if (own && event.sequence > after && events.length < limit) events.push(event)
+    }
+    last = page.at(-1)?.sequence ?? last
+    if (page.length < eventsPerRead || events.length >= limit) return { events, partial: owns && others }
   }
-  const chain = yield* eventsInPages(tenant, id, 0, Number.MAX_SAFE_INTEGER)
+}
+
+/** Says of one event after the other whether it is the subject's own. */
+function ownEvents(subject: string): (event: SealedEvent) => boolean {
   const asked = new Set<unknown>()
-  const own = chain.filter((event) => {
-    const { approval_id } = payloadOf(event)
-    if (!isBy(event, subject)) return asked.has(approval_id)
-    if (event.eventType === 'approval_requested') asked.add(approval_id)
+  return (event) => {
+    if (!isBy(event, subject)) return asked.size > 0 && asked.has(payloadOf(event).approval_id)
+    if (event.eventType === 'approval_requested') asked.add(payloadOf(event).approval_id)
     return true
-  })
-  const events = own.filter(({ sequence }) => sequence > after).slice(0, limit)
-  return { events, chain, partial: own.length > 0 && own.length < chain.length }
+  }
 }
 
 const isBy = ({ subjectId, body }: SealedEvent, subject: string): boolean =>

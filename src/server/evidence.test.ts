@@ -117,6 +117,31 @@ test('a correlation that others call under too is verified for each, and exporte
   assert.equal(verifyBundle((await ask('GET', '/export/task-42')).body).valid, true)
 })
 
+test('of a long correlation each reads its own events, from any place and as many as it asks for [H-72 H-73]', async () => {
+  const server = await givenServer()
+  for (let turn = 0; turn < 12; turn++)
+    await Promise.all(
+      Array.from({ length: 20 }, () => call(server, turn % 3 === 0 ? 'key-of-bob' : 'key-of-alice', 'long')),
+    )
+  const read = async (query: string, key = 'key-of-alice') =>
+    (await server.ask('GET', `/replay/long?${query}`, { key })).body
+  const whole = await read('', sharedKey)
+  const own = whole.events.filter(({ subject }: { subject: { id: string } }) => subject.id === 'alice')
+  assert.deepEqual([whole.event_count, own.length], [1_200, 800])
+  for (const [limit, since] of [
+    [10_000, 0],
+    [1, 0],
+    [7, 1_100],
+    [500, 300],
+    [10_000, 5_000],
+  ] as const) {
+    const { events, truncated = false, partial } = await read(`limit=${limit}&since_sequence=${since}`)
+    const expected = own.filter(({ sequence }: { sequence: number }) => sequence > since)
+    assert.deepEqual(events, expected.slice(0, limit))
+    assert.deepEqual([truncated, partial], [expected.length > limit, true])
+  }
+})
+
 test('who only says a name has it nowhere: asserted subjects show nobody anything [H-73]', async () => {
   const server = await givenServer()
   const body = {
