@@ -9,6 +9,7 @@ import { type Correlation, isOwnCorrelation } from '../model/correlation.ts'
 import { type ReceivedEnvelope, receivedEnvelope } from '../model/invocation.ts'
 import { parseAs } from '../model/parse.ts'
 import type { Actor, Subject } from '../model/subject.ts'
+import { line } from '../model/text.ts'
 import { deepFreeze } from '../policy/contract.ts'
 
 /** Who calls, as the door has found out; nothing of it is the caller's own word. */
@@ -70,7 +71,7 @@ export function readCall(input: unknown, caller: CallCaller, ids: Ids): Call {
     // What is checked, decided and carried out is one value, which nobody on its way can change.
     payload: deepFreeze((envelope.payload ?? {}) as Members),
     metadata: deepFreeze(metadata as Members),
-    purpose: textOf(metadata['purpose']),
+    purpose: purposeOf(metadata['purpose']),
     audience: metadata['audience'] as Json | undefined,
     correlation: { ...correlation, correlation_id: correlationId },
     opens: given === undefined,
@@ -100,7 +101,14 @@ function checkBaggage(baggage: NonNullable<Correlation['baggage']>): void {
   throw new Failure('field.invalid', `envelope: \`${pointer}\` must be ${most}`, { pointer })
 }
 
-const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+/** What a call is for. People who approve it are shown it as a line, and whoever lists what waits for them reads one. */
+function purposeOf(purpose: unknown): string | undefined {
+  if (typeof purpose !== 'string' || purpose === '') return undefined
+  const { success, data, error } = line.safeParse(purpose)
+  if (success) return data
+  const pointer = '/metadata/purpose'
+  throw new Failure('field.invalid', `envelope: \`${pointer}\` ${error.issues[0]?.message}`, { pointer })
+}
 
 /** What an unknown caller says of itself: kept for people to read, and worth nothing. */
 function asserted({ subject }: ReceivedEnvelope): Subject {

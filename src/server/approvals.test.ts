@@ -38,6 +38,22 @@ test('a request waits for those who may decide, and is nobody else’s to see [H
     assert.equal((await ask('GET', `/v1/approvals?${query}`)).status, 400)
 })
 
+test('nobody can put into a request what those who list it cannot read [H-02 H-53]', async () => {
+  const { ask, ida, jo } = await givenPeople()
+  const asked = (purpose: unknown) => ask('POST', '/invoke', { key: ida, body: { ...approval, metadata: { purpose } } })
+  for (const purpose of ['x'.repeat(257), 'two\nlines', '\u001b[2J']) {
+    const { status, body } = await asked(purpose)
+    assert.deepEqual([status, body.error.code], [400, 'bad_request'])
+    assert.match(body.error.message, /`\/metadata\/purpose` must be 1 to 256 characters/)
+  }
+  for (const purpose of ['', 7, 'shortage']) assert.equal((await asked(purpose)).body.denial.code, 'approval_required')
+  const { approvals } = (await ask('GET', '/v1/approvals', { key: jo })).body
+  assert.deepEqual(
+    approvals.map((request: { purpose: string | null }) => request.purpose),
+    ['shortage', null, null],
+  )
+})
+
 test('a request waits for a person by any of their entries, and for nobody who was revoked [H-53 H-55]', async () => {
   const { ask, ambit, host, ida, jo } = await givenPeople()
   const me = operator(host.tenant)
