@@ -17,6 +17,16 @@ export const limits = {
   conditionDepthMax: 32,
   conditionPartsMax: 1_000,
   explainAttemptsMax: 1_000,
+  /** Of what is compiled of a JSON Schema: its parts, and again those of each that it refers to. */
+  schemaPartsMax: 3_000,
+  schemaPatternsMax: 500,
+  /** Of all patterns of a schema, with repeated parts as often as they are. */
+  patternStatesMax: 50_000,
+  /** To hold one value against a schema; a second at most. */
+  schemaStepsMax: 32_000_000,
+  /** To find everything that is wrong with a value that was refused. */
+  schemaProblemStepsMax: 200_000,
+  schemaProblemsMax: 32,
   historyEntriesMax: 128,
   recordedFactCharsMax: 4_096,
   quotedCharsMax: 80,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { test } from 'vitest'
+import { describe, test } from 'vitest'
+import type { Json } from '../base/canonical.ts'
 import { compileLater, compileSchema } from './schema.ts'
 
 const schema = {
@@ -71,3 +72,97 @@ test('a schema that is compiled later answers as one that is compiled now, and o
   const check = compileLater({ $ref: 'https://elsewhere.example/schema' })
   assert.deepEqual([check({}), check({})], [[{ path: '', keyword: 'schema' }], [{ path: '', keyword: 'schema' }]])
 })
+
+describe('a schema of others takes no more than a bounded number of steps [H-41]', () => {
+  const times = <T>(count: number, make: (index: number) => T): T[] =>
+    Array.from({ length: count }, (_, at) => make(at))
+  const members = <T>(count: number, make: (index: number) => T) =>
+    Object.fromEntries(times(count, (at) => [`m${at}`, make(at)]))
+  const twice = (ref: string) => ({ allOf: [{ $ref: ref }, { $ref: ref }] })
+  const doubled = (at: string) => ({
+    ...members(30, (index) => twice(`${at}/m${index + 1}`)),
+    m30: { type: 'object' },
+  })
+  const nested = times(40, () => 0).reduce<Json>((inner) => ({ x: inner }), {})
+
+  test('a pattern with many ways to find nothing', () => {
+    const check = compileSchema({ properties: { a: { pattern: '^(a+)+$' } }, patternProperties: { '^(b|b)*$': false } })
+    const hopeless = (char: string) => `${char.repeat(100)}!`
+    assert.equal(check({ a: hopeless('a') })[0]?.keyword, 'pattern')
+    assert.deepEqual(check({ a: 'aaa', [hopeless('b')]: 1 }), [])
+    assert.equal(check({ bb: 1 })[0]?.path, '/bb')
+  })
+
+  test.each<[string, object, Json]>([
+    ['parts that refer twice to the next', { $ref: '#/$defs/m0', $defs: doubled('#/$defs') }, {}],
+    ['the same where nobody looks for schemas', { $ref: '#/x/m0', x: doubled('#/x') }, {}],
+    ['in a default', { $ref: '#/default/m0', default: doubled('#/default') }, {}],
+    ['parts that refer twice to themselves, for the next level', { properties: { x: twice('#') } }, nested],
+    ['parts that apply themselves to the same value', { $ref: '#' }, {}],
+    [
+      'many parts at many items',
+      { items: { allOf: times(1_000, (at) => ({ minimum: at })) } },
+      times(50_000, () => 9_999),
+    ],
+    ['many members at many objects', { items: { properties: members(1_000, () => ({})) } }, times(50_000, () => ({}))],
+    [
+      'many names at many objects',
+      { items: { anyOf: [{ required: times(9_000, String) }, true] } },
+      times(9_000, () => ({})),
+    ],
+    ['many patterns at many names', { patternProperties: members(400, () => ({})) }, members(9_000, () => 1)],
+    ['many bounds of a long text', { allOf: times(1_000, (at) => ({ maxLength: 1e6 + at })) }, 'x'.repeat(500_000)],
+    [
+      'one that says that it costs nothing',
+      { $ref: '#/x/properties', x: { properties: { 'x-ambit-steps': -1e9, ...twice('#/x/properties') } } },
+      {},
+    ],
+  ])('%s', (_, bomb, value) => {
+    assert.deepEqual(keywordsOf(compileSchema({ ...bomb })(value)), ['steps'])
+  })
+
+  test.each<[string, object]>([
+    ['many patterns', { properties: members(501, (at) => ({ pattern: `^${at}$` })) }],
+    ['a pattern that repeats often', { pattern: '(?:a{1000}){1000}' }],
+    ['many parts', { properties: members(3_000, () => ({ type: 'string' })) }],
+    [
+      'one large part under many spellings of its name',
+      {
+        $defs: { big: { allOf: times(1_000, () => ({ minimum: 1 })) } },
+        allOf: ['big', '%62ig', 'b%69g'].map((name) => ({ $ref: `#/$defs/${name}` })),
+      },
+    ],
+    ['a value that is referred to as a schema', { $ref: '#/const/m0', const: doubled('#/const') }],
+    ['a value that is referred to in disguise', { $ref: '#/%63onst/m0', const: doubled('#/const') }],
+  ])('it is refused if it would take long to compile: %s', (_, large) => {
+    assert.throws(() => compileSchema({ ...large }), { code: 'field.invalid' })
+    assert.deepEqual(keywordsOf(compileLater({ ...large })({})), ['schema'])
+  })
+
+  test('items are unique or not, however many, of whatever kind', () => {
+    const check = compileSchema({ uniqueItems: true })
+    const items: Json[] = times(12_000, (at) => ({ a: at, b: [at] }))
+    assert.deepEqual(check(items), [])
+    assert.deepEqual(keywordsOf(check([...items, { b: [7], a: 7 }])), ['uniqueItems'])
+    assert.deepEqual(check([1, '1', [1], { a: 1 }, true, null]), [])
+    assert.deepEqual(compileSchema({ uniqueItems: false })([1, 1]), [])
+  })
+
+  test('no schema can ask to be held against a value later [H-41]', () => {
+    assert.deepEqual(keywordsOf(compileSchema({ $async: true, type: 'object' })(1)), ['type'])
+    const inner = { $ref: '#/$defs/a', $defs: { a: { $async: true, type: 'object' } } }
+    assert.deepEqual(keywordsOf(compileSchema(inner)(1)), ['type'])
+  })
+
+  test('a large value that is as it should be passes', () => {
+    const row = {
+      type: 'object',
+      required: ['m0'],
+      additionalProperties: false,
+      properties: members(10, () => ({ minimum: 0 })),
+    }
+    assert.deepEqual(compileSchema({ items: row })(times(20_000, () => members(10, (at) => at))), [])
+  })
+})
+
+const keywordsOf = (problems: readonly { readonly keyword: string }[]) => problems.map(({ keyword }) => keyword)
