@@ -27,6 +27,7 @@ export const limits = {
   /** To find everything that is wrong with a value that was refused. */
   schemaProblemStepsMax: 200_000,
   schemaProblemsMax: 32,
+  schemaProblemsShownMax: 5,
   historyEntriesMax: 128,
   recordedFactCharsMax: 4_096,
   quotedCharsMax: 80,

@@ -109,7 +109,7 @@ describe.each([
     assert.match(String(await tools.call('depot_release', { batch: 'B-1', minutes: 100 })), /`policy_blocked`/)
     assert.match(
       String(await tools.call('depot_release', { batch: 1, minutes: 0 }, { id: 'call_2' })),
-      /At: \/batch type/,
+      /schema: `\/batch` must be a string\.\n/,
     )
     assert.deepEqual(done, [])
     assert.deepEqual(

@@ -44,7 +44,8 @@ function denialFields({ code, message, details = {}, invariant_id }: Denial): Fi
     ['invariant', plain(invariant_id ?? '')],
     ['reason', text('reason')],
     ['missing', text('missing')],
-    ['at', [text('part'), text('path'), text('keyword')].filter((word) => word !== '').join(' ')],
+    // Where a payload is wrong is said by the message.
+    ['at', details['effect'] === 'done' ? [text('path'), text('keyword')].filter((word) => word !== '').join(' ') : ''],
     ['approval', text('approval_id')],
   ]
 }

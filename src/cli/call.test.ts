@@ -86,7 +86,7 @@ describe('call: one call through the gateway, and what came of it [F-18 H-92]', 
     [
       'with a payload that does not fit',
       ['--payload', '{"room":"attic"}'],
-      /\(input_schema_validation_failed\)\n {2}at +\/room enum\n/,
+      / schema: `\/room` must be one of `north`, `south` \(input_schema_validation_failed\)\n {2}call/,
     ],
     ['of what does not exist', [], /why +capability `depot\.nothing` not found \(capability_not_found\)/],
   ])('refused: %s', async (name, more, expected) => {

@@ -318,6 +318,7 @@ test('a payload that does not validate is asked nobody about, and the denial say
     input_valid: false,
     problems: [{ path: '', keyword: 'required' }],
   })
+  assert.match(denied.denial.message, /, and the payload does not fit the input schema: `batch` is missing$/)
   assert.deepEqual(await given.host.gateway.pendingFor('ida'), [])
   const id = approvalIdOf(denied)
   assert.equal((await given.request(id)).state, 'withdrawn')

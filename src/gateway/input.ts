@@ -1,6 +1,7 @@
 import type { Json } from '../base/canonical.ts'
+import { quote } from '../base/failure.ts'
 import { type Refusal, refuse } from '../policy/gates/refusal.ts'
-import type { SchemaProblem } from '../policy/schema.ts'
+import { problemText, type SchemaProblem } from '../policy/schema-problems.ts'
 import type { Attempt } from './attempt.ts'
 import type { Call } from './call.ts'
 import type { GatewayDeps, Offer } from './deps.ts'
@@ -15,47 +16,76 @@ export function inputGate(
 ): Promise<Refusal | undefined> | Refusal | undefined {
   const { call, capability } = attempt
   if (capability === undefined) return undefined
-  const checked = checkInput(capability, call.payload)
+  const checked = examine(capability, call.payload)
   return checked instanceof Promise ? checked.then((done) => taken(done, attempt)) : taken(checked, attempt)
 }
 
-/** What the input schema makes of a payload, or where it refuses it. */
-export type CheckedInput = { readonly value: unknown } | { readonly problems: readonly SchemaProblem[] }
+/** Where the input schema refuses a payload, as it stands on record: by path and keyword, without a word. */
+export async function checkInput(
+  capability: Registered,
+  payload: Call['payload'],
+): Promise<{ readonly problems: readonly Pick<SchemaProblem, 'path' | 'keyword'>[] }> {
+  const checked = await examine(capability, payload)
+  return { problems: problemsIn(checked).map(({ path, keyword }) => ({ path, keyword })) }
+}
 
-export function checkInput(capability: Registered, payload: Call['payload']): Promise<CheckedInput> | CheckedInput {
+/** What is wrong with the payload of a call, for whoever made it; undefined if nothing is. */
+export async function misfitOf({
+  call,
+  capability,
+}: Pick<Attempt, 'call' | 'capability'>): Promise<string | undefined> {
+  const problems = capability === undefined ? [] : problemsIn(await examine(capability, call.payload))
+  return problems.length === 0 ? undefined : misfit(problems)
+}
+
+/** What the input schema makes of a payload, or where it refuses it. */
+type Examined = { readonly value: unknown } | { readonly problems: readonly SchemaProblem[] }
+
+function examine(capability: Registered, payload: Call['payload']): Promise<Examined> | Examined {
   const problems = capability.checkInput(payload as Json)
   if (problems.length > 0) return { problems }
   const { validate } = capability.input
   return validate === undefined ? { value: payload } : standard(validate, structuredClone(payload))
 }
 
-function taken(checked: CheckedInput, attempt: Attempt): Refusal | undefined {
-  if ('problems' in checked) return invalid(checked.problems[0], attempt)
-  attempt.input = checked.value
+const problemsIn = (examined: Examined): readonly SchemaProblem[] => ('problems' in examined ? examined.problems : [])
+
+function taken(examined: Examined, attempt: Attempt): Refusal | undefined {
+  if ('problems' in examined) return invalid(examined.problems, attempt)
+  attempt.input = examined.value
   return undefined
 }
 
-const invalid = (problem: SchemaProblem | undefined, { call, version }: Attempt): Refusal =>
+const invalid = (problems: readonly SchemaProblem[], { call, version }: Attempt): Refusal =>
   refuse(9, 'input_schema_validation_failed', {
-    message: 'the payload does not fit the input schema',
+    message: misfit(problems),
     details: {
       schema_id: `${call.capabilityId}:${version}#input`,
-      path: problem?.path,
-      keyword: problem?.keyword,
+      path: problems[0]?.path,
+      keyword: problems[0]?.keyword,
     },
   })
 
+const misfit = (problems: readonly SchemaProblem[]): string =>
+  `the payload does not fit the input schema: ${problemText(problems)}`
+
 /** What a Standard Schema makes of a value, or where it refuses; never its message, which may quote the value. */
-async function standard(validate: StandardSchema['~standard']['validate'], value: unknown): Promise<CheckedInput> {
+async function standard(validate: StandardSchema['~standard']['validate'], value: unknown): Promise<Examined> {
   try {
     const result = await validate(value)
     if (result.issues === undefined) return { value: result.value }
-    return { problems: result.issues.map(({ path = [] }) => ({ path: pointerOf(path), keyword: 'refinement' })) }
+    return { problems: result.issues.map(({ path = [] }) => refined(pointerOf(path))) }
   } catch {
     // A check that cannot be made has not been passed.
-    return { problems: [{ path: '', keyword: 'refinement' }] }
+    return { problems: [refined('')] }
   }
 }
+
+const refined = (path: string): SchemaProblem => ({
+  path,
+  keyword: 'refinement',
+  says: `${path === '' ? 'it' : quote(path)} is not what the capability takes`,
+})
 
 const pointerOf = (path: readonly (PropertyKey | { readonly key: PropertyKey })[]): string =>
   path.map((part) => `/${String(typeof part === 'object' ? part.key : part)}`).join('')

@@ -259,12 +259,14 @@ test('input is held against all of JSON Schema and of a Standard Schema, by plac
     path: '/n',
     keyword: 'multipleOf',
   })
+  assert.match((await denial('a.json', 4))?.message ?? '', /input schema: `\/n` must be a multiple of 3$/)
   assert.equal((await denial('a.json', 9))?.details?.['keyword'], 'not')
   assert.deepEqual((await denial('a.zod', 3))?.details, {
     schema_id: 'a.zod:1.0.0#input',
     path: '/n',
     keyword: 'refinement',
   })
+  assert.match((await denial('a.zod', 3))?.message ?? '', /: `\/n` is not what the capability takes$/)
   const { data } = await call(anyone, { capability_id: 'a.zod', payload: { n: 4 } })
   assert.deepEqual(data, { echo: { n: 4, name: 'x' } })
 })

@@ -8,7 +8,8 @@ import type { AttemptRecord, PolicyState } from '../model/evidence.ts'
 import { parseAs } from '../model/parse.ts'
 import { type Contract, compileContract } from '../policy/contract.ts'
 import { type Availability, isCallable } from '../policy/gates/resolve.ts'
-import { compileLater, compileSchema, type SchemaProblem } from '../policy/schema.ts'
+import { compileLater, compileSchema } from '../policy/schema.ts'
+import type { SchemaProblem } from '../policy/schema-problems.ts'
 import type { Capability } from './capability.ts'
 
 /** A capability that passed every check of registration, with what calls need of it worked out. */

@@ -92,8 +92,8 @@ function refusalText(
         : `Waiting for approval: the call of ${quote(id)} is not done yet (\`${code}\`): ${message}.`,
       executed ? 'Its effect happened: do not repeat it.' : 'Nothing was changed.',
       told('Reason', 'reason'),
-      // Where in a result it is wrong is said in words of the result.
-      executed ? told('At', 'keyword') : told('At', 'path', 'keyword'),
+      // Where in a result it is wrong is said in words of the result, and where in a payload by the message.
+      executed ? told('At', 'keyword') : '',
       told('Missing', 'missing'),
       told('Seconds to wait', 'retry_after_s'),
       approvalId === undefined ? '' : approvalText(approvalId, text('expires_at')),

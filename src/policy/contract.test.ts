@@ -145,11 +145,14 @@ test('what is missing is named, unless it is optional; what is wrong has its pla
     host: { stock: { left: 'many' } },
   })
   assert.deepEqual(missing, ['environment'])
-  assert.deepEqual(problems, [
-    { path: '/batch_id', keyword: 'type' },
-    { path: '/purpose', keyword: 'enum' },
-    { path: '/stock/left', keyword: 'type' },
-  ])
+  assert.deepEqual(
+    problems.map(({ path, keyword, says }) => [path, keyword, says]),
+    [
+      ['/batch_id', 'type', '`/batch_id` must be a string'],
+      ['/purpose', 'enum', '`/purpose` must be one of `routine`, `shortage`'],
+      ['/stock/left', 'type', '`/stock/left` must be an integer'],
+    ],
+  )
   assert.deepEqual(value, { deep: 14 })
   const invalid = fields.filter(({ state }) => state === 'invalid')
   assert.deepEqual(
@@ -173,7 +176,9 @@ test('a field that is the whole context says itself which members there are [H-1
   const contract = compileContract(contractOf({ all: { source: 'metadata:/context', schema } }, { all: { a: 'b' } }))
   const collect = (context: Json) => contract.collect({ ...sources, metadata: { context } })
   assert.deepEqual([collect({ a: 'c' }).undeclared, collect({ a: 'c' }).value], [[], { all: { a: 'c' } }])
-  assert.deepEqual(collect({ b: 'c' }).problems, [{ path: '/all', keyword: 'additionalProperties' }])
+  assert.deepEqual(collect({ b: 'c' }).problems, [
+    { path: '/all', keyword: 'additionalProperties', says: '`b` is not known in `/all`' },
+  ])
 })
 
 test('a context that is no object has no members, and a fact of the host is not taken from it [H-16]', () => {

@@ -2,7 +2,8 @@ import type { Json } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
 import { isJsonObject, type JsonObject } from '../base/object.ts'
 import type { ContextContract } from '../model/context.ts'
-import { compileSchema, type SchemaProblem } from './schema.ts'
+import { compileSchema } from './schema.ts'
+import type { SchemaProblem } from './schema-problems.ts'
 
 /** Where the fields of a context are looked for. `host` holds what the host has fetched, by resolver. */
 export interface ContextSources {
@@ -85,7 +86,7 @@ interface Field extends Omit<FieldState, 'state' | 'value'> {
   readonly from: string
   readonly path: readonly string[]
   readonly required: boolean
-  readonly check: (value: Json) => SchemaProblem[]
+  readonly check: ReturnType<typeof compileSchema>
 }
 
 function compileField(name: string, field: DeclaredField): Field {
@@ -133,7 +134,7 @@ function stateOf(field: Field, sources: ContextSources): { state: FieldState; pr
   const value = valueAt(field, sources)
   const base = { name, source, sensitive, evidence, shown }
   if (value === undefined) return { state: { ...base, state: 'absent' }, problems: [] }
-  const problems = field.check(value).map(({ path, keyword }) => ({ path: `/${name}${path}`, keyword }))
+  const problems = field.check(value, `/${name}`)
   if (problems.length > 0) return { state: { ...base, state: 'invalid' }, problems }
   return { state: { ...base, state: 'present', value: deepFreeze(value) }, problems }
 }

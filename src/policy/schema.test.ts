@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import type { Json } from '../base/canonical.ts'
 import { compileLater, compileSchema } from './schema.ts'
+import type { SchemaProblem } from './schema-problems.ts'
 
 const schema = {
   type: 'object',
@@ -17,17 +18,17 @@ const schema = {
 test('a value against a JSON Schema is reported by path and keyword, never by value [H-41 H-71]', () => {
   const check = compileSchema(schema)
   assert.deepEqual(check({ batch_id: 'B-204417', minutes: 14, 'odd/name': 'x' }), [])
-  assert.deepEqual(check({ batch_id: 'secret-value', minutes: -1 }), [
+  assert.deepEqual(placesOf(check({ batch_id: 'secret-value', minutes: -1 })), [
     { path: '/batch_id', keyword: 'pattern' },
     { path: '/minutes', keyword: 'minimum' },
   ])
-  assert.deepEqual(check({ batch_id: 'B-204417', minutes: 1, more: 'secret-value' }), [
+  assert.deepEqual(placesOf(check({ batch_id: 'B-204417', minutes: 1, more: 'secret-value' })), [
     { path: '', keyword: 'additionalProperties' },
   ])
-  assert.deepEqual(check({ batch_id: 'B-204417', minutes: 1, 'odd/name': 7 }), [
+  assert.deepEqual(placesOf(check({ batch_id: 'B-204417', minutes: 1, 'odd/name': 7 })), [
     { path: '/odd~1name', keyword: 'type' },
   ])
-  assert.deepEqual(check([]), [{ path: '', keyword: 'type' }])
+  assert.deepEqual(placesOf(check([])), [{ path: '', keyword: 'type' }])
 })
 
 test('a value against a JSON Schema reports no more than anyone reads [H-41 H-71]', () => {
@@ -70,7 +71,10 @@ test('a schema that is compiled later answers as one that is compiled now, and o
     assert.deepEqual(compileLater(schema)(value), compileSchema(schema)(value))
   assert.throws(() => compileLater({ type: 7 }), { code: 'field.invalid' })
   const check = compileLater({ $ref: 'https://elsewhere.example/schema' })
-  assert.deepEqual([check({}), check({})], [[{ path: '', keyword: 'schema' }], [{ path: '', keyword: 'schema' }]])
+  assert.deepEqual([check({}), check({})].map(placesOf), [
+    [{ path: '', keyword: 'schema' }],
+    [{ path: '', keyword: 'schema' }],
+  ])
 })
 
 describe('a schema of others takes no more than a bounded number of steps [H-41]', () => {
@@ -164,5 +168,8 @@ describe('a schema of others takes no more than a bounded number of steps [H-41]
     assert.deepEqual(compileSchema({ items: row })(times(20_000, () => members(10, (at) => at))), [])
   })
 })
+
+/** Problems without their words. */
+const placesOf = (problems: readonly SchemaProblem[]) => problems.map(({ path, keyword }) => ({ path, keyword }))
 
 const keywordsOf = (problems: readonly { readonly keyword: string }[]) => problems.map(({ keyword }) => keyword)

@@ -7,29 +7,22 @@ import type { JsonObject } from '../base/object.ts'
 import { Steps, StepsSpent } from '../base/steps.ts'
 import { compilePattern } from './pattern.ts'
 import { countSchema, stepsKeyword } from './schema-parts.ts'
+import { problemsOf, type SchemaProblem } from './schema-problems.ts'
 
-/** Where a value fails its schema: a JSON Pointer and the keyword, never the value. */
-export interface SchemaProblem {
-  readonly path: string
-  readonly keyword: string
-}
-
-type CheckSchema = (value: Json) => SchemaProblem[]
+/** What is wrong with a value, which is itself `under` a place that paths begin with. */
+type CheckSchema = (value: Json, under?: string) => SchemaProblem[]
 
 /** A check of values against a JSON Schema (2020-12); a schema that is none, or is too much work, is refused. */
 export function compileSchema(schema: JsonObject): CheckSchema {
   const decide = compiled(schema, { allErrors: false })
   let explain: Check | undefined
-  return (value) => {
+  return (value, under = '') => {
     const first = decide(value, limits.schemaStepsMax)
     if (first === undefined) return []
-    if (first === 'too_much') return [{ path: '', keyword: 'steps' }]
+    if (first === 'too_much') return [{ path: under, keyword: 'steps', says: 'to check it takes too many steps' }]
     explain ??= explained(schema)
     const all = explain(value, limits.schemaProblemStepsMax)
-    const problems = all === undefined || all === 'too_much' ? first : all
-    return problems
-      .slice(0, limits.schemaProblemsMax)
-      .map(({ instancePath, keyword }) => ({ path: instancePath, keyword }))
+    return problemsOf(all === undefined || all === 'too_much' ? first : all, under)
   }
 }
 
@@ -49,17 +42,18 @@ function explained(schema: JsonObject): Check {
 export function compileLater(schema: JsonObject): CheckSchema {
   if (!hasSchemaForm(schema)) throw unusable()
   let check: CheckSchema | undefined
-  return (value) => {
+  return (value, under) => {
     check ??= compiledOrNot(schema)
-    return check(value)
+    return check(value, under)
   }
 }
 
 function compiledOrNot(schema: JsonObject): CheckSchema {
   try {
     return compileSchema(schema)
-  } catch {
-    return () => [{ path: '', keyword: 'schema' }]
+  } catch (error) {
+    const says = error instanceof Failure ? error.message : unusable().message
+    return (_, under = '') => [{ path: under, keyword: 'schema', says }]
   }
 }
 

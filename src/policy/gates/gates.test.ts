@@ -221,7 +221,7 @@ test('the effective risk is the higher of the two, medium if neither is said; ab
 const nothing = { value: {}, fields: [], missing: [], problems: [], undeclared: [] }
 
 test('the contract is answered in order: undeclared, missing, wrong; with names and places alone [H-15 H-16]', () => {
-  const problems = [{ path: '/a', keyword: 'type' }]
+  const problems = [{ path: '/a', keyword: 'type', says: '`/a` must be a string' }]
   const answer = (more: object) => {
     const { gate, denial } = context({ context: { ...nothing, ...more } }) ?? {}
     return [gate, denial?.code, denial?.details]
@@ -239,6 +239,7 @@ test('the contract is answered in order: undeclared, missing, wrong; with names 
     'input_schema_validation_failed',
     { part: 'context', path: '/a', keyword: 'type' },
   ])
+  assert.match(context({ context: { ...nothing, problems } })?.denial.message ?? '', /: `\/a` must be a string$/)
 })
 
 type Invariant = NonNullable<CapabilityDescriptor['invariants']>[number]
