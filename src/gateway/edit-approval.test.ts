@@ -3,6 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { approvalIdOf, givenApprovals, payload } from '../../test/support/approvals.ts'
 import { signerOf } from '../../test/support/evidence.ts'
 import { recordOf } from '../../test/support/host.ts'
+import type { Failure } from '../base/failure.ts'
 import { verifyBundle } from '../evidence/verify.ts'
 import { operator } from '../runtime/caller.ts'
 import { exportBundle } from '../runtime/evidence.ts'
@@ -106,18 +107,19 @@ test('after an edit a no is a no, and a change of the call still voids the yes [
 })
 
 test.each([
-  ['does not validate', { minutes: 7 }, 'approval_required'],
-  ['a rule refuses', { ...payload, minutes: 100 }, 'policy_blocked'],
-  ['has a fraction', { ...payload, minutes: 1.5 }, 'input_schema_validation_failed'],
-  ['needs nobody', { ...payload, minutes: 0 }, null],
-])('an edit that %s is refused, and the request stays [H-54 H-59]', async (_, wish, reason) => {
+  ['does not validate', { minutes: 7 }, 'approval_required', /^the payload does not .*: `batch` is missing$/],
+  ['a rule refuses', { ...payload, minutes: 100 }, 'policy_blocked', / wait for approval: .* \(policy_blocked\)$/],
+  ['has a fraction', { ...payload, minutes: 1.5 }, 'input_schema_validation_failed', / must be an integer$/],
+  ['needs nobody', { ...payload, minutes: 0 }, null, / wait for approval: it needs none$/],
+])('an edit that %s is refused with the reason, and the request stays [H-54 H-59]', async (_, wish, reason, why) => {
   const given = await givenApprovals()
   await given.person('ida')
   const id = approvalIdOf(await given.ask())
   await assert.rejects(
     given.decide(id, 'ida', { decision: 'edit', payload: wish }),
-    ({ code, data }: { code: string; data: { reason: unknown } }) => {
-      assert.deepEqual([code, data.reason], ['field.invalid', reason])
+    ({ code, data, message }: Failure) => {
+      assert.deepEqual([code, data['reason']], ['field.invalid', reason])
+      assert.match(message, why)
       return true
     },
   )

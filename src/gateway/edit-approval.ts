@@ -4,6 +4,7 @@ import { copyEvent } from '../evidence/copy.ts'
 import type { Approver } from '../model/approval.ts'
 import { tally } from '../policy/approval.ts'
 import { deepFreeze } from '../policy/contract.ts'
+import type { Refusal } from '../policy/gates/refusal.ts'
 import { approvalRecords, type StoredApproval } from '../storage/approvals.ts'
 import type { Change } from '../storage/work.ts'
 import { approvalEvent, Changed, type Decider, type Desk, decidedEvent, writeDecision } from './approval-desk.ts'
@@ -12,6 +13,7 @@ import { startAttempt } from './attempt.ts'
 import type { Call } from './call.ts'
 import type { GatewayDeps } from './deps.ts'
 import { passGates } from './gates.ts'
+import { misfitOf } from './input.ts'
 import { voteOf } from './votes.ts'
 
 interface Editing {
@@ -58,14 +60,16 @@ async function askedAnew(deps: GatewayDeps, call: Call | undefined, payload: Cal
   const attempt = { ...startAttempt({ ...call, payload }), edited: true }
   const refusal = await passGates(deps, deps.offer(), attempt)
   if (attempt.minted !== undefined) return attempt.minted
-  const why = refusal?.denial.code ?? 'it needs no approval'
   throw new Failure(
     'field.invalid',
-    `the edited call would not wait for approval: ${why}`,
+    (await misfitOf(attempt)) ?? `the edited call would not wait for approval: ${whyNot(refusal)}`,
     { pointer: '/payload', reason: refusal?.denial.code ?? null },
     'edit it differently, or deny it',
   )
 }
+
+const whyNot = (refusal: Refusal | undefined): string =>
+  refusal === undefined ? 'it needs none' : `${refusal.denial.message} (${refusal.denial.code})`
 
 /** An editor who holds their own key signs a grant for the new request: we cannot do that in their name. */
 async function withVote(
