@@ -22,8 +22,8 @@ export const limits = {
   schemaPatternsMax: 500,
   /** Of all patterns of a schema, with repeated parts as often as they are. */
   patternStatesMax: 50_000,
-  /** To hold one value against a schema; a second at most. */
-  schemaStepsMax: 32_000_000,
+  /** To hold one value against a schema: part of a second. */
+  schemaStepsMax: 8_000_000,
   /** To find everything that is wrong with a value that was refused. */
   schemaProblemStepsMax: 200_000,
   schemaProblemsMax: 32,

@@ -1,11 +1,17 @@
-/** The name that this word was most likely meant to be: few letters differ. Undefined where none is like it. */
-export function nearest(word: string, names: readonly string[]): string | undefined {
-  const most = Math.max(1, Math.floor(word.length / 4))
-  const [best] = names
-    .map((name) => ({ name, apart: distance(word, name) }))
-    .filter(({ apart }) => apart <= most)
-    .sort((a, b) => a.apart - b.apart)
-  return best?.name
+const charsMax = 128
+const namesMax = 500
+const lettersMax = 4
+
+/** The name that was likely meant: the first that differs in the fewest letters, if in no more than a third, and in few. */
+export function nearest(written: string, names: readonly string[]): string | undefined {
+  if (written.length > charsMax) return undefined
+  const allowed = Math.min(lettersMax, Math.floor((written.length + 1) / 3))
+  const near = names
+    .filter((name) => Math.abs(name.length - written.length) <= allowed)
+    .slice(0, namesMax)
+    .map((name) => ({ name, apart: distance(written, name) }))
+    .filter(({ apart }) => apart <= allowed)
+  return near.toSorted((a, b) => a.apart - b.apart)[0]?.name
 }
 
 /** How many letters must be put in, taken out or changed to make one text of the other. */

@@ -33,7 +33,7 @@ describe('a pattern finds what the platform finds [H-41]', () => {
   })
 
   test('whatever it is made of', () => {
-    fc.assert(
+    void fc.assert(
       fc.property(
         anyPattern,
         fc.array(fc.string({ unit: fc.constantFrom(...'abc -\né'), maxLength: 8 }), { maxLength: 8 }),
@@ -69,7 +69,7 @@ const anyPattern = fc.letrec<{ whole: string; one: string }>((tie) => ({
 
 describe('a pattern takes no more steps than it has states for each character [H-41]', () => {
   test('whatever it is made of', () => {
-    fc.assert(
+    void fc.assert(
       fc.property(anyPattern, fc.constantFrom('a', 'ab', '-', '😀'), (source, unit) => {
         const steps = new Steps()
         const spent = (work: () => void): number => {

@@ -1,8 +1,8 @@
 import type { ErrorObject } from 'ajv'
 import { quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
+import { nearest } from '../base/nearest.ts'
 import { isObject } from '../base/object.ts'
-import { nearestName } from './nearest-name.ts'
 
 /** Where a value fails its schema: a JSON Pointer and the keyword, and a sentence that never repeats the value. */
 export interface SchemaProblem {
@@ -83,7 +83,7 @@ function unknownMember({ parentSchema, data }: ErrorObject, member: string, with
   const free = isObject(members)
     ? Object.keys(members).filter((key) => !isObject(data) || !Object.hasOwn(data, key))
     : []
-  const near = nearestName(member, free)
+  const near = nearest(member, free)
   return `${word(member)} is not known${within}${near === undefined ? '' : ` (did you mean ${word(near)}?)`}`
 }
 
