@@ -1,4 +1,5 @@
 import { limits } from '../base/limits.ts'
+import { tagsIn } from './lookalikes.ts'
 
 /** The elements of the fence, what closes them, and their attributes in the order written. */
 export const outer = {
@@ -56,7 +57,9 @@ function writeTag(element: string, attributes: readonly string[], values: Values
 function escapeValue(value: string, charsMax: number = limits.fenceAttributeCharsMax): string {
   const line = value.replace(/\r\n|[\n\v\f\r\x85\u2028\u2029]/g, ' ').replace(invisible, '')
   const cut = [...line].slice(0, charsMax).join('')
-  return cut.replace(/[&<>"'\ufe60\ufe64\ufe65\uff02\uff06\uff07\uff1c\uff1e]/g, escapeChar)
+  const escaped = cut.replace(/[&<>"'\ufe60\ufe64\ufe65\uff02\uff06\uff07\uff1c\uff1e]/g, escapeChar)
+  // Brackets of other kinds stay, except where they could open one of our elements.
+  return tagsIn(escaped).reduceRight((text, { start, end }) => `${text.slice(0, start)}&lt;${text.slice(end)}`, escaped)
 }
 
 const invisible = /[\p{C}\p{Default_Ignorable_Code_Point}]/gu

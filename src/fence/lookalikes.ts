@@ -1,4 +1,4 @@
-import { ampersandLike, bracketLike, fold, openerLike } from './fold.ts'
+import { ampersandLike, bracketLike, fold, openerLike, seenAs } from './fold.ts'
 import { canEnd, extend, meaning, newReference, type Reference } from './references.ts'
 
 /** The characters of a text that stand for one opening bracket: the bracket itself, or a reference to it. */
@@ -42,7 +42,13 @@ const habits: readonly Habit[] = [
   { patient: false, removes: 0, short: true },
 ]
 
-const stems = ['ambit_', 'knowledge_', 'available_knowledge_packs']
+const seen = (words: string): readonly string[] => words.split(' ').map((word) => [...word].map(seenAs).join(''))
+
+const stems = seen('ambit_ knowledge_ available_knowledge_packs')
+/** Blanks are invisible, and may stand for what parts the words of a name. */
+const joined = seen(
+  'ambitdata ambitsteering knowledgepack knowledgeentry knowledgewarning knowledgesection knowledgeresources availableknowledgepacks',
+)
 const slashes = ['/', '\\']
 
 // Stands for an ampersand that begins no reference, and for the end of the text.
@@ -69,12 +75,14 @@ interface Reader extends Habit {
   readonly pending: Unit[]
   /** The last bracket, while what follows may still become a name. */
   bracket: Span | undefined
-  name: string
+  /** The letters behind it, while they may begin a stem; and without what parts them, while they may begin a whole name. */
+  name: string | undefined
+  joined: string | undefined
   readonly found: Span[]
 }
 
 function read(text: string, habit: Habit, opener: RegExp): readonly Span[] {
-  const reader: Reader = { ...habit, open: [], pending: [], bracket: undefined, name: '', found: [] }
+  const reader: Reader = { ...habit, open: [], pending: [], bracket: undefined, name: '', joined: '', found: [] }
   const search = new RegExp(opener)
   for (let start = next(search, text, 0); start < text.length; ) {
     const code = text.codePointAt(start) ?? 0
@@ -143,12 +151,21 @@ function abandon(reader: Reader, { start, end, round }: OpenReference): void {
 }
 
 function match(reader: Reader, { char, start, end }: Unit): void {
-  if (char === '<') {
+  const letter = seenAs(char)
+  if (letter === '<') {
     reader.bracket = { start, end }
-    reader.name = ''
-  } else if (reader.bracket !== undefined && !(reader.name === '' && slashes.includes(char))) {
-    reader.name += char
-    if (stems.includes(reader.name)) reader.found.push(reader.bracket)
-    if (!stems.some((stem) => stem.startsWith(reader.name))) reader.bracket = undefined
+    reader.name = reader.joined = ''
+  } else if (reader.bracket !== undefined && !(reader.name === '' && slashes.includes(letter))) {
+    reader.name = longer(stems, reader.name, letter)
+    if (letter !== '_') reader.joined = longer(joined, reader.joined, letter)
+    const isName = stems.includes(reader.name ?? '') || joined.includes(reader.joined ?? '')
+    if (isName) reader.found.push(reader.bracket)
+    if (isName || (reader.name === undefined && reader.joined === undefined)) reader.bracket = undefined
   }
+}
+
+/** The beginning of a word with one more letter; undefined if no word begins like that. */
+function longer(words: readonly string[], begun: string | undefined, letter: string): string | undefined {
+  if (begun === undefined) return undefined
+  return words.some((word) => word.startsWith(begun + letter)) ? begun + letter : undefined
 }
