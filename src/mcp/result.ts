@@ -69,13 +69,18 @@ const isBehindMcp = (id: string): boolean => id.startsWith('mcp.')
  * all that names or describes something is shown as it is written.
  */
 function fencedBlock(block: ContentBlock, { capabilityId }: Tool, seed: Uint8Array): ContentBlock {
-  if ((block.type === 'image' || block.type === 'audio') && /^(?:image|audio)\/[\w.+-]{1,64}$/.test(block.mimeType))
-    return { type: block.type, data: block.data, mimeType: block.mimeType }
+  if ((block.type === 'image' || block.type === 'audio') && /^(?:image|audio)\/[\w.+-]{1,64}$/.test(block.mimeType)) {
+    const data = block.data.replace(/[\r\n]+/g, '')
+    if (isBase64(data)) return { type: block.type, data, mimeType: block.mimeType }
+  }
   return {
     type: 'text',
     text: fenceText(capabilityId, block.type === 'text' ? block.text : JSON.stringify(block), seed),
   }
 }
+
+/** Without the blanks that lenient readers skip: words would stand between them. */
+const isBase64 = (text: string): boolean => text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)
 
 /** What another MCP server answered is in blocks already, and if there are none its structure is all it said. */
 function blocksIn(data: Json, { capabilityId }: Tool): readonly ContentBlock[] | undefined {
