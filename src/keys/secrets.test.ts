@@ -79,6 +79,7 @@ describe.each([undefined, 'open'])('secrets are kept as handles, passphrase: %s 
     await secrets.remove(acme, 'KEY')
     assert.deepEqual([await secrets.list(acme), (await secrets.list(other)).length], [[], 1])
     await assert.rejects(secrets.resolve(acme, 'secret:KEY'), coded('secret.not_found'))
+    await assert.rejects(secrets.resolve(acme, 'secret:KEY'), { help: 'keep it with `ambit secret set KEY`' })
     assert.equal((await secrets.resolve(other, 'secret:KEY')).reveal(), 'of other')
   })
 

@@ -63,7 +63,7 @@ export function openSecrets(deps: SecretsDeps): Secrets {
     resolve: async (tenant, handle) => {
       const name = nameOf(handle)
       const value = reveal(await readSecrets(file), tenant, name)
-      if (value === undefined) throw notFound(name)
+      if (value === undefined) throw notFound(name, `keep it with \`ambit secret set ${name}\``)
       return secretValue(handle, value)
     },
   })
@@ -105,5 +105,5 @@ function checkValue(value: string): void {
   throw new Failure('secret.invalid', message)
 }
 
-const notFound = (name: string): Failure =>
-  new Failure('secret.not_found', `there is no secret ${quote(name)}`, { name })
+const notFound = (name: string, help?: string): Failure =>
+  new Failure('secret.not_found', `there is no secret ${quote(name)}`, { name }, help)

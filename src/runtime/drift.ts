@@ -74,9 +74,9 @@ export async function acceptTools(
   return which
 }
 
-const toolsOf = (ambit: Ambit, { tenant }: Caller, { server }: McpUpstream) =>
+const toolsOf = (ambit: Ambit, { tenant }: Caller, upstream: McpUpstream) =>
   discoverTools(
-    server,
+    upstream,
     upstreamDeps(ambit, tenant, ambit.settings.hosting, () => undefined),
   )
 

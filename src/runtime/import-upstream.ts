@@ -5,7 +5,7 @@ import { Failure, quote } from '../base/failure.ts'
 import { readJson } from '../base/json.ts'
 import { limits } from '../base/limits.ts'
 import type { UpstreamDeps } from '../gateway/adapters/adapter.ts'
-import type { Egress } from '../gateway/adapters/egress.ts'
+import { type Egress, egressHelp } from '../gateway/adapters/egress.ts'
 import { discoverTools } from '../gateway/adapters/mcp/discover.ts'
 import { importTools } from '../gateway/adapters/mcp/import.ts'
 import { importOpenApi } from '../gateway/adapters/openapi/import.ts'
@@ -40,7 +40,7 @@ export async function importMcp(
   { name, server, ...wish }: ImportWish & { readonly server: McpUpstream['server'] },
 ): Promise<Imported> {
   checkName(name)
-  const found = await discoverTools(server, importDeps(ambit, caller))
+  const found = await discoverTools({ name, server }, importDeps(ambit, caller))
   const { upstream, skipped } = importTools(name, server, found.tools, wish)
   const who = found.server === undefined ? 'the server' : `${found.server.name} ${found.server.version}`
   return {
@@ -117,7 +117,7 @@ async function fetched(place: string, egress: Egress): Promise<Uint8Array> {
     throw new Failure('upstream.invalid', `${quote(place)} answered with status ${answer.status}`)
   } catch (error) {
     if (!(error instanceof CallEnded)) throw error
-    const help = 'check the address, and `egress` in the configuration if it is not a public one'
+    const help = error.code === 'egress_refused' ? egressHelp(place) : 'check the address'
     throw new Failure('host.unreachable', `${quote(place)}: ${error.message}`, { code: error.code }, help)
   }
 }

@@ -26,7 +26,7 @@ const deps = {
   notice: (text: string) => void process.stderr.write(`${text}\n`),
 }
 
-const { protocol, tools } = await discoverTools({ url }, deps)
+const { protocol, tools } = await discoverTools({ name: 'given', server: { url } }, deps)
 const { upstream, skipped } = importTools('suite', { url }, tools)
 process.stdout.write(
   `${protocol}: ${tools.length} tools, ${skipped.map(({ tool }) => tool).join(' ') || 'none'} skipped\n`,

@@ -72,10 +72,21 @@ describe('a server that [H-90]', () => {
       )
   })
 
+  test('may not be reached cannot be looked at, and the entry to write is told', async () => {
+    const server = { url: 'http://127.0.0.1:9/mcp' }
+    const deps = { secret: () => assert.fail(), egress: openEgress(), folder: root }
+    await assert.rejects(discoverTools({ name: 'notes', server }, deps), (error) => {
+      assert(error instanceof Failure)
+      assert.match(error.message, /^the server `notes` is not available: .*leads to an address that is not allowed$/)
+      assert.match(error.help ?? '', /"egress": \{"allow":\["http:\/\/127\.0\.0\.1:9"\]\}/)
+      return true
+    })
+  })
+
   test('repeats a secret in its list has those tools left out, and the secret is shown nowhere', async () => {
     const server = { ...hostile('calm'), env: { TOLD: '{secret:told}' } }
     const secret = async (handle: string) => secretValue(handle, 'tok-1d2c3b4a')
-    const found = await discoverTools(server, { secret, egress: openEgress(), folder: root })
+    const found = await discoverTools({ name: 'given', server }, { secret, egress: openEgress(), folder: root })
     const { upstream, skipped } = importTools('given', server, found.tools)
     assert.deepEqual(
       upstream.capabilities.map(({ tool }) => tool),

@@ -53,7 +53,7 @@ export async function acceptedOf(
   { secrets = {}, timeoutS = 120 }: McpOptions = {},
 ): Promise<McpUpstream> {
   const secret = async (handle: string) => secretValue(handle, secrets[handle.replace('secret:', '')] ?? '')
-  const { tools } = await discoverTools(server, { secret, egress, folder: root })
+  const { tools } = await discoverTools({ name: 'given', server }, { secret, egress, folder: root })
   const { upstream } = importTools('given', server, tools)
   return opened(upstream, timeoutS)
 }

@@ -74,6 +74,12 @@ function readUrl(target: string | URL): URL {
 
 const refused = (message: string): CallEnded => new CallEnded('egress_refused', message, { effect: 'none' })
 
+/** What to do about a request that was refused. An origin reaches private addresses too. */
+export function egressHelp(url: string): string {
+  const entry = JSON.stringify({ allow: [URL.parse(url)?.origin ?? url] })
+  return `list it under \`egress\` in the configuration: \`"egress": ${entry}\`; then only what is listed is reached`
+}
+
 /** What is about one connection is ours to say, and nothing is taken that would have to be decompressed. */
 const connectionHeaders = [
   ...['host', 'connection', 'keep-alive', 'transfer-encoding', 'content-length', 'te', 'trailer', 'upgrade', 'expect'],

@@ -4,9 +4,11 @@ import { scrubText, scrubValue } from '../../../evidence/redact.ts'
 import type { McpUpstream } from '../../../model/upstream.ts'
 import { CallEnded } from '../../ended.ts'
 import type { UpstreamDeps } from '../adapter.ts'
+import { egressHelp } from '../egress.ts'
 import { checkSecretPlaces } from '../secret-text.ts'
 import { connect } from './connection.ts'
 import { repeatsSecret, said, type ToolDefinition } from './definition.ts'
+import { endedIn } from './outcome.ts'
 import { fillServer } from './server.ts'
 
 /** What a server says of itself: all of it is data. */
@@ -19,20 +21,20 @@ export interface Discovered {
 
 /** Connects to a server, reads what it offers, and leaves. Fails with `host.unreachable`. */
 export async function discoverTools(
-  server: McpUpstream['server'],
+  { name, server }: Pick<McpUpstream, 'name' | 'server'>,
   deps: Pick<UpstreamDeps, 'secret' | 'egress' | 'folder'>,
 ): Promise<Discovered> {
   checkSecretPlaces(server)
   const secrets: string[] = []
-  const filled = await fillServer(server, deps.folder, async (name) => {
-    const value = (await deps.secret(`secret:${name}`)).reveal()
+  const filled = await fillServer(server, deps.folder, async (handle) => {
+    const value = (await deps.secret(`secret:${handle}`)).reveal()
     secrets.push(value)
     return value
   })
   const ignore = () => undefined
   const quiet = { signal: new AbortController().signal, changed: ignore, retired: ignore, closed: ignore }
   try {
-    const connection = await connect('server', filled, deps.egress, quiet)
+    const connection = await connect(name, filled, deps.egress, quiet)
     try {
       const { server: told, protocol } = connection
       const shown = (text: string) => said(scrubText(text, secrets), 256)
@@ -43,14 +45,15 @@ export async function discoverTools(
       await connection.close()
     }
   } catch (error) {
-    const why = error instanceof CallEnded ? error.message : 'the server does not list its tools'
-    throw new Failure(
-      'host.unreachable',
-      why,
-      {},
-      'check its command or address, and start it by hand to see what it says',
-    )
+    const why = error instanceof CallEnded ? error.message : `the server \`${name}\` does not list its tools`
+    throw new Failure('host.unreachable', why, {}, helpFor(server, error))
   }
+}
+
+function helpFor(server: McpUpstream['server'], error: unknown): string {
+  if (!('url' in server)) return 'check its command, and start it by hand to see what it says'
+  const isRefused = error instanceof Error && endedIn(error.cause)?.code === 'egress_refused'
+  return isRefused ? egressHelp(server.url) : 'check its address, and whether it speaks MCP there'
 }
 
 /** A tool that repeats a secret of its server is known by its name alone: nobody is shown the rest, nothing keeps it. */
