@@ -24,6 +24,21 @@ test.each<[string, readonly string[], RegExp]>([
   ],
   ['JSON that is no document', ['openapi', 'ambit.config.json', '--name', 'a'], /upstream_invalid/],
   [
+    'a document that does not say where its server is',
+    ['openapi', 'api.json', '--name', 'a'],
+    /`\/servers.* \(upstream_invalid\)\n {2}give its address with `--server`\n$/,
+  ],
+  [
+    'a server of another protocol',
+    ['openapi', 'api.json', '--name', 'a', '--server', 'ftp://x'],
+    /--server must be an address such as https:/,
+  ],
+  [
+    'a name that nothing has',
+    ['openapi', 'api.json', '--name', 'a', '--server', 'https://x.example', '--include', 'red', '--include', 'nope*'],
+    /nothing is called `red` or `nope\*` \(capability_not_found\)\n {2}run it with --dry-run/,
+  ],
+  [
     'a name that no capability can begin with',
     ['mcp', 'My Server', '--', 'no-such-program'],
     /the name of the upstream must be a name: /,
@@ -43,6 +58,11 @@ test.each<[string, readonly string[], RegExp]>([
   const shell = givenShell()
   writeFileSync(join(shell.cwd, 'ambit.config.json'), '{"tenant":"local","upstreams":["upstreams"]}')
   writeFileSync(join(shell.cwd, 'api.yaml'), 'openapi: 3.1.0\n')
+  const paths = { '/read': { get: { operationId: 'read', responses: {} } } }
+  writeFileSync(
+    join(shell.cwd, 'api.json'),
+    JSON.stringify({ openapi: '3.1.0', info: { title: 'a', version: '1' }, paths }),
+  )
   await shell.good('tenant', 'create', 'local')
   const { code, err } = await shell.run('capabilities', 'import', ...words)
   assert.match(err, expected)
@@ -52,4 +72,21 @@ test.each<[string, readonly string[], RegExp]>([
     [...filesIn(shell.cwd).keys()].filter((path) => path.startsWith('upstreams')),
     [],
   )
+})
+
+test('what is to be added to the configuration is said in its form [H-90]', async () => {
+  const paths = { '/read': { get: { operationId: 'read', responses: {} } } }
+  const document = JSON.stringify({ openapi: '3.1.0', info: { title: 'a', version: '1' }, paths })
+  const words = ['capabilities', 'import', 'openapi', 'api.json', '--name', 'a', '--server', 'https://x.example']
+  for (const [config, text, expected] of [
+    ['ambit.config.json', '{}', 'Add it to the configuration: `"upstreams": ["upstreams"]`'],
+    ['ambit.config.mjs', 'export default {}', 'Add it to the configuration: `upstreams: ["upstreams"]`'],
+    ['other.txt', '', 'Add it to a configuration, such as `ambit.config.json`: `"upstreams": ["upstreams"]`'],
+  ] as const) {
+    const shell = givenShell()
+    writeFileSync(join(shell.cwd, 'api.json'), document)
+    writeFileSync(join(shell.cwd, config), text)
+    await shell.good('tenant', 'create', 'local')
+    assert((await shell.good(...words, '--include', 're*')).out.endsWith(`${expected}\n`))
+  }
 })

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { Failure, quote } from '../base/failure.ts'
 import { defined } from '../base/object.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
+import { inScope } from '../model/text.ts'
 import type { Upstream } from '../model/upstream.ts'
 import type { Ambit } from '../runtime/ambit.ts'
 import type { Imported } from '../runtime/import-upstream.ts'
@@ -59,6 +60,8 @@ export function registerImport(capabilities: Command, io: Io): void {
       inTenant(io, options, async (ambit, caller) => {
         const { importDocument } = await import('../runtime/import-upstream.ts')
         const { name, server } = options
+        if (server !== undefined && !(/^https?:/.test(server) && URL.canParse(server)))
+          throw new Failure('field.invalid', '--server must be an address such as https://api.example.com')
         const wish = { ...defined({ name, document, server }), ...wanted(options) }
         await kept(io, ambit, options, await importDocument(ambit, caller, wish))
       }),
@@ -103,6 +106,7 @@ async function kept(io: Io, { settings }: Ambit, options: ImportOptions, importe
   const { keepUpstream } = await import('../runtime/import-upstream.ts')
   const { folder, upstreams } = settings.hosting
   const { upstream, skipped, notes } = imported
+  checkIncluded(imported, options)
   const path =
     options.out === undefined ? resolve(folder, importFolder, `${upstream.name}.json`) : resolve(io.cwd, options.out)
   if (!options.dryRun) keepUpstream(path, upstream, { replace: options.force === true })
@@ -113,7 +117,23 @@ async function kept(io: Io, { settings }: Ambit, options: ImportOptions, importe
   line(io, `Written to ${quote(plain(file))}: read it, change what does not fit, keep it with your configuration.`)
   const listed = upstreams.some((each) => 'path' in each && (path === each.path || path.startsWith(`${each.path}/`)))
   const entry = JSON.stringify(relative(folder, resolve(path, '..')) || file)
-  if (!listed) line(io, `Add it to the configuration: \`upstreams: [${entry}]\``)
+  const member = settings.file?.endsWith('.json') === false ? 'upstreams' : '"upstreams"'
+  const where = settings.file === undefined ? 'a configuration, such as `ambit.config.json`' : 'the configuration'
+  if (!listed) line(io, `Add it to ${where}: \`${member}: [${entry}]\``)
+}
+
+/** A name that was asked for and is not there was most likely mistyped. */
+function checkIncluded({ upstream, skipped }: Imported, { include = [] }: ImportOptions): void {
+  const names =
+    upstream.adapter === 'mcp'
+      ? [...upstream.capabilities.map(({ tool }) => tool), ...skipped.map(({ what }) => what)]
+      : upstream.capabilities.map(({ descriptor }) => descriptor.id.slice(upstream.name.length + 1))
+  const unmet = include.filter((pattern) => !names.some((name) => inScope(pattern, name)))
+  // Operations that cannot be offered are listed by method and path: one of them may be meant.
+  if (unmet.length === 0 || (upstream.adapter === 'http' && skipped.length > 0)) return
+  const help = 'run it with --dry-run and without --include to see what there is'
+  const message = `nothing is called ${unmet.map(quote).join(' or ')}`
+  throw new Failure('capability.not_found', message, {}, help)
 }
 
 function preview(io: Io, { capabilities }: Upstream, { skipped, notes }: Imported): void {

@@ -58,11 +58,20 @@ export async function importDocument(
 ): Promise<Imported> {
   checkName(wish.name)
   const json = await documentAt(document, importDeps(ambit, caller))
-  const { upstream, skipped, notes } = importOpenApi(json, wish)
+  const { upstream, skipped, notes } = withServerHelp(() => importOpenApi(json, wish))
   return {
     upstream: parseAs(upstreamShape, upstream, 'upstream'),
     skipped: skipped.map(({ operation, reason }) => ({ what: operation, reason })),
     notes,
+  }
+}
+
+function withServerHelp<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof Failure) || !String(error.data['pointer']).startsWith('/servers')) throw error
+    throw new Failure(error.code, error.message, error.data, 'give its address with `--server`')
   }
 }
 
