@@ -10,7 +10,7 @@ const register: Register = (command, io) => {
   withTenant(command)
     .addHelpText(
       'after',
-      '\nThe client is whoever AMBIT_KEY says; without a key it is the operator of this machine, whom nobody has verified.\nOver HTTP the same is at `/mcp` of `ambit host serve`.',
+      '\nThe client is whoever AMBIT_KEY says; without a key it is nobody in particular, and evidence says `anonymous`.\nOver HTTP the same is at `/mcp` of `ambit host serve`.',
     )
     .action((options: CommonOptions) =>
       inTenant(io, options, async (ambit, caller) => {
