@@ -300,6 +300,27 @@ describe('a server over HTTP that [H-90]', () => {
     assert.ok(server.connections() < 100, `${server.connections()} connections`)
   })
 
+  test('never ends the stream of a call is not listened to once nobody waits for it', async () => {
+    let isOpen = false
+    const { host } = await givenBoth(
+      (response) => {
+        isOpen = true
+        response.on('close', () => {
+          isOpen = false
+        })
+        response.setHeader('content-type', 'text/event-stream').write(': wait\n\n')
+      },
+      { isOlder: true },
+    )
+    const back = new AbortController()
+    const envelope = { capability_id: 'mcp.given.work', payload: {} }
+    const calling = host.gateway.invoke(anyone, envelope, { chunk: () => undefined, signal: back.signal })
+    await until(() => isOpen)
+    back.abort()
+    assert.equal((await calling).result.error?.code, 'cancelled')
+    await until(() => !isOpen)
+  })
+
   test('writes lines without end that say nothing is cut off', async () => {
     const { tool } = await givenBoth(pour('text/event-stream', '', ':\n\n'))
     assert.deepEqual(ending(await tool('work')), ['indeterminate', 'upstream_gone', 'unknown'])

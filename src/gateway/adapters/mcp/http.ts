@@ -1,7 +1,7 @@
 import type { JSONRPCMessage, RequestId, StreamableHTTPClientTransport, Transport } from '@modelcontextprotocol/client'
 import { limits } from '../../../base/limits.ts'
-import { CallEnded } from '../../ended.ts'
 import type { Egress } from '../egress.ts'
+import { bounded } from './bounded.ts'
 import { type FloodGate, openFloodGate } from './flood-gate.ts'
 import type { ClosableTransport } from './transport.ts'
 
@@ -38,8 +38,12 @@ export function httpTransport(
     requestInit,
     reconnectionScheduler: patientScheduler(),
   })
-  listenThrough(transport, (message) => why === undefined && (gate.admits(message) || cutOff(flood)))
-  transport.send = sending(transport, gate, () => cutOff('it does not take what it is answered'))
+  const streams: Streams = new Map()
+  listenThrough(transport, (message) => {
+    if (!('method' in message)) streams.delete(message.id)
+    return why === undefined && (gate.admits(message) || cutOff(flood))
+  })
+  transport.send = sending(transport, { gate, streams }, () => cutOff('it does not take what it is answered'))
   const leave = () => transport.terminateSession()
   return Object.defineProperty(Object.assign(transport, { takesHeaders: true as const, leave }), 'why', {
     get: () => why,
@@ -61,14 +65,23 @@ function listenThrough(transport: Transport, admits: (message: JSONRPCMessage) =
 
 type Send = Transport['send']
 
+/** The streams of requests that wait for their answer, where only we can end them. */
+type Streams = Map<RequestId | undefined, AbortController>
+
 /** Requests wait for their answer; all else has a short time to arrive, and few answers of ours are on their way at once. */
-function sending(transport: Transport, gate: FloodGate, tooMany: () => void): Send {
+function sending(
+  transport: Transport,
+  { gate, streams }: { gate: FloodGate; streams: Streams },
+  tooMany: () => void,
+): Send {
   const send: Send = transport.send.bind(transport)
   let replies = 0
   return async (message, options) => {
     if ('method' in message && 'id' in message) {
       gate.sent(message)
-      return send(message, { ...options, onRequestStreamEnd: () => endStream(transport, message.id, options) })
+      const onRequestStreamEnd = () => endStream(transport, message.id, options)
+      const requestSignal = options?.requestSignal ?? openStream(streams, message.id)
+      return send(message, { ...options, onRequestStreamEnd, requestSignal })
     }
     const isReply = !('method' in message)
     if (isReply && replies >= limits.mcpRepliesMax) return tooMany()
@@ -77,8 +90,21 @@ function sending(transport: Transport, gate: FloodGate, tooMany: () => void): Se
       await send(message, { ...options, requestSignal: AbortSignal.timeout(limits.mcpReplyMs) })
     } finally {
       if (isReply) replies -= 1
+      else if (message.method === 'notifications/cancelled') leaveStream(streams, message.params?.['requestId'])
     }
   }
+}
+
+function openStream(streams: Streams, id: RequestId): AbortSignal {
+  const stream = new AbortController()
+  streams.set(id, stream)
+  return stream.signal
+}
+
+/** In the older revision a request that was taken back would otherwise be listened to as long as its server likes. */
+function leaveStream(streams: Streams, id: unknown): void {
+  streams.get(id as RequestId)?.abort()
+  streams.delete(id as RequestId)
 }
 
 /** Without this, whoever waits for an answer on a stream that broke would wait for all of their time. */
@@ -102,44 +128,3 @@ function patientScheduler(): (reconnect: () => void, delayMs: number) => () => v
     return () => clearTimeout(timer)
   }
 }
-
-function bounded(response: Response, admitsLine: () => boolean): Response {
-  if (response.body === null) return response
-  const isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')
-  const count = isStream ? eventCounter(admitsLine) : byteCounter()
-  const body = response.body.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      transform: (chunk, out) => {
-        if (count(chunk) <= limits.mcpMessageBytesMax) out.enqueue(chunk)
-        else out.error(new CallEnded('answer_too_large', 'the answer is too large', { effect: 'unknown' }))
-      },
-    }),
-  )
-  const { status, statusText, headers } = response
-  return new Response(body, { status, statusText, headers })
-}
-
-function byteCounter(): (chunk: Uint8Array) => number {
-  let bytes = 0
-  return (chunk) => {
-    bytes += chunk.byteLength
-    return bytes
-  }
-}
-
-/** A stream may go on as long as it likes, one event of it may not. Events end with an empty line. */
-function eventCounter(admitsLine: () => boolean): (chunk: Uint8Array) => number {
-  let [bytes, lineBytes] = [0, 0]
-  return (chunk) => {
-    for (const byte of chunk) {
-      bytes += 1
-      if (byte === newline && !admitsLine()) return Number.POSITIVE_INFINITY
-      if (byte === newline && lineBytes === 0) bytes = 0
-      if (byte === newline) lineBytes = 0
-      else if (byte !== carriageReturn) lineBytes += 1
-    }
-    return bytes
-  }
-}
-const newline = 10
-const carriageReturn = 13
