@@ -30,6 +30,20 @@ const sequences = async (shell: Shell, ...words: readonly string[]) =>
   (await shell.good('evidence', 'list', ...words, '--json')).json<Listed>().events.map((event) => event.sequence)
 
 describe('evidence list [F-18 F-09]', () => {
+  test('a line fits the terminal where its width is known, and what it lacks is said beside it', async () => {
+    const shell = await givenDesk()
+    for (const [width, lacks] of [
+      [140, 'CORRELATION'],
+      [80, 'CAPABILITY, CORRELATION, EVENT'],
+      [10, 'SEQ, CAPABILITY, CORRELATION, EVENT'],
+    ] as const) {
+      const { out, err } = await shell.with({ width }).run('evidence', 'list')
+      assert.equal(err, `too narrow for ${lacks}: --json shows all\n`)
+      if (width > 10) for (const line of out.split('\n')) assert(line.length <= width, line)
+    }
+    assert.match((await shell.with({ width: 400 }).good('evidence', 'list')).out, /CORRELATION +EVENT\n/)
+  })
+
   test('newest first, each filter by itself and together', async () => {
     const shell = await givenRecords(
       { capability_id: 'depot.read', outcome: 'success' },

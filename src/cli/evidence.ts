@@ -7,10 +7,10 @@ import { type EventFilter, exportBundle, searchEvidence, showEvent } from '../ru
 import type { Register } from './command.ts'
 import { instant } from './duration.ts'
 import { writePrivate } from './files.ts'
-import { line, paint, printJson } from './io.ts'
+import { type Io, line, paint, printJson } from './io.ts'
 import { addPurge } from './purge.ts'
 import { type CommonOptions, inTenant, withTenant } from './session.ts'
-import { printColumns } from './table.ts'
+import { fitting, printColumns } from './table.ts'
 import { printTrace } from './trace.ts'
 
 interface ListOptions extends CommonOptions, EventFilter {
@@ -38,7 +38,7 @@ const register: Register = (evidence, io) => {
         const events = (): EvidenceEvent[] => page.items.map(({ body }) => JSON.parse(body))
         if (options.json) return printJson(io, { events: events(), ...(page.next && { next: page.next }) })
         if (options.csv) io.out(csv(events()))
-        else printColumns(io, page.items, 'none', columns)
+        else printEvents(io, page.items)
         // Beside the table, not in it: a table that is piped on stays whole.
         if (page.next !== undefined) io.err(`${paint(io, 'dim', `more: --cursor ${page.next}`)}\n`)
       }),
@@ -107,6 +107,15 @@ const columns: Readonly<Record<string, (event: SealedEvent) => string>> = {
   OUTCOME: (event) => event.outcome ?? '–',
   CORRELATION: (event) => event.correlationId,
   EVENT: (event) => event.eventId,
+}
+
+/** As much of each event as fits; what it does not show is told beside it. */
+function printEvents(io: Io, events: readonly SealedEvent[]): void {
+  const { width = Number.POSITIVE_INFINITY } = io
+  const shown = fitting(width, events, columns, ['CORRELATION', 'EVENT', 'CAPABILITY', 'SEQ'])
+  printColumns(io, events, 'none', shown)
+  const hidden = Object.keys(columns).filter((name) => !Object.hasOwn(shown, name))
+  if (hidden.length > 0) io.err(`${paint(io, 'dim', `too narrow for ${hidden.join(', ')}: --json shows all`)}\n`)
 }
 
 type CsvCell = string | number | null | undefined

@@ -17,6 +17,8 @@ export interface Io {
   readonly live?: boolean
   /** False where standard output is no terminal: a file or another program reads it. */
   readonly terminal?: boolean
+  /** How many characters fit a line of the terminal, where that is known. */
+  readonly width?: number
 }
 
 export type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'

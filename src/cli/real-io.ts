@@ -1,5 +1,6 @@
 import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
+import { defined } from '../base/object.ts'
 import { collect } from '../runtime/collect.ts'
 import type { Io, Signal } from './io.ts'
 
@@ -14,6 +15,7 @@ export const realIo = (): Io => ({
   color: process.stdout.isTTY === true && !process.env['NO_COLOR'],
   onSignal,
   live: process.stderr.isTTY === true,
+  ...defined({ width: process.stdout.columns }),
   terminal: process.stdout.isTTY === true || process.env['AMBIT_OUTPUT'] === 'text',
 })
 

@@ -25,6 +25,22 @@ export function printColumns<T>(io: Io, items: readonly T[], empty: string, colu
   printTable(io, Object.keys(columns), rows, empty)
 }
 
+/** The columns without those that give way, one after the other, until a line fits a terminal of this width. */
+export function fitting<T>(
+  width: number,
+  items: readonly T[],
+  columns: Columns<T>,
+  [next, ...later]: readonly string[],
+): Columns<T> {
+  const needed = Object.entries(columns).reduce((sum, column) => sum + widthOf(items, column) + 2, -2)
+  if (needed <= width || next === undefined) return columns
+  const { [next]: _, ...rest } = columns
+  return fitting(width, items, rest, later)
+}
+
+const widthOf = <T>(items: readonly T[], [name, cell]: readonly [string, (item: T) => string]): number =>
+  Math.max(name.length, ...items.map((item) => plain(cell(item)).length))
+
 /** A list, as JSON for programs or as a table for people. */
 export const printList = <T>(
   io: Io,
