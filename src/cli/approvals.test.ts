@@ -101,7 +101,10 @@ describe('approvals: one exact call, decided by people [H-51 H-53 H-59]', () => 
     assert.equal(request.state, 'denied')
     const { code, out } = await depot.planner.run(...release(14, '--id', 'inv_7'))
     assert.equal(code, 1)
-    assert.match(out, /\n {2}why +the call was not approved \(policy_blocked\)\n {2}reason +approval_denied\n/)
+    assert.match(
+      out,
+      /\n {2}why +the call was not approved: `too warm` \(policy_blocked\)\n {2}reason +approval_denied\n/,
+    )
     // By the id of the call as by that of its task.
     for (const of of ['run-5521', 'inv_7'])
       assert.match((await depot.shell.good('evidence', 'trace', of)).out, /\n {2}denied by +ida, “too warm”\n/)

@@ -8,7 +8,7 @@ import { approversInOffice } from '../storage/approvers.ts'
 import { bindingOf } from './approval-binding.ts'
 import { type Asking, amended, isOpen, mintRequest, notApproved, privateOf, waiting } from './approval-request.ts'
 import { type Voice, voicesFor } from './approval-voices.ts'
-import type { Attempt } from './attempt.ts'
+import { type Attempt, sayMore } from './attempt.ts'
 import type { GatewayDeps } from './deps.ts'
 import { misfitOf } from './input.ts'
 
@@ -57,9 +57,7 @@ function replaced(
 /** Asks people; or says what is wrong with a payload, as nobody is asked about one that could not run. */
 async function askAnew(deps: GatewayDeps, attempt: Attempt, asking: Asking): Promise<Refusal> {
   const refusal = await mintRequest(deps, attempt, asking)
-  if (attempt.minted !== undefined) return refusal
-  const { denial } = refusal
-  return { ...refusal, denial: { ...denial, message: `${denial.message}, and ${await misfitOf(attempt)}` } }
+  return attempt.minted === undefined ? sayMore(attempt, refusal, `, and ${await misfitOf(attempt)}`) : refusal
 }
 
 const blocked = ({ gate }: Asking, reason: string, message: string): Refusal =>

@@ -4,6 +4,7 @@ import type { CallError, Denial } from '../model/denial.ts'
 import type { AttemptRecord } from '../model/evidence.ts'
 import type { Subject } from '../model/subject.ts'
 import { type CollectedContext, noContext } from '../policy/contract.ts'
+import type { Refusal } from '../policy/gates/refusal.ts'
 import type { History } from '../policy/history.ts'
 import type { StoredApproval } from '../storage/approvals.ts'
 import type { Reservation } from '../storage/budget-uses.ts'
@@ -67,10 +68,19 @@ export interface Attempt {
   minted: StoredApproval | undefined
   /** True if an approver has put the payload in the place of the caller's. */
   readonly edited: boolean
+  /** What evidence has for the message of a refusal that repeats names out of the call. */
+  recordedMessage: string | undefined
   /** The payload as the input schema hands it on. */
   input: unknown
   /** Secrets of the tenant that the handler was given. */
   readonly credentials: Set<string>
+}
+
+/** A refusal that says more to the caller than evidence may have: names out of the call. */
+export function sayMore(attempt: Attempt, refusal: Refusal, more: string): Refusal {
+  const { denial } = refusal
+  attempt.recordedMessage = denial.message
+  return { ...refusal, denial: { ...denial, message: `${denial.message}${more}` } }
 }
 
 export const startAttempt = (call: Call): Attempt => ({
@@ -94,6 +104,7 @@ export const startAttempt = (call: Call): Attempt => ({
   requests: [],
   minted: undefined,
   edited: false,
+  recordedMessage: undefined,
   input: call.payload,
   credentials: new Set(),
 })

@@ -7,8 +7,9 @@ import { fraction, hasFraction, invariants } from '../policy/gates/invariants.ts
 import type { Refusal } from '../policy/gates/refusal.ts'
 import { callMode, enabled, keyScope, resolveCapability } from '../policy/gates/resolve.ts'
 import { rights } from '../policy/gates/rights.ts'
+import { problemText } from '../policy/schema-problems.ts'
 import { askPeople } from './approvals.ts'
-import type { Attempt } from './attempt.ts'
+import { type Attempt, sayMore } from './attempt.ts'
 import { limitsGate } from './budgets.ts'
 import type { Call } from './call.ts'
 import type { GatewayDeps, Offer, Resolver } from './deps.ts'
@@ -110,7 +111,9 @@ function contextGate(_: GatewayDeps, { resolvers }: Offer, attempt: Attempt): Pr
   if (contract === undefined) return undefined
   const collected = (host: Record<string, Json>): Found => {
     attempt.context = collect(contract, attempt.call, host)
-    return context({ context: attempt.context })
+    const refusal = context({ context: attempt.context })
+    const isWrong = refusal?.denial.details?.['keyword'] !== undefined
+    return isWrong ? sayMore(attempt, refusal, `: ${problemText(attempt.context.problems)}`) : refusal
   }
   return contract.resolvers.length === 0
     ? collected({})

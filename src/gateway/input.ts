@@ -2,7 +2,7 @@ import type { Json } from '../base/canonical.ts'
 import { quote } from '../base/failure.ts'
 import { type Refusal, refuse } from '../policy/gates/refusal.ts'
 import { problemText, type SchemaProblem } from '../policy/schema-problems.ts'
-import type { Attempt } from './attempt.ts'
+import { type Attempt, sayMore } from './attempt.ts'
 import type { Call } from './call.ts'
 import type { GatewayDeps, Offer } from './deps.ts'
 import type { Registered } from './registry.ts'
@@ -35,7 +35,7 @@ export async function misfitOf({
   capability,
 }: Pick<Attempt, 'call' | 'capability'>): Promise<string | undefined> {
   const problems = capability === undefined ? [] : problemsIn(await examine(capability, call.payload))
-  return problems.length === 0 ? undefined : misfit(problems)
+  return problems.length === 0 ? undefined : `${unfit}: ${problemText(problems)}`
 }
 
 /** What the input schema makes of a payload, or where it refuses it. */
@@ -56,18 +56,20 @@ function taken(examined: Examined, attempt: Attempt): Refusal | undefined {
   return undefined
 }
 
-const invalid = (problems: readonly SchemaProblem[], { call, version }: Attempt): Refusal =>
-  refuse(9, 'input_schema_validation_failed', {
-    message: misfit(problems),
+function invalid(problems: readonly SchemaProblem[], attempt: Attempt): Refusal {
+  const { call, version } = attempt
+  const refusal = refuse(9, 'input_schema_validation_failed', {
+    message: unfit,
     details: {
       schema_id: `${call.capabilityId}:${version}#input`,
       path: problems[0]?.path,
       keyword: problems[0]?.keyword,
     },
   })
+  return sayMore(attempt, refusal, `: ${problemText(problems)}`)
+}
 
-const misfit = (problems: readonly SchemaProblem[]): string =>
-  `the payload does not fit the input schema: ${problemText(problems)}`
+const unfit = 'the payload does not fit the input schema'
 
 /** What a Standard Schema makes of a value, or where it refuses; never its message, which may quote the value. */
 async function standard(validate: StandardSchema['~standard']['validate'], value: unknown): Promise<Examined> {

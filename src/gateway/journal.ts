@@ -137,7 +137,9 @@ export function openJournal(deps: GatewayDeps): Journal {
       const now = clock.now()
       const completedAt = formatTime(now)
       const type = ending.outcome === 'skipped' ? 'execution_skipped' : 'execution_denied'
-      const last: EventSpec = { type, outcome: ending.outcome, ...(ending.denial && { denial: ending.denial }) }
+      const { outcome, denial } = ending
+      const message = attempt.recordedMessage ?? denial?.message ?? ''
+      const last: EventSpec = { type, outcome, ...(denial && { denial: { ...denial, message } }) }
       const record = recordOf(attempt, deps.digest)
       const drafts = draftsOf(attempt, [...attempt.events, last], { ids, timestamp: completedAt, record })
       const evidenceIds = drafts.map(({ event_id }) => event_id)

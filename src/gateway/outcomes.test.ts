@@ -242,6 +242,7 @@ test('a fact of the host is fetched by the host; one that cannot be fetched is m
   assert.equal((await missing())?.code, 'evidence_required')
   answer = () => 'many'
   assert.deepEqual((await missing())?.details, { part: 'context', path: '/left', keyword: 'type' })
+  assert.match((await missing())?.message ?? '', /the contract says: `\/left` must be an integer$/)
   const given = await call(anyone, { ...envelope, metadata: { context: { left: 3 } } })
   assert.deepEqual(given.denial?.details, { part: 'context', undeclared: ['left'] })
 })

@@ -1,6 +1,6 @@
 import type { Json } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
-import { isJsonObject, type JsonObject } from '../base/object.ts'
+import { defined, isJsonObject, type JsonObject } from '../base/object.ts'
 
 /** The keyword that says how many steps it takes to hold a value against the part of a schema it stands in. */
 export const stepsKeyword = 'x-ambit-steps'
@@ -46,7 +46,7 @@ function countPart(node: Json, resource: JsonObject, walk: Walk): Json {
   if (!isJsonObject(node)) return node
   const own = typeof node['$id'] === 'string' ? node : resource
   for (const keyword of refKeywords) noteRef(node[keyword], own, walk)
-  const counted = Object.entries(node).flatMap(([key, value = null]): [string, Json][] => {
+  const counted = Object.entries(defined(node)).flatMap(([key, value = null]): [string, Json][] => {
     // A schema that says so would be held against values later, when nobody waits for what comes of it.
     if (key === '$async') return []
     if (key === 'enum' || key === 'const') return [[key, value]]

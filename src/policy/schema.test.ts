@@ -59,6 +59,11 @@ test('two schemas may share an id and differ [H-41 H-71]', () => {
   assert.deepEqual([first(1)[0]?.keyword, second('a')[0]?.keyword], ['type', 'type'])
 })
 
+test('a member of a schema that is undefined is none [H-41]', () => {
+  const check = compileSchema({ maxLength: undefined, properties: { b: { type: 'string', minLength: undefined } } })
+  assert.deepEqual([check({ a: 1, b: 'x' }), check('abc')], [[], []])
+})
+
 test('a schema that is none is refused, and so is one that reaches outside [H-41 H-71]', () => {
   for (const bad of [{ type: 'nothing' }, { $ref: 'https://elsewhere/x.json' }, { pattern: '(' }, { required: 'a' }]) {
     assert.throws(() => compileSchema(bad), { code: 'field.invalid' })

@@ -112,6 +112,7 @@ const offer = {
     of('doubt', { timeoutS: 0.01, effects: ['x.change'] }, endless),
     of('ruled', { context: contract, policy: { name: 'levels' } }, () => ({ text: raw() })),
     of('asks', { policy: { approval_required: true } }, () => null),
+    of('asks_nobody', { input: narrow, policy: { approval_required: true } }, () => null),
     of('pattern', {}, () => null),
     of('unsafe', {}, () => null),
     of('limited', { autonomy: { action_limit: 1 } }, () => raw()),

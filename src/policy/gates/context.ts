@@ -1,5 +1,4 @@
 import type { CollectedContext } from '../contract.ts'
-import { problemText } from '../schema-problems.ts'
 import { type Gate, refuse } from './refusal.ts'
 
 /** Gate 6: the context contract. Fields are named and places given; no value ever is. */
@@ -23,7 +22,7 @@ export const context: Gate<{ readonly context: CollectedContext }> = ({
   const [problem] = problems
   if (problem === undefined) return undefined
   return refuse(6, 'input_schema_validation_failed', {
-    message: `the context is not what the contract says: ${problemText(problems)}`,
+    message: 'a field of the context is not what the contract says',
     details: { part: 'context', path: problem.path, keyword: problem.keyword },
   })
 }
