@@ -52,17 +52,29 @@ function compiledOrNot(schema: JsonObject): CheckSchema {
   try {
     return compileSchema(schema)
   } catch (error) {
-    const says = error instanceof Failure ? error.message : unusable().message
+    const says = faultIn(error)
     return (_, under = '') => [{ path: under, keyword: 'schema', says }]
   }
 }
+
+/** Why a schema cannot be used; undefined if it can. */
+export function schemaFault(schema: JsonObject): string | undefined {
+  try {
+    compileSchema(schema)
+    return undefined
+  } catch (error) {
+    return faultIn(error)
+  }
+}
+
+const faultIn = (error: unknown): string => (error instanceof Failure ? error : unusable()).message
 
 // Annotations of ours and formats are not checked; references reach no further than the schema itself.
 const options = { strict: false, validateFormats: false, logger: false } as const
 let meta: Ajv2020 | undefined
 
 /** True for a JSON Schema (2020-12) as far as its form goes: much quicker than to compile it. */
-export function hasSchemaForm(schema: object): boolean {
+function hasSchemaForm(schema: object): boolean {
   // Made when the first schema comes: it takes longer than all the rest of a start.
   meta ??= withKeywords(new Ajv2020(options), [uniqueItems()])
   return meta.validateSchema(schema) === true

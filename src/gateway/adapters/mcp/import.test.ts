@@ -91,6 +91,11 @@ describe('importing the tools of a server [H-90]', () => {
       /input/,
     ],
     ['a reference elsewhere', tool('a', { inputSchema: { type: 'object', $ref: 'https://x.example/' } }), /input/],
+    [
+      'a pattern that refers back',
+      tool('a', { inputSchema: { type: 'object', properties: { a: { pattern: '(a)\\1' } } } }),
+      /input schema cannot be used: .*refers back/,
+    ],
     ['a broken output schema', tool('a', { outputSchema: { type: 'nothing' } }), /output schema/],
     ['an output schema of text', tool('a', { outputSchema: 'x' }), /output schema/],
     ['an empty name', tool(''), /name/],
@@ -235,7 +240,7 @@ describe('what has changed since it was accepted [H-90]', () => {
     assert.deepEqual(changeOf(accepted, [tool('a', { inputSchema: 7 })], 'a'), {
       tool: 'a',
       differences: [],
-      problem: 'the tool `a` cannot be offered: its input schema is not a JSON Schema of an object that can be used',
+      problem: 'the tool `a` cannot be offered: its input schema cannot be used: it is no object',
     })
   })
 

@@ -3,7 +3,7 @@ import { quote } from '../../../base/failure.ts'
 import { limits } from '../../../base/limits.ts'
 import { capabilityId, inScope, line } from '../../../model/text.ts'
 import type { McpUpstream } from '../../../model/upstream.ts'
-import { compileSchema } from '../../../policy/schema.ts'
+import { schemaFault } from '../../../policy/schema.ts'
 import { propose } from '../propose.ts'
 import { definitionOf, repeatsSecret, said, type ToolDefinition } from './definition.ts'
 import { hasUsableHeaders } from './param-headers.ts'
@@ -59,10 +59,11 @@ export function offeredAs(name: string, tool: ToolDefinition): Offered | string 
   if (definition === undefined) return 'its definition is too large, or is not JSON that can be hashed'
   if (memberOf(tool.execution, 'taskSupport') === 'required') return 'it works as a task only'
   const input = schemaOf(tool.inputSchema)
-  if (input?.type !== 'object') return 'its input schema is not a JSON Schema of an object that can be used'
+  if (typeof input === 'string') return `its input schema cannot be used: ${input}`
+  if (input['type'] !== 'object') return 'its input schema is not that of an object'
   if (!hasUsableHeaders(tool.inputSchema)) return 'its `x-mcp-header` is no header that could be sent'
   const output = tool.outputSchema === undefined ? undefined : schemaOf(tool.outputSchema)
-  if (tool.outputSchema !== undefined && !output) return 'its output schema is not a JSON Schema that can be used'
+  if (typeof output === 'string') return `its output schema cannot be used: ${output}`
   const title = said(tool.title, 256)
   const descriptor: Descriptor = {
     id,
@@ -88,16 +89,11 @@ function proposed({ annotations }: ToolDefinition): Pick<Descriptor, 'risk' | 'p
 
 type SchemaObject = { readonly [key: string]: Json }
 
-/** The schema if it can be used. Most servers name an older draft and write what means the same in the present one. */
-function schemaOf(schema: Json | undefined): SchemaObject | undefined {
-  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return undefined
+/** The schema, or why it cannot be used. Most servers name an older draft and write what means the same in the present one. */
+function schemaOf(schema: Json | undefined): SchemaObject | string {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return 'it is no object'
   const { $schema: _, ...rest } = schema as SchemaObject
-  try {
-    compileSchema(rest)
-    return rest
-  } catch {
-    return undefined
-  }
+  return schemaFault(rest) ?? rest
 }
 
 /** The schema of a whole answer. What is inside has an id of its own, so that its references still lead into it. */

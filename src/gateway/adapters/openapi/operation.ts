@@ -4,7 +4,7 @@ import type { CapabilityDescriptor } from '../../../model/capability.ts'
 import { parseAs } from '../../../model/parse.ts'
 import { type HttpUpstream, upstream as upstreamShape } from '../../../model/upstream.ts'
 import { higherRisk, type Risk } from '../../../policy/risk.ts'
-import { hasSchemaForm } from '../../../policy/schema.ts'
+import { schemaFault } from '../../../policy/schema.ts'
 import { checkHttp, isSafe } from '../http-check.ts'
 import { propose } from '../propose.ts'
 import { answerSchemaOf, type RequestBody, requestBodyOf } from './content.ts'
@@ -89,9 +89,10 @@ function outputSchema({ method, path, operation }: Found, { api, schemas, note }
   if (schema === undefined) return undefined
   const output = schemas.output.whole(schema)
   if (output.isCut) note(`${method} ${path}: its answer is too large to be described whole, the rest is not checked`)
-  return hasSchemaForm(output.schema)
-    ? { output_schema: output.schema as Described['output_schema'] & object }
-    : undefined
+  const fault = schemaFault(output.schema)
+  if (fault === undefined) return { output_schema: output.schema as Described['output_schema'] & object }
+  note(`${method} ${path}: its answer is not checked: ${fault}`)
+  return undefined
 }
 
 const risks: Readonly<Partial<Record<Method, Risk>>> = { GET: 'low', HEAD: 'low', OPTIONS: 'low', DELETE: 'high' }
@@ -141,8 +142,8 @@ function checked(made: Capability, id: string, upstream: HttpUpstream): Capabili
   try {
     const alone = parseAs(upstreamShape, { ...upstream, capabilities: [made] }, 'operation') as HttpUpstream
     checkHttp(alone)
-    if (!hasSchemaForm(made.descriptor.input_schema ?? {}))
-      throw new Unmapped('its input has no schema that can be used')
+    const fault = schemaFault(made.descriptor.input_schema ?? {})
+    if (fault !== undefined) throw new Unmapped(`its input cannot be checked: ${fault}`)
     return alone.capabilities[0] ?? made
   } catch (error) {
     if (error instanceof Failure) throw new Unmapped(`as ${quote(id)} it could not be offered: ${error.message}`)
