@@ -3,19 +3,20 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'vitest'
 import { writeDepot } from '../../test/cli/depot.ts'
-import { givenAmbit, tempFolder } from '../../test/cli/given.ts'
+import { givenAmbit, givenTenant, tempFolder } from '../../test/cli/given.ts'
 import { tenantId } from '../model/tenant-id.ts'
 import { addApprover, revokeApprover } from './approvers.ts'
 import { operator } from './caller.ts'
 import { examine } from './doctor.ts'
 import { createPrincipal } from './principals.ts'
+import { setSecret } from './secrets.ts'
 import { createTenant } from './tenants.ts'
 
 /** What doctor says of hosting in this folder. */
 async function found(folder: string): Promise<string[]> {
   const said: string[] = []
   for await (const { check, verdict, message } of examine({ folder, env: {} }))
-    if (['hosting', 'approvers', 'upstreams'].includes(check)) said.push(`${verdict} ${check}: ${message}`)
+    if (['hosting', 'approvers', 'upstreams', 'secrets'].includes(check)) said.push(`${verdict} ${check}: ${message}`)
   return said
 }
 
@@ -61,6 +62,23 @@ describe('doctor looks at what is hosted [F-20 H-09]', () => {
     assert.match(said.find((line) => line.startsWith('fail upstreams')) ?? '', /left out: `broken\.json`: /)
     assert(said.includes('ok hosting: 1 capability, 0 policies'), said.join('\n'))
     assert.match(said.find((line) => line.startsWith('warn approvers')) ?? '', /`api\.move`/)
+  })
+
+  test('a secret that is not there is named, with what needs it [H-90]', async () => {
+    const folder = tempFolder()
+    const capability = (n: number) => ({
+      request: { method: 'GET', path: `/${n}` },
+      descriptor: { id: `api.n${n}`, version: '1.0.0', description: 'Looks.', policy: {} },
+    })
+    const server = { url: 'https://api.example', headers: { authorization: 'Bearer {secret:api_key}' } }
+    const api = { adapter: 'http', name: 'api', server, capabilities: [capability(1), capability(2)] }
+    writeFileSync(join(folder, 'api.json'), JSON.stringify(api))
+    const ambit = await givenAmbit({ folder, config: { tenant: 'acme', upstreams: ['api.json'] } })
+    const me = await givenTenant(ambit)
+    const missing = 'fail secrets: there is no secret `api_key`, and capability `api.n1` and 1 more cannot do without'
+    assert((await found(folder)).includes(missing))
+    await setSecret(ambit, me, 'api_key', 'tok-1')
+    assert((await found(folder)).includes('ok secrets: 1 secret for capabilities, all there'))
   })
 
   test('two files with one id: the second is left out and both are named; a folder that is not there is told [H-90]', async () => {

@@ -52,6 +52,33 @@ const wholeSpec = (hosting: Hosting, notice: Notice): OfferSpec => ({
   capabilities: offeredBy(hosting, notice),
 })
 
+/** Whether every secret that a capability is given is there. */
+export async function* checkSecrets(ambit: Ambit): AsyncGenerator<Finding> {
+  const { hosting, tenant } = ambit.settings
+  const spec = await attempt('hosting', () => wholeSpec(hosting, () => undefined))
+  const capabilities = 'verdict' in spec ? [] : spec.capabilities
+  const needed = Map.groupBy(
+    capabilities.flatMap(({ descriptor: { id, metadata } }) =>
+      Object.keys(metadata?.credentials ?? {}).map((name) => ({ name, id })),
+    ),
+    ({ name }) => name,
+  )
+  if (needed.size === 0) return
+  const known = new Set((await ambit.secrets.list(tenant)).map(({ name }) => name))
+  const missing = [...needed].filter(([name]) => !known.has(name))
+  for (const [name, users] of missing)
+    yield fail(
+      'secrets',
+      `there is no secret ${quote(name)}, and ${namesOf(users.map(({ id }) => id))} cannot do without`,
+      `run \`ambit secret set ${name}\``,
+    )
+  if (missing.length === 0) yield ok('secrets', `${counted(needed.size, 'secret')} for capabilities, all there`)
+}
+
+/** One of them, and how many there are besides. */
+const namesOf = ([first = '', ...more]: readonly string[]): string =>
+  more.length === 0 ? `capability ${quote(first)}` : `capability ${quote(first)} and ${more.length} more`
+
 /** Whether enough people are registered for every approval that a policy or a capability may ask for. */
 export async function* checkApprovers(ambit: Ambit): AsyncGenerator<Finding> {
   const { hosting, tenant } = ambit.settings
@@ -61,9 +88,10 @@ export async function* checkApprovers(ambit: Ambit): AsyncGenerator<Finding> {
   const known = await ambit.store.read(() => approversInOffice(tenant))
   const short = asked.filter((each) => able(known, each, ambit.clock.now()).size < each.quorum)
   for (const { by, roles, approvers, quorum } of short) {
-    const who = [...roles, ...approvers].join(', ') || 'any approver'
+    const who = [...roles, ...approvers].join(', ')
+    const wanted = who === '' ? counted(quorum, 'approver') : `${quorum} of ${who}`
     const help = `run \`ambit approver add <principal> --role ${roles[0] ?? '<role>'}\``
-    yield warn('approvers', `${by} asks for ${quorum} of ${who}, and there are not as many`, help)
+    yield warn('approvers', `${by} asks for ${wanted}, and there are not as many`, help)
   }
   if (short.length === 0) yield ok('approvers', 'enough for every role that policies ask for')
 }
@@ -80,8 +108,8 @@ function askedFor({ policies = [], capabilities }: OfferSpec): readonly Asked[] 
   )
   const byItself = capabilities
     .filter(({ descriptor }) => descriptor.policy?.approval_required === true)
-    .map(({ descriptor }) => ({ by: `capability ${quote(descriptor.id)}`, ...demandOf({}) }))
-  return [...byRules, ...byItself]
+    .map(({ descriptor }) => descriptor.id)
+  return byItself.length === 0 ? byRules : [...byRules, { by: namesOf(byItself), ...demandOf({}) }]
 }
 
 /** The people who could agree today. */

@@ -6,7 +6,7 @@ import { schemaVersion, versionOf } from '../storage/schema.ts'
 import { type Ambit, openDatabase, openWith } from './ambit.ts'
 import { auditTenant } from './audit.ts'
 import { type ConfigSource, loadSettings, type Settings } from './config.ts'
-import { checkApprovers, checkOffer } from './doctor-hosting.ts'
+import { checkApprovers, checkOffer, checkSecrets } from './doctor-hosting.ts'
 import { checkKnowledge } from './doctor-knowledge.ts'
 import { attempt, type Finding, fail, ok, warn } from './finding.ts'
 import { headsName } from './head-file.ts'
@@ -44,6 +44,7 @@ export async function* examine(source: ConfigSource, options: DoctorOptions = {}
     yield* checkHeads(settings)
     yield checkDurability(settings)
     yield* checkKeys(ambit)
+    yield* checkSecrets(ambit)
     yield* checkApprovers(ambit)
     if (options.deep) yield* checkRecords(ambit, options)
   } finally {
