@@ -25,10 +25,15 @@ export class Failure extends Error {
 export function shown(error: unknown): Failure {
   if (!(error instanceof Failure)) return new Failure('internal', 'something went wrong inside')
   const status = statusOf[error.code]
-  if (status < 500 || error.code === 'overloaded' || error.code === 'call.in_progress') return error
-  if (status === 503) return new Failure(error.code, 'the store cannot take this now; nothing was done')
+  if (status < 500 || ownTrouble.has(error.code)) return error
+  if (status === 503)
+    return error.data['outcome'] === 'unknown'
+      ? new Failure(error.code, 'the store has not answered, and may have done it', {}, 'look before you repeat it')
+      : new Failure(error.code, 'the store cannot take this now; nothing was done')
   return new Failure('internal', 'something went wrong inside')
 }
+
+const ownTrouble: ReadonlySet<string> = new Set(['overloaded', 'call.in_progress', 'host.closed'])
 
 /** The body of every error answer of ours, an `application/problem+json` object. Other wires encode beside their doors. */
 export interface Problem {

@@ -64,8 +64,8 @@ export function openBridge(door: Door, principal: CallCaller, options: BridgeOpt
   // The same call again, under whatever id, is the one that waits for people.
   const asking = async (tool: Tool, payload: Json, named: string, signal: AbortSignal | undefined) => {
     const { capabilityId: capability_id, version, mode } = tool
-    const invocation_id = (await gateway.waitingCall(principal, capability_id, payload)) ?? named
-    const envelope = { ...base, capability_id, version, mode, invocation_id, payload }
+    const asked = { ...base, capability_id, version, mode, payload }
+    const envelope = { ...asked, invocation_id: (await gateway.waitingCall(principal, asked)) ?? named }
     return () => gateway.invoke(principal, envelope, { chunk: () => undefined, ...(signal && { signal }) })
   }
   return {

@@ -1,5 +1,5 @@
 import { limits } from '../base/limits.ts'
-import { formatTime } from '../base/time.ts'
+import { formatTime, parseTime } from '../base/time.ts'
 import type { ApprovalRequest } from '../model/approval.ts'
 import type { EventDraft } from '../model/evidence.ts'
 import type { Subject } from '../model/subject.ts'
@@ -65,7 +65,8 @@ export function answerWith(
     yield* settleWaiting(
       { scope: callScope, key },
       recordText({ ...result, denial, evidence_ids, completed_at: formatTime(now) }),
-      now + limits.recordedResultMs,
+      // As long as the request would have been open, at least: until then nobody is asked the same again.
+      Math.max(now + limits.recordedResultMs, parseTime(stored.request.expires_at) ?? 0),
     )(tenant)
   }
 }

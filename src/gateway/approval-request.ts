@@ -1,19 +1,23 @@
 import type { Json } from '../base/canonical.ts'
 import { quote } from '../base/failure.ts'
+import { sha256 } from '../base/hash.ts'
+import { isJsonObject } from '../base/object.ts'
 import { formatTime } from '../base/time.ts'
 import { isPrivateName } from '../evidence/names.ts'
-import { type Marks, redact, scrubText } from '../evidence/redact.ts'
+import { redact, scrubText } from '../evidence/redact.ts'
 import type { ApprovalRequest, Demand } from '../model/approval.ts'
+import { redactedText } from '../model/evidence.ts'
 import type { ApprovalTerms } from '../model/policy.ts'
 import { bindOf, demandsOf, partiesOf, requiredOf, secondsOpen } from '../policy/approval.ts'
 import { type Refusal, refuse } from '../policy/gates/refusal.ts'
+import { problemText, type SchemaProblem } from '../policy/schema-problems.ts'
 import { approvalRecords, type StoredApproval } from '../storage/approvals.ts'
 import { bindingOf } from './approval-binding.ts'
-import { type Attempt, secretsOf } from './attempt.ts'
-import { type Call, callKey } from './call.ts'
+import { type Attempt, sayMore, secretsOf } from './attempt.ts'
+import { type Call, callKey, fingerprintOf } from './call.ts'
 import type { GatewayDeps } from './deps.ts'
 import { hideInBaggage } from './events.ts'
-import { checkInput } from './input.ts'
+import { inputProblems, unfit } from './input.ts'
 
 /** What asks for a yes: a rule, or the capability itself. */
 export interface Asking {
@@ -33,8 +37,8 @@ export interface Private {
   readonly call?: Call
   /** The payload of the call is one that an approver has put in the place of the caller's. */
   readonly edited?: true
-  /** The commitment to the payload that was asked for, where that is another one by now. */
-  readonly asked?: string
+  /** Of the call that was asked for, whatever was edited in it since. */
+  readonly fingerprint: string
   /** The request that took the place of this one when it was edited. */
   readonly replaced_by?: string
   /** Signed grants of approvers who hold their own keys. */
@@ -70,9 +74,12 @@ export const recordKeysOf = (invocationId: string): string => callKey(invocation
 export async function mintRequest(deps: GatewayDeps, attempt: Attempt, asking: Asking): Promise<Refusal> {
   hideInBaggage(attempt)
   const nonce = Buffer.from(deps.random(16)).toString('hex')
-  const request = await requestOf(deps, attempt, asking, nonce)
+  const problems = await inputProblems(attempt)
+  const request = requestOf(deps, attempt, asking, { nonce, problems })
+  const [asked] = attempt.requests
   const kept: Private = {
     nonce,
+    fingerprint: asked === undefined ? fingerprintOf(attempt.call) : privateOf(asked).fingerprint,
     excluded: partiesOf(attempt.subject, attempt.call.actor),
     bind: bindOf(asking.terms),
     record_key: recordKey(attempt.call),
@@ -83,7 +90,9 @@ export async function mintRequest(deps: GatewayDeps, attempt: Attempt, asking: A
   if (isOpen(request)) attempt.minted = minted
   attempt.changes.push(approvalRecords.add(kept.record_key, minted))
   attempt.events.push({ type: 'approval_requested', payload: requestedPayload(request) })
-  return waiting(asking, request)
+  const refusal = waiting(asking, request)
+  // Nobody is asked about a call that could not run: whoever made it is told what is wrong.
+  return problems.length === 0 ? refusal : sayMore(attempt, refusal, `, and ${unfit}: ${problemText(problems)}`)
 }
 
 export const requestedPayload = ({ approval_id, expires_at, required, invocation_digest }: ApprovalRequest) => ({
@@ -95,29 +104,27 @@ export const requestedPayload = ({ approval_id, expires_at, required, invocation
   digest: invocation_digest,
 })
 
-async function requestOf(
+function requestOf(
   deps: GatewayDeps,
   attempt: Attempt,
   { gate, terms }: Asking,
-  nonce: string,
-): Promise<ApprovalRequest> {
+  { nonce, problems }: { readonly nonce: string; readonly problems: readonly SchemaProblem[] },
+): ApprovalRequest {
   const { call, capability, subject, policy } = attempt
+  const version = attempt.version ?? '0'
   const { payloadCommitment, invocationDigest } = bindingOf(attempt, nonce, deps)
-  const checked = capability && (await checkInput(capability, call.payload))
-  const problems = checked !== undefined && 'problems' in checked ? checked.problems : []
   const now = deps.clock.now()
   const secrets = secretsOf(attempt)
   return {
     approval_id: deps.ids.next('apr'),
-    // People are not asked about a call that could not run.
     state: problems.length === 0 ? 'pending' : 'withdrawn',
     created_at: formatTime(now),
     expires_at: formatTime(now + secondsOpen(terms) * 1000),
     invocation_id: call.invocationId,
     correlation: call.correlation,
-    capability: { id: call.capabilityId, version: attempt.version ?? '' },
+    capability: { id: call.capabilityId, version },
     policy: {
-      ...(gate === 6 && policy ? { name: policy.name, version: policy.version } : declaredIn(attempt)),
+      ...(gate === 6 && policy ? { name: policy.name, version: policy.version } : { name: 'declared', version }),
       statement: capability?.descriptor.metadata?.policy?.statement ?? '',
     },
     requested_by: subject,
@@ -128,32 +135,52 @@ async function requestOf(
     invocation_digest: invocationDigest as `sha256:${string}`,
     required: requiredOf(terms),
     votes: [],
-    preview: { input_valid: problems.length === 0, problems: [...problems] },
+    preview: {
+      input_valid: problems.length === 0,
+      problems: problems.map(({ path, keyword }) => ({ path, keyword })),
+    },
     decided_at: null,
     redeemed_at: null,
   }
 }
 
 /**
- * What an approver is shown: the fields the contract marks, and the arguments; hidden is only what its own place or name
- * says is private. What is hidden in one place is not looked for in others: whoever asks could hide there what is to be done.
+ * What an approver is shown: the fields the contract marks, and the arguments; hidden is only what the capability itself
+ * says is private, by a mark or by the name of a declared argument. What is hidden in one place is not looked for in others,
+ * and names that nobody declared hide nothing: whoever asks could hide there what is to be done.
  */
 function shownOf({ call, capability, context }: Attempt): ApprovalRequest['shown'] {
-  const visible = (value: Json, marks: Marks): Json => redact(value, marks, [], isPrivateName).value
   const marked = context.fields.flatMap(({ name, shown, sensitive, value }) =>
-    shown && !sensitive && value !== undefined ? [{ name, value: visible(value, nothingMarked) }] : [],
+    shown && !sensitive && value !== undefined ? [{ name, value }] : [],
   )
-  const value = visible(call.payload as Json, capability?.inputMarks ?? { pointers: new Set(), all: true })
-  const members = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : []
+  const marks = capability?.inputMarks ?? { pointers: new Set(), all: true }
+  const { value: unmarked } = redact(call.payload as Json, marks, [], () => false)
+  const value = withoutPrivate(unmarked, capability?.input.json as Json)
+  const members = isJsonObject(value) ? Object.entries(value) : []
   return [
     ...marked,
-    ...members.map(([name, member]) => ({ name: `payload:/${name}`.slice(0, 256), value: member ?? null })),
+    ...members.map(([name, member = null]) => ({ name: `payload:/${shortened(name)}`, value: member })),
   ]
 }
 
-const declaredIn = ({ version }: Attempt) => ({ name: 'declared', version: version ?? '0' })
+function withoutPrivate(value: Json, schema: Json | undefined): Json {
+  const { properties, items } = isJsonObject(schema) ? schema : {}
+  if (Array.isArray(value)) return value.map((item) => withoutPrivate(item, items))
+  if (!isJsonObject(value)) return value
+  const declared = isJsonObject(properties) ? properties : {}
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member = null]) => {
+      const hides = Object.hasOwn(declared, name) && isPrivateName(name)
+      return [name, hides ? redactedText : withoutPrivate(member, declared[name])]
+    }),
+  )
+}
 
-const nothingMarked = { pointers: new Set<string>(), all: false }
+const nameCharsMax = 200
+
+/** A name that is too long to be shown whole, and still not to be taken for another. */
+const shortened = (name: string): string =>
+  name.length > nameCharsMax ? `${name.slice(0, nameCharsMax)}… (${sha256(name).slice(0, 16)})` : name
 
 /** The call waits for people, and is told what for. */
 export function waiting(

@@ -17,7 +17,10 @@ const minute = 60_000
 const asked = echo({
   id: 'a.asked',
   policy: { approval_required: true },
-  input: { type: 'object', properties: { pin: { type: 'string', 'x-sensitive': true } } },
+  input: {
+    type: 'object',
+    properties: { pin: { type: 'string', 'x-sensitive': true }, password: {}, login: { properties: { token: {} } } },
+  },
 })
 const typesIn = async ({ events }: GivenApprovals) =>
   typesOf((await events()).filter(({ correlation }) => correlation.correlation_id === 'task'))
@@ -62,14 +65,17 @@ test('a request names policy, statement, roles, quorum and expiry; the call is t
 test('whoever asks cannot hide from approvers what is to be done [H-59]', async () => {
   const given = await givenApprovals({}, {}, { capabilities: [asked], policies: [] })
   await given.person('ida', { roles: [] })
-  const said = { to: 'mallory', command: 'ls; rm -rf /srv', account: 'NO-1', key: 'a/b' }
-  const hiding = { token: 'mallory', password: '; rm -rf /srv', apiKey: 'NO-1', pin: 'a/b' }
-  const denied = await given.ask({ ...said, ...hiding }, { capability_id: 'a.asked' })
+  const said = { to: 'mallory', command: 'ls; rm -rf /srv', account: 'NO-1', token: { run: 'a/b' } }
+  const hiding = { password: 'ls; rm -rf /srv', pin: 'mallory' }
+  const [long, longer] = ['a'.repeat(300), `${'a'.repeat(300)}b`] as const
+  const payload = { ...said, ...hiding, login: { token: 'NO-1', cookie: 'x' }, [long]: 1, [longer]: 2 }
+  const denied = await given.ask(payload, { capability_id: 'a.asked' })
   const { shown } = await given.request(approvalIdOf(denied))
-  assert.deepEqual(Object.fromEntries(shown.map(({ name, value }) => [name.replace('payload:/', ''), value])), {
-    ...said,
-    ...Object.fromEntries(Object.keys(hiding).map((name) => [name, '[redacted]'])),
-  })
+  const byName = new Map(shown.map(({ name, value }) => [name.replace('payload:/', ''), value]))
+  for (const [name, value] of Object.entries(said)) assert.deepEqual(byName.get(name), value)
+  for (const name of Object.keys(hiding)) assert.equal(byName.get(name), '[redacted]')
+  assert.deepEqual(byName.get('login'), { token: '[redacted]', cookie: 'x' })
+  assert.equal(byName.size, Object.keys(payload).length)
 })
 
 test('a no comes with its reason; who said it stays with them [H-56]', async () => {

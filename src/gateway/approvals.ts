@@ -8,9 +8,8 @@ import { approversInOffice } from '../storage/approvers.ts'
 import { bindingOf } from './approval-binding.ts'
 import { type Asking, amended, isOpen, mintRequest, notApproved, privateOf, waiting } from './approval-request.ts'
 import { type Voice, voicesFor } from './approval-voices.ts'
-import { type Attempt, sayMore } from './attempt.ts'
+import type { Attempt } from './attempt.ts'
 import type { GatewayDeps } from './deps.ts'
-import { misfitOf } from './input.ts'
 
 /**
  * Lets a call through if enough people have said yes to exactly this one, and prepares that yes to be used up with the
@@ -22,7 +21,7 @@ export function askPeople(
   asking: Asking,
 ): Promise<Refusal | undefined> | Refusal | undefined {
   const asked = attempt.requests.find(({ request }) => isOpen(request)) ?? attempt.requests[0]
-  if (asked === undefined) return askAnew(deps, attempt, asking)
+  if (asked === undefined) return mintRequest(deps, attempt, asking)
   const { state } = asked.request
   if (state === 'denied' || state === 'redeemed') return blocked(asking, 'approval_denied', notApproved(asked.request))
   if (state === 'expired' || isOver(deps, asked.request))
@@ -51,13 +50,7 @@ function replaced(
   const before = attempt.requests.filter((each) => each.request !== request)
   if (before.some((each) => each.request.state === 'stale' && privateOf(each).replaced_by === undefined))
     return blocked(asking, 'approval_stale', 'the call changed again after people were asked')
-  return askAnew(deps, attempt, asking)
-}
-
-/** Asks people; or says what is wrong with a payload, as nobody is asked about one that could not run. */
-async function askAnew(deps: GatewayDeps, attempt: Attempt, asking: Asking): Promise<Refusal> {
-  const refusal = await mintRequest(deps, attempt, asking)
-  return attempt.minted === undefined ? sayMore(attempt, refusal, `, and ${await misfitOf(attempt)}`) : refusal
+  return mintRequest(deps, attempt, asking)
 }
 
 const blocked = ({ gate }: Asking, reason: string, message: string): Refusal =>

@@ -22,8 +22,12 @@ export function openDoubts(): Doubts {
   return {
     add: (doubt, now) => {
       if (doubt.asked >= limits.reconcileAsksMax) return
-      // The oldest gives way: it was asked before, and its record says that nobody knows.
-      if (waiting.size >= limits.doubtsMax) for (const oldest of waiting.keys()) if (waiting.delete(oldest)) break
+      // The one that was asked most often gives way: its record says that nobody knows.
+      if (waiting.size >= limits.doubtsMax) {
+        const most = waiting.keys().reduce((one, other) => (other.asked > one.asked ? other : one))
+        if (most.asked <= doubt.asked) return
+        waiting.delete(most)
+      }
       waiting.set(doubt, doubt.asked === 0 ? now : now + firstPauseMs * factor ** (doubt.asked - 1))
     },
     due: (now, max) => {

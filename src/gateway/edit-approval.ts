@@ -5,6 +5,7 @@ import type { Approver } from '../model/approval.ts'
 import { tally } from '../policy/approval.ts'
 import { deepFreeze } from '../policy/contract.ts'
 import type { Refusal } from '../policy/gates/refusal.ts'
+import { problemText } from '../policy/schema-problems.ts'
 import { approvalRecords, type StoredApproval } from '../storage/approvals.ts'
 import type { Change } from '../storage/work.ts'
 import { approvalEvent, Changed, type Decider, type Desk, decidedEvent, writeDecision } from './approval-desk.ts'
@@ -13,7 +14,7 @@ import { startAttempt } from './attempt.ts'
 import type { Call } from './call.ts'
 import type { GatewayDeps } from './deps.ts'
 import { passGates } from './gates.ts'
-import { misfitOf } from './input.ts'
+import { inputProblems, unfit } from './input.ts'
 import { voteOf } from './votes.ts'
 
 interface Editing {
@@ -34,8 +35,8 @@ export async function editCall(
   const { deps } = desk
   const payload = deepFreeze(copyEvent(wish.payload, 'payload'))
   const minted = await askedAnew(deps, privateOf(stored).call, payload)
-  const original = privateOf(stored).asked ?? stored.request.payload_commitment
-  const next = amended(await withVote(deps, minted, approver, wish.rationale), {}, { asked: original })
+  const { fingerprint } = privateOf(stored)
+  const next = amended(await withVote(deps, minted, approver, wish.rationale), {}, { fingerprint })
   const { approval_id: old } = stored.request
   const { approval_id } = next.request
   const asked = { ...requestedPayload(next.request), replaces: old, edited: true }
@@ -60,9 +61,12 @@ async function askedAnew(deps: GatewayDeps, call: Call | undefined, payload: Cal
   const attempt = { ...startAttempt({ ...call, payload }), edited: true }
   const refusal = await passGates(deps, deps.offer(), attempt)
   if (attempt.minted !== undefined) return attempt.minted
+  const problems = await inputProblems(attempt)
   throw new Failure(
     'field.invalid',
-    (await misfitOf(attempt)) ?? `the edited call would not wait for approval: ${whyNot(refusal)}`,
+    problems.length > 0
+      ? `${unfit}: ${problemText(problems)}`
+      : `the edited call would not wait for approval: ${whyNot(refusal)}`,
     { pointer: '/payload', reason: refusal?.denial.code ?? null },
     'edit it differently, or deny it',
   )

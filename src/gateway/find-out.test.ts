@@ -91,12 +91,12 @@ test('a capability that never says what came of a call holds nobody up [H-46]', 
   expect(asked).toHaveBeenCalledOnce()
   const tidying = second.gateway.tidyUp()
   await vi.advanceTimersByTimeAsync(limits.reconcileMs)
-  assert.deepEqual((await tidying).interrupted, ['inv-1'])
+  assert.deepEqual((await tidying).interrupted, [])
   await vi.advanceTimersByTimeAsync(10_000)
   expect(asked).toHaveBeenCalledOnce()
 
   const closing = Promise.all([second.gateway.close(), host.gateway.close()])
-  await vi.advanceTimersByTimeAsync(2_000)
+  await vi.advanceTimersByTimeAsync(limits.reconcileMs)
   await closing
 })
 
@@ -176,4 +176,20 @@ test('closing waits a little for what is being found out, and takes no more call
   await closing
   assert.equal((await foundOut(events)).length, 1)
   release()
+})
+
+test('a call for later that others took for gone is known not to have run, and that is added [H-46 H-67 H-99]', async () => {
+  const given = await givenTwo({ modes: ['async'], worstCase: { cost: 2 } }, [costly])
+  const { second, host, clock, failOn, met, ambit, events } = given
+  const slow = Promise.withResolvers<void>()
+  failOn('execution_started', slow.promise)
+  const calling = second.gateway.invoke(anyone, { ...envelope, mode: 'async' })
+  await vi.waitFor(() => assert.equal(met(), 1))
+  clock.advance(60_000)
+  assert.deepEqual((await host.gateway.tidyUp()).interrupted, ['inv-1'])
+  failOn(undefined)
+  slow.resolve()
+  assert.equal((await calling).result.error?.effect, 'none')
+  const [used] = await ambit.store.read(() => rows('SELECT cost FROM budget_uses'))
+  assert.deepEqual([used?.['cost'], (await foundOut(events)).length], [0, 1])
 })

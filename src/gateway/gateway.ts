@@ -1,5 +1,5 @@
-import type { Json } from '../base/canonical.ts'
 import { Failure } from '../base/failure.ts'
+import { limits } from '../base/limits.ts'
 import type { ApprovalRequest } from '../model/approval.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
 import type { Denial } from '../model/denial.ts'
@@ -15,7 +15,6 @@ import { type Decision, decideApproval } from './decide-approval.ts'
 import type { GatewayDeps } from './deps.ts'
 import { discover } from './discover.ts'
 import { openDoubts } from './doubts.ts'
-import { openEndings } from './endings.ts'
 import { expireApprovals } from './expire-approvals.ts'
 import { forgetExpired } from './forget.ts'
 import { noted, passGates, scopeGate } from './gates.ts'
@@ -27,8 +26,9 @@ import { showPresence } from './presence.ts'
 import { askAgain, reconcile } from './reconcile.ts'
 import { type Recorded, readRecord } from './results.ts'
 import { openUnderWay } from './under-way.ts'
+import { openUnwritten } from './unwritten.ts'
 import { openWaiting, type WaitOptions } from './wait-for-decision.ts'
-import { waitingCall } from './waiting-call.ts'
+import { type NewEnvelope, waitingCall } from './waiting-call.ts'
 import type { Watch } from './watch.ts'
 import { within } from './within.ts'
 
@@ -42,11 +42,8 @@ export interface Gateway {
   discover(caller: CallCaller): readonly CapabilityDescriptor[]
   /** The recorded result of the caller's own call, if there is one and the key is for its capability. */
   recorded(caller: CallCaller, invocationId: string): Promise<InvocationResult | undefined>
-  /**
-   * The id of this caller's own call with this content that waits for people, or has their yes: for those who cannot
-   * repeat an id.
-   */
-  waitingCall(caller: CallCaller, capabilityId: string, payload: Json): Promise<string | undefined>
+  /** The id of this caller's own call like this one that people were asked about: for those who cannot repeat an id. */
+  waitingCall(caller: CallCaller, envelope: NewEnvelope): Promise<string | undefined>
   decide(approvalId: string, by: Decider, decision: Decision): Promise<ApprovalRequest>
   /** The requests that this person may decide about now, newest first. */
   pendingFor(principal: string): Promise<readonly ApprovalRequest[]>
@@ -85,6 +82,8 @@ const stepsAtStart = { forget: 1, purge: 1 }
 const closingMs = 2_000
 
 export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
+  const closing = new AbortController()
+  const { signal } = closing
   const waiting = openWaiting(deps)
   const desk: Desk = { deps, told: waiting.told }
   const host: Host = {
@@ -92,36 +91,29 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
     desk,
     journal: openJournal(deps),
     running: new Map(),
-    endings: openEndings(),
+    starting: new Set(),
+    unwritten: openUnwritten(),
     doubts: openDoubts(),
     ask: () => void asking.count(() => askAgain(host)).catch(() => undefined),
+    closing: signal,
   }
   const [calls, asking] = [openUnderWay(), openUnderWay()]
   const presence = await showPresence(deps)
-  const closing = new AbortController()
-  const { signal } = closing
-  const tidy = async ({ forget, purge } = stepsMax): Promise<Tidied> => {
-    // What fails keeps nothing else from being done.
-    const [interrupted, expired, forgotten, purged] = await Promise.allSettled([
-      reconcile(host),
-      expireApprovals(desk),
-      forgetExpired(deps, { max: forget, signal }),
-      deps.retain({ max: purge, signal }),
-    ])
-    outcomeOf(forgotten)
-    return { interrupted: outcomeOf(interrupted), expired: outcomeOf(expired), purged: outcomeOf(purged) }
-  }
-  await tidy(stepsAtStart).catch(() => undefined)
+  await tidied(host, stepsAtStart).catch(() => undefined)
   host.ask()
   let tidying: Promise<Tidied> | undefined
   // One that takes long is not overtaken by the next.
-  const tidyUp = () =>
-    (tidying ??= tidy()
-      .finally(() => askAgain(host))
-      .finally(() => {
-        tidying = undefined
-      }))
-  const timer = setInterval(() => void tidyUp().catch(() => undefined), tidyMs).unref()
+  const tidyOnce = () =>
+    (tidying ??= tidied(host, stepsMax).finally(() => {
+      tidying = undefined
+    }))
+  const timer = setInterval(
+    () =>
+      void tidyOnce()
+        .catch(() => undefined)
+        .then(host.ask),
+    tidyMs,
+  ).unref()
   return {
     invoke: (caller, envelope, watch) =>
       calls.count(() => {
@@ -139,11 +131,11 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
       await rememberAgain(deps, { caller, correlation: result.correlation }, result)
       return result
     },
-    waitingCall: (caller, capabilityId, payload) => waitingCall(deps, caller, capabilityId, payload),
+    waitingCall: (caller, envelope) => waitingCall(deps, caller, envelope),
     decide: (id, by, decision) => decideApproval(desk, id, by, decision),
     pendingFor: (principal) => pendingFor(deps, principal),
     waitForDecision: (id, options) => waiting.wait(id, options),
-    tidyUp,
+    tidyUp: () => tidyOnce().finally(() => askAgain(host)),
     close: async () => {
       clearInterval(timer)
       waiting.close()
@@ -151,11 +143,29 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
       await calls.none()
       // Those that nobody waits for go on alone.
       await Promise.allSettled(host.running.values())
-      const rest: Promise<unknown> = Promise.allSettled([tidying, asking.none()])
-      await within(rest, closingMs, () => undefined)
+      await within<unknown>(
+        tidying?.catch(() => undefined),
+        closingMs,
+        () => undefined,
+      )
+      // What is not found out now is not asked for any more.
+      await within(asking.none(), limits.reconcileMs, () => undefined)
       await presence.stop()
     },
   }
+}
+
+async function tidied(host: Host, { forget, purge }: typeof stepsMax): Promise<Tidied> {
+  const { deps, desk, closing: signal } = host
+  // What fails keeps nothing else from being done.
+  const [interrupted, expired, forgotten, purged] = await Promise.allSettled([
+    reconcile(host),
+    expireApprovals(desk),
+    forgetExpired(deps, { max: forget, signal }),
+    deps.retain({ max: purge, signal }),
+  ])
+  outcomeOf(forgotten)
+  return { interrupted: outcomeOf(interrupted), expired: outcomeOf(expired), purged: outcomeOf(purged) }
 }
 
 function outcomeOf<T>(settled: PromiseSettledResult<T>): T {

@@ -20,22 +20,13 @@ export function inputGate(
   return checked instanceof Promise ? checked.then((done) => taken(done, attempt)) : taken(checked, attempt)
 }
 
-/** Where the input schema refuses a payload, as it stands on record: by path and keyword, without a word. */
-export async function checkInput(
-  capability: Registered,
-  payload: Call['payload'],
-): Promise<{ readonly problems: readonly Pick<SchemaProblem, 'path' | 'keyword'>[] }> {
-  const checked = await examine(capability, payload)
-  return { problems: problemsIn(checked).map(({ path, keyword }) => ({ path, keyword })) }
-}
-
-/** What is wrong with the payload of a call, for whoever made it; undefined if nothing is. */
-export async function misfitOf({
+/** What is wrong with the payload of a call. */
+export async function inputProblems({
   call,
   capability,
-}: Pick<Attempt, 'call' | 'capability'>): Promise<string | undefined> {
-  const problems = capability === undefined ? [] : problemsIn(await examine(capability, call.payload))
-  return problems.length === 0 ? undefined : `${unfit}: ${problemText(problems)}`
+}: Pick<Attempt, 'call' | 'capability'>): Promise<readonly SchemaProblem[]> {
+  const examined = capability === undefined ? undefined : await examine(capability, call.payload)
+  return examined !== undefined && 'problems' in examined ? examined.problems : []
 }
 
 /** What the input schema makes of a payload, or where it refuses it. */
@@ -47,8 +38,6 @@ function examine(capability: Registered, payload: Call['payload']): Promise<Exam
   const { validate } = capability.input
   return validate === undefined ? { value: payload } : standard(validate, structuredClone(payload))
 }
-
-const problemsIn = (examined: Examined): readonly SchemaProblem[] => ('problems' in examined ? examined.problems : [])
 
 function taken(examined: Examined, attempt: Attempt): Refusal | undefined {
   if ('problems' in examined) return invalid(examined.problems, attempt)
@@ -69,7 +58,7 @@ function invalid(problems: readonly SchemaProblem[], attempt: Attempt): Refusal 
   return sayMore(attempt, refusal, `: ${problemText(problems)}`)
 }
 
-const unfit = 'the payload does not fit the input schema'
+export const unfit = 'the payload does not fit the input schema'
 
 /** What a Standard Schema makes of a value, or where it refuses; never its message, which may quote the value. */
 async function standard(validate: StandardSchema['~standard']['validate'], value: unknown): Promise<Examined> {

@@ -13,7 +13,6 @@ import { conclude } from './conclude.ts'
 import type { GatewayDeps, Offer } from './deps.ts'
 import type { Doubts } from './doubts.ts'
 import type { Effect } from './ended.ts'
-import type { Endings } from './endings.ts'
 import { execute } from './execute.ts'
 import { expire } from './expire-approvals.ts'
 import { noted, passGates, scopeGate } from './gates.ts'
@@ -23,6 +22,7 @@ import { type Found, lookUp, unknownCall } from './look-up.ts'
 import { appendEffect, endedAs, isUnknown } from './reconcile.ts'
 import { NoRoom, noRoom, settlements } from './reservations.ts'
 import { type Ending, type Recorded, replayed, resultOf } from './results.ts'
+import type { Over, Unwritten } from './unwritten.ts'
 import { unwatched, type Watch } from './watch.ts'
 
 export interface Host {
@@ -31,12 +31,15 @@ export interface Host {
   readonly desk: Desk
   /** Calls that this process runs right now, by record key. */
   readonly running: Map<string, Promise<Recorded>>
-  /** Calls that are over here and whose end could not be written. */
-  readonly endings: Endings
+  /** Calls whose intent this process is writing right now, by record key. */
+  readonly starting: Set<object & { readonly key: string }>
+  readonly unwritten: Unwritten
   /** Calls to ask their capability about. */
   readonly doubts: Doubts
   /** Asks about those, as far as it is time to. Nobody waits for it. */
   ask(): void
+  /** Falls when the host closes. */
+  readonly closing: AbortSignal
 }
 
 /** Takes one call from its envelope to its result, whatever that is. Chunks of a stream are told as they come. */
@@ -48,7 +51,7 @@ export async function invoke(host: Host, call: Call, watch: Watch = unwatched): 
   }
   const fingerprint = fingerprintOf(call)
   for (;;) {
-    const found = call.named ? await lookUp(host, call, fingerprint) : unknownCall
+    const found = call.named ? await lookUp(host, call, fingerprint, watch) : unknownCall
     if ('result' in found) {
       await rememberAgain(host.deps, call, found.result)
       return found
@@ -88,20 +91,26 @@ async function run(host: Host, call: Call, entry: Entry & Found, watch: Watch): 
 
 /** Writes the intent. Where nobody knows whether it was written the call does not run; should it be on record, it is ended. */
 async function begin(host: Host, attempt: Attempt, entry: Entry): Promise<Started> {
-  const { journal, running, endings, deps } = host
-  const key = recordKey(attempt.call)
-  // Should the id be taken anew, what became of it before counts no longer.
-  const before = endings.get(key)
-  endings.delete(key)
+  const { journal, running, starting, unwritten, deps } = host
+  const start = { key: recordKey(attempt.call) }
+  starting.add(start)
   try {
-    return await journal.start(attempt, entry)
+    const started = await journal.start(attempt, entry)
+    // The id is taken anew: what became of it before counts no longer.
+    unwritten.delete(start.key)
+    return started
   } catch (error) {
-    const isNew = before === undefined ? 'none' : 'unknown'
-    const effect = isUnknown(error) ? isNew : before
-    if (effect !== undefined && !running.has(key)) endings.add(key, effect, deps.clock.now())
+    if (isUnknown(error) && !running.has(start.key)) {
+      const over = unwritten.get(start.key)?.began ? { effect: 'unknown', began: true } : neverBegan
+      unwritten.add(start.key, over as Over, deps.clock.now())
+    }
     throw error
+  } finally {
+    starting.delete(start)
   }
 }
+
+const neverBegan: Over = { effect: 'none', began: false }
 
 /** A call that waited for people, with what they were asked, and with the payload that one of them has edited. */
 async function resumed(host: Host, again: Call): Promise<Attempt> {
@@ -136,7 +145,7 @@ async function refused(
 ): Promise<InvocationResult> {
   const asks = denial.code === 'approval_required'
   // The same call asking again while people think about it: nothing new to write.
-  if (recorded !== undefined && asks && attempt.minted === undefined) return { ...replayed(recorded.result), denial }
+  if (recorded !== undefined && asks && attempt.changes.length === 0) return { ...replayed(recorded.result), denial }
   if (attempt.minted === undefined)
     for (const { request } of attempt.requests) if (isOpen(request)) attempt.changes.push(withdraw(request.approval_id))
   return host.journal.refuse(attempt, entry, { outcome, denial })
@@ -168,10 +177,10 @@ async function defer(host: Host, offer: Offer, attempt: Attempt, started: Starte
     // Its end is on record under its own id; should this process end before it, it is found and called indeterminate.
     void running(host, offer, deferred, begun, unwatched).catch(() => undefined)
     return { result }
-  } catch {
+  } catch (error) {
     // What nobody was promised is not carried out, though its start may be on record: nobody knows what became of the commit.
-    host.endings.add(recordKey(later), 'none', host.deps.clock.now())
-    return { result: unwritten(host, attempt, started, 'none') }
+    host.unwritten.add(recordKey(later), neverBegan, host.deps.clock.now())
+    return { result: await overFor(host, attempt, started, { over: neverBegan, error }) }
   }
 }
 
@@ -179,6 +188,7 @@ async function running(host: Host, offer: Offer, attempt: Attempt, started: Star
   const key = recordKey(attempt.call)
   const performing = perform(host, offer, attempt, started, watch)
   host.running.set(key, performing)
+  host.unwritten.delete(key)
   try {
     return await performing
   } finally {
@@ -189,29 +199,25 @@ async function running(host: Host, offer: Offer, attempt: Attempt, started: Star
 /** From here on the effect may have happened: whatever is thrown, the answer is a result. */
 async function perform(host: Host, offer: Offer, attempt: Attempt, started: Started, watch: Watch): Promise<Recorded> {
   const { capability } = attempt
-  let effect: Effect = 'unknown'
+  let over: Over = { effect: 'unknown', began: true }
   try {
     if (capability === undefined) throw new Error('a call without a capability passed the gates')
     const begun = host.deps.clock.now()
     const done = await execute(host.deps, attempt, capability, watch)
-    const changes = settlements(attempt, host.deps.clock.now() - begun)
+    const settlement = settlements(attempt, host.deps.clock.now() - begun)
     // What it has cost is known only if it says so; otherwise it is given back should it turn out that nothing happened.
     const reserved = attempt.taken.cost === undefined ? attempt.reserved : []
     const { ending, events } = conclude(host.deps, offer, attempt, done)
-    effect = effectOf(ending)
+    over = { effect: effectOf(ending), began: true, settlement, reserved }
     const chunks = done.chunks.kept
-    const result = await host.journal.finish(attempt, started, ending, { events, chunks, changes })
+    const result = await host.journal.finish(attempt, started, ending, { events, chunks, changes: settlement })
     if (ending.outcome === 'indeterminate') {
       host.doubts.add({ call: interruptedOf({ ...attempt, reserved }, started), asked: 0 }, host.deps.clock.now())
       host.ask()
     }
     return { result, ...(chunks.length > 0 && { chunks }) }
   } catch (error) {
-    // Others took this process for gone, and have said that nobody knows: now somebody does.
-    const isTaken = error instanceof Failure && error.code === 'claim.not_found'
-    if (isTaken && effect !== 'unknown')
-      await appendEffect(host.deps, interruptedOf(attempt, started), effect).catch(() => undefined)
-    return { result: unwritten(host, attempt, started, effect) }
+    return { result: await overFor(host, attempt, started, { over, error }) }
   }
 }
 
@@ -223,10 +229,21 @@ const effectOf = ({ outcome, error }: Ending): Effect =>
  * The call is over, and nobody can be told so by the record: the store is away, or others took this process for gone. What
  * the record says of it, or will say, is not known here; only what became of the world, as far as that is.
  */
-function unwritten({ deps, endings }: Host, attempt: Attempt, started: Started, effect: Effect): InvocationResult {
+async function overFor(
+  { deps, unwritten }: Host,
+  attempt: Attempt,
+  started: Started,
+  { over, error }: { readonly over: Over; readonly error: unknown },
+): Promise<InvocationResult> {
+  const { effect, reserved = attempt.reserved } = over
   const now = deps.clock.now()
-  endings.add(recordKey(attempt.call), effect, now)
+  // Others have said that nobody knows: now somebody does.
+  if (!(error instanceof Failure && error.code === 'claim.not_found')) unwritten.add(recordKey(attempt.call), over, now)
+  else if (effect !== 'unknown')
+    await appendEffect(deps, interruptedOf({ ...attempt, reserved: [...reserved] }, started), effect).catch(
+      () => undefined,
+    )
   const { at: startedAt, evidenceIds } = started
-  const ending = { outcome: 'indeterminate', error: endedAs(effect) } as const
+  const ending = { outcome: 'indeterminate', error: endedAs(over) } as const
   return resultOf(attempt, ending, { evidenceIds, startedAt, completedAt: formatTime(now) })
 }

@@ -8,6 +8,7 @@ import type { Call } from './call.ts'
 import type { GatewayDeps } from './deps.ts'
 import { callScope, type Standing } from './journal.ts'
 import { type Recorded, readRecord, replayed, resultOf } from './results.ts'
+import type { Watch } from './watch.ts'
 import { within } from './within.ts'
 
 /** What is on record of a call: nothing, or a refusal that people may have lifted by now. */
@@ -20,10 +21,16 @@ export const unknownCall: Found = { standing: 'new' }
 interface Running {
   readonly deps: GatewayDeps
   readonly running: ReadonlyMap<string, Promise<Recorded>>
+  readonly closing: AbortSignal
 }
 
 /** Gate 0: what is on record under this caller's id. A call that runs is waited for. */
-export async function lookUp({ deps, running }: Running, call: Call, fingerprint: string): Promise<Recorded | Found> {
+export async function lookUp(
+  { deps, running, closing }: Running,
+  call: Call,
+  fingerprint: string,
+  { signal }: Pick<Watch, 'signal'>,
+): Promise<Recorded | Found> {
   const key = recordKey(call)
   for (const end = deps.clock.now() + limits.callWaitMs; ; ) {
     const claim = await deps.store.read(() => findClaim(deps.tenant, callScope, key))
@@ -35,7 +42,7 @@ export async function lookUp({ deps, running }: Running, call: Call, fingerprint
         : again(readRecord(claim.result))
     const own = running.get(key)
     if (own !== undefined) return again(await within(own, end - deps.clock.now(), inProgress))
-    if (deps.clock.now() >= end) inProgress()
+    if (deps.clock.now() >= end || closing.aborted || signal?.aborted) inProgress()
     await new Promise((resolve) => setTimeout(resolve, pollMs))
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, vi } from 'vitest'
 import { approvalIdOf } from '../../test/support/approvals.ts'
-import { anyone, givenHost, typesOf } from '../../test/support/host.ts'
+import { anyone, givenHost, stillClock, typesOf } from '../../test/support/host.ts'
 import { envelope, givenTwo } from '../../test/support/two-hosts.ts'
 import { limits } from '../base/limits.ts'
 import type { Budget } from '../model/budget.ts'
@@ -205,4 +205,87 @@ test('an id whose start nobody knew of runs when it is taken anew, while others 
   await vi.waitFor(async () => assert.deepEqual((await second.gateway.tidyUp()).interrupted, []))
   slow.resolve()
   assert.equal((await calling).result.data, 1)
+})
+
+test('a start that nobody knows of does not end the call that took its id meanwhile [H-45]', async () => {
+  const { second, failOn, met, hold, events } = await givenTwo()
+  const held = hold()
+  const [late, slow] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  failOn('execution_started', { unknownAfter: late.promise })
+  const first = second.gateway.invoke(anyone, envelope)
+  await vi.waitFor(() => assert.equal(met(), 1))
+  failOn('execution_started', slow.promise)
+  const again = second.gateway.invoke(anyone, envelope)
+  await vi.waitFor(() => assert.equal(met(), 2))
+  late.resolve()
+  await assert.rejects(first, { code: 'store.unavailable' })
+  assert.deepEqual((await second.gateway.tidyUp()).interrupted, [])
+  slow.resolve()
+  await held.arrived
+  assert.deepEqual((await second.gateway.tidyUp()).interrupted, [])
+  held.release()
+  assert.equal((await again).result.outcome, 'success')
+  assert.deepEqual(typesOf(await events()).slice(-2), ['execution_started', 'execution_completed'])
+})
+
+test('an end that cannot be written for hours is written at last [H-45]', async () => {
+  const { second, failOn, clock } = await givenTwo()
+  failOn('execution_completed')
+  await second.gateway.invoke(anyone, envelope)
+  failOn('execution_indeterminate')
+  await assert.rejects(second.gateway.tidyUp(), { code: 'store.unavailable' })
+  clock.advance(4_000_000)
+  await assert.rejects(second.gateway.tidyUp(), { code: 'store.unavailable' })
+  failOn(undefined)
+  assert.deepEqual((await second.gateway.tidyUp()).interrupted, ['inv-1'])
+})
+
+test('what a call that failed has really taken is counted, though its end is written late [H-45 H-99]', async () => {
+  const all: Budget = { ...budget, cost: 10, time_ms: 100_000 }
+  const clock = stillClock()
+  const fails = defineCapability(
+    { id: 'test.move', version: '1.0.0', description: 'Fails.', policy: {}, worstCase: { bytes: 100, cost: 5 } },
+    async (_, { spent }) => {
+      spent(2)
+      clock.advance(700)
+      throw new Error('bad')
+    },
+  )
+  const { second, failOn, ambit } = await givenTwo({}, [all], { capability: fails, clock })
+  failOn('execution_failed')
+  assert.equal((await second.gateway.invoke(anyone, envelope)).result.error?.effect, 'none')
+  failOn(undefined)
+  await second.gateway.tidyUp()
+  const [used] = await ambit.store.read(() => rows('SELECT bytes, cost, time_ms FROM budget_uses'))
+  assert.deepEqual({ ...used }, { bytes: 0, cost: 2_000_000, time_ms: 700 })
+  const { result } = await second.gateway.invoke(anyone, envelope)
+  assert.deepEqual(
+    [result.outcome, result.error?.message],
+    ['failure', 'the handler ended, and its outcome could not be recorded'],
+  )
+})
+
+test('a start of which nobody knows, tried twice, has not run either [H-45]', async () => {
+  const { second, failOn, runs } = await givenTwo()
+  for (const answer of ['unknown', 'lost'] as const) {
+    failOn('execution_started', answer)
+    await assert.rejects(second.gateway.invoke(anyone, envelope), { code: 'store.unavailable' })
+  }
+  failOn(undefined)
+  await second.gateway.tidyUp()
+  const { result } = await second.gateway.invoke(anyone, envelope)
+  assert.deepEqual([result.outcome, result.error?.effect, runs()], ['failure', 'none', 0])
+})
+
+test('closing does not wait for a call that another process runs [H-45]', async () => {
+  const { second, host, hold } = await givenTwo()
+  const held = hold()
+  const calling = second.gateway.invoke(anyone, envelope)
+  await held.arrived
+  const again = host.gateway.invoke(anyone, envelope)
+  const closing = host.close()
+  await assert.rejects(again, { code: 'call.in_progress' })
+  await closing
+  held.release()
+  assert.equal((await calling).result.outcome, 'success')
 })

@@ -7,54 +7,58 @@ import type { EventDraft } from '../model/evidence.ts'
 import { type Claim, runningClaims, settleClaim } from '../storage/claims.ts'
 import { leaseOf } from '../storage/leases.ts'
 import { allPages } from '../storage/page.ts'
+import type { Change } from '../storage/work.ts'
 import type { Reconciled } from './capability.ts'
 import type { GatewayDeps } from './deps.ts'
-import type { Doubt, Doubts } from './doubts.ts'
-import type { Effect } from './ended.ts'
-import type { Endings } from './endings.ts'
+import type { Doubt } from './doubts.ts'
+import type { Host } from './invoke.ts'
 import { belongingTo, callScope, type Interrupted } from './journal.ts'
 import { presenceName } from './presence.ts'
 import { unanswered, unspent, unused } from './reservations.ts'
 import { recordText } from './results.ts'
+import type { Over } from './unwritten.ts'
 import { within } from './within.ts'
 import { writeEvents } from './write.ts'
 
-interface Own {
-  readonly deps: GatewayDeps
-  readonly endings: Endings
-  readonly doubts: Doubts
-}
+type Reconciling = Pick<Host, 'deps' | 'running' | 'starting' | 'unwritten' | 'doubts'>
 
 /**
  * Ends the calls of processes that are gone: each is indeterminate, because nobody knows whether its effect happened. And
  * those of this process whose end could not be written: they end as it knows. Answers the ids of the calls. One that
  * cannot be ended does not keep the others from it.
  */
-export async function reconcile(own: Own): Promise<readonly string[]> {
-  const { deps, endings } = own
+export async function reconcile(host: Reconciling): Promise<readonly string[]> {
+  const { deps, unwritten } = host
   const claims = await deps.store.read(() => allPages((options) => runningClaims(deps.tenant, callScope, options)))
   const ended: string[] = []
   const failures: unknown[] = []
   for (const claim of claims) {
     try {
-      const known = claim.owner === deps.owner ? endings.get(claim.key) : undefined
+      const known = claim.owner === deps.owner ? knownEnd(host, claim.key) : undefined
       if (known === undefined && (claim.owner === deps.owner || (await isPresent(deps, claim.owner)))) continue
       const call = JSON.parse(claim.body) as Interrupted
-      if (await endCall(own, claim, call, known)) ended.push(call.invocation_id)
-      endings.delete(claim.key)
+      if (await endCall(host, claim, call, known)) ended.push(call.invocation_id)
+      unwritten.delete(claim.key)
     } catch (error) {
       failures.push(error)
     }
   }
+  unwritten.prune(new Set(claims.map(({ key }) => key)), deps.clock.now())
   if (failures.length > 0) throw failures[0]
   return ended
+}
+
+/** How a call of this process ended, if it is neither running nor about to. */
+function knownEnd({ running, starting, unwritten }: Reconciling, key: string): Over | undefined {
+  for (const start of starting) if (start.key === key) return undefined
+  return running.has(key) ? undefined : unwritten.get(key)
 }
 
 const asksMax = 64
 
 /** Asks about calls of which nobody knows, as far as it is time to: so many, side by side. */
-export async function askAgain(own: Own): Promise<void> {
-  await Promise.all(own.doubts.due(own.deps.clock.now(), asksMax).map((doubt) => findOut(own, doubt)))
+export async function askAgain(host: Reconciling): Promise<void> {
+  await Promise.all(host.doubts.due(host.deps.clock.now(), asksMax).map((doubt) => findOut(host, doubt)))
 }
 
 const isPresent = (deps: GatewayDeps, owner: string): Promise<boolean> =>
@@ -65,19 +69,20 @@ const isPresent = (deps: GatewayDeps, owner: string): Promise<boolean> =>
 
 /** Writes the end of a call; whether that was for us to do. */
 async function endCall(
-  { deps, doubts }: Own,
+  { deps, doubts }: Reconciling,
   claim: Claim,
   call: Interrupted,
-  known: Effect | undefined,
+  known: Over | undefined,
 ): Promise<boolean> {
   const now = deps.clock.now()
   const error = endedAs(known)
   const [event_type, outcome] =
-    known === 'none'
+    known?.effect === 'none'
       ? (['execution_failed', 'failure'] as const)
       : (['execution_indeterminate', 'indeterminate'] as const)
   const draft = draftOf(deps, call, { event_type, outcome, error })
-  const doubt = () => error.effect === 'unknown' && doubts.add({ call, asked: 0 }, now)
+  const doubt = () =>
+    error.effect === 'unknown' && doubts.add({ call: { ...call, ...givenBack(known) }, asked: 0 }, now)
   const result = recordText({
     invocation_id: call.invocation_id,
     capability_id: call.capability_id,
@@ -94,7 +99,7 @@ async function endCall(
   })
   const settled = settleClaim({ ...claim, body: belongingTo(call) }, result, now + limits.requiredResultMs)
   try {
-    await writeEvents(deps, [draft], [settled, ...(known === 'none' ? unused : unanswered)(call.reserved)])
+    await writeEvents(deps, [draft], [settled, ...settlementOf(known, call)])
   } catch (error) {
     // Another process was quicker, or its owner came back after all.
     if (error instanceof Failure && error.code === 'claim.not_found') return false
@@ -106,8 +111,15 @@ async function endCall(
   return true
 }
 
+const givenBack = (known: Over | undefined) => known?.reserved && { reserved: known.reserved }
+
+function settlementOf(known: Over | undefined, { reserved }: Interrupted): readonly Change[] {
+  if (known?.began === false) return unused(reserved)
+  return known?.settlement ?? unanswered(reserved)
+}
+
 /** How a call is said to have ended, by what this process knows of it; nothing of one of another process. */
-export function endedAs(known: Effect | undefined): CallError {
+export function endedAs(known: Over | undefined): CallError {
   if (known === undefined)
     return {
       type: 'Interrupted',
@@ -115,18 +127,17 @@ export function endedAs(known: Effect | undefined): CallError {
       message: 'the process ended before the call did',
       effect: 'unknown',
     }
-  const message =
-    known === 'none'
-      ? 'the call was not carried out: its start or its end could not be recorded'
-      : 'the handler ended, and its outcome could not be recorded'
-  return { type: 'Unrecorded', code: 'outcome_not_recorded', message, effect: known }
+  const message = known.began
+    ? 'the handler ended, and its outcome could not be recorded'
+    : 'the call was not carried out: its start could not be recorded'
+  return { type: 'Unrecorded', code: 'outcome_not_recorded', message, effect: known.effect }
 }
 
 /**
  * Asks a capability that can find out whether the effect of a call happened, and adds its answer to the record, never in
  * its place. One that does not know yet, or is not offered just now, is asked again later.
  */
-async function findOut({ deps, doubts }: Own, { call, asked }: Doubt): Promise<void> {
+async function findOut({ deps, doubts }: Reconciling, { call, asked }: Doubt): Promise<void> {
   const capability = deps.offer().registry.get(call.capability_id, call.version ?? '')
   if (capability !== undefined && capability.reconcile === undefined) return
   let found: Reconciled = { effect: 'unknown' }

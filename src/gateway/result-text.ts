@@ -26,13 +26,13 @@ export function resultText(result: InvocationResult, { chunks = [], seed }: Resu
     case 'success':
       return error == null ? answerText(id, answerOf(result.data, chunks), seed) : `The call was executed.\n${failed}`
     case 'indeterminate':
+      if (error?.effect === 'done' || error?.effect === 'none') break
       return lines(`Nobody knows whether the call of ${quote(id)} had its effect${code}.`, failed, unknownNext)
-    default: {
-      const known = error?.effect === 'done' ? 'its effect happened' : 'nothing was changed'
+    default:
       if (error?.effect === 'unknown') return lines(`The call of ${quote(id)} failed${code}.`, failed, unknownNext)
-      return lines(`The call of ${quote(id)} failed${code}; ${known}.`, failed)
-    }
   }
+  const known = error?.effect === 'done' ? 'its effect happened' : 'nothing was changed'
+  return lines(`The call of ${quote(id)} failed${code}; ${known}.`, failed)
 }
 
 const unknownNext = 'Next: find out what it changed before you try anything like it again; do not simply repeat it.'

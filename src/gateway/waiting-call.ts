@@ -1,38 +1,41 @@
-import type { Json } from '../base/canonical.ts'
-import { payloadCommitment } from '../evidence/event.ts'
 import { approvalRecords, type StoredApproval } from '../storage/approvals.ts'
 import { privateOf, recordKey } from './approval-request.ts'
 import { isOver } from './approvals.ts'
-import type { CallCaller } from './call.ts'
+import { type CallCaller, fingerprintOf, readCall } from './call.ts'
 import type { GatewayDeps } from './deps.ts'
 
 const pageRows = 200
 // Further back nobody looks: where so many wait, whoever waits asks again.
 const pagesMax = { approved: 10, pending: 10, denied: 1 }
 
+/** A call as it will be made, without an id. */
+export interface NewEnvelope {
+  readonly capability_id: string
+  readonly [member: string]: unknown
+}
+
 /**
- * The id of the caller's call with this content that has people's yes, still waits for it, or has their no: for as long as
- * the request would have been open they are not asked the same again.
+ * The id of the caller's call like this one that has people's yes, still waits for it, or has their no: for as long as the
+ * request would have been open they are not asked the same again.
  */
 export async function waitingCall(
   deps: GatewayDeps,
   caller: CallCaller,
-  capabilityId: string,
-  payload: Json,
+  envelope: NewEnvelope,
 ): Promise<string | undefined> {
-  if (!mayWait(deps, capabilityId)) return undefined
-  const commitment = payloadCommitment(payload)
+  if (!mayWait(deps, envelope.capability_id)) return undefined
+  const call = readCall(envelope, caller, deps.ids)
+  const wanted = fingerprintOf(call)
   const isIt = (stored: StoredApproval): boolean => {
-    const { capability, payload_commitment, invocation_id: invocationId } = stored.request
-    const { asked = payload_commitment, record_key } = privateOf(stored)
+    const { fingerprint, record_key } = privateOf(stored)
     return (
-      capability.id === capabilityId &&
-      asked === commitment &&
-      record_key === recordKey({ caller, invocationId }) &&
+      fingerprint === wanted &&
+      stored.request.actor?.id === call.actor?.id &&
+      record_key === recordKey({ caller, invocationId: stored.request.invocation_id }) &&
       !isOver(deps, stored.request)
     )
   }
-  for (const state of ['approved', 'pending', 'denied'] as const) {
+  for (const state of ['approved', 'denied', 'pending'] as const) {
     const found = await newest(deps, state, isIt)
     if (found !== undefined) return found
   }

@@ -4,8 +4,10 @@ import { httpClient, revisions, textOf } from '../../test/support/mcp-client.ts'
 import { servedServer } from '../../test/support/serve.ts'
 import { defineCapability } from '../gateway/capability.ts'
 import type { Decision } from '../gateway/decide-approval.ts'
+import { authenticate } from '../runtime/api-keys.ts'
 import { addApprover } from '../runtime/approvers.ts'
 import { operator } from '../runtime/caller.ts'
+import { callerOf } from '../runtime/host.ts'
 import { approvalRecords } from '../storage/approvals.ts'
 
 /** An agent whose every call is a client of its own, that does not wait for people, and somebody who decides. */
@@ -25,6 +27,10 @@ async function givenAgent(revision: (typeof revisions)[number]) {
   const list = () => ambit.store.read(() => approvalRecords.list(host.tenant, {}))
   return {
     done,
+    gateway: async (envelope: object) => {
+      const { result } = await host.gateway.invoke(callerOf(await authenticate(ambit, key)), envelope)
+      return result
+    },
     call: async (batch: string) => {
       const client = await httpClient(url, revision, { key, capabilities: { elicitation: { form: {} } } })
       client.setRequestHandler('elicitation/create', () => ({ action: 'decline' }))
@@ -69,5 +75,16 @@ test.each(revisions)(
     await decide({ decision: 'edit', payload: { batch: 'B-1-safe' } })
     assert.notEqual((await call('B-1')).isError, true)
     assert.deepEqual(done, [{ batch: 'B-1-safe' }])
+  },
+)
+
+test.each(revisions)(
+  '%s: a call that differs in more than its arguments is another one, and has its own request [H-57]',
+  async (revision) => {
+    const { call, gateway, requests } = await givenAgent(revision)
+    const asked = await gateway({ capability_id: 'depot.release', payload: { batch: 'B-1' } })
+    assert.equal(asked.denial?.code, 'approval_required')
+    expect(textOf(await call('B-1'))).toMatch(/approval_required/)
+    assert.equal((await requests()).length, 2)
   },
 )

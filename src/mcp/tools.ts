@@ -8,7 +8,6 @@ import {
   type Server,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import type { Json } from '../base/canonical.ts'
 import { quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import { parseTraceparent } from '../base/trace.ts'
@@ -75,10 +74,13 @@ export async function callTool(
   context: ServerContext,
 ): Promise<CallToolResult | InputRequiredResult> {
   const tool = toolNamed(door.host, params.name)
-  const payload = (params.arguments ?? {}) as Json
+  const envelope = envelopeOf(door, tool, params, context)
   const waiting = await resumedCall(door, context)
-  const invocationId = waiting?.invocationId ?? (await givenId(door, tool, payload, context))
-  const result = await invoke(door, context, { tool, name: params.name, payload, invocationId })
+  const invocationId = waiting?.invocationId ?? (await givenId(door, envelope, context))
+  const result = await invoke(door, context, {
+    ...envelope,
+    ...(invocationId !== undefined && { invocation_id: invocationId }),
+  })
   if (result.denial?.code === 'capability_not_found')
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${plain(quote(params.name))}`)
   const told = answered(door, tool, result)
@@ -86,38 +88,34 @@ export async function callTool(
   return (await askToReturn(door, server, context, result, told)) ?? told
 }
 
-interface ToolCall {
-  readonly tool: Tool | undefined
-  readonly name: string
-  readonly payload: Json
-  readonly invocationId: string | undefined
+type Envelope = Parameters<McpDoor['host']['gateway']['waitingCall']>[1]
+
+function envelopeOf(
+  { correlationId }: McpDoor,
+  tool: Tool | undefined,
+  params: CallToolRequest['params'],
+  { mcpReq: { _meta } }: ServerContext,
+): Envelope {
+  const trace = parseTraceparent(String(_meta?.['traceparent'] ?? ''))
+  const correlation_id = textOf(_meta?.['ambit/correlation_id']) ?? correlationId
+  return {
+    capability_id: tool?.capabilityId ?? params.name.slice(0, 256),
+    ...(tool && { version: tool.version, mode: tool.mode }),
+    payload: params.arguments ?? {},
+    correlation: { correlation_id, ...(trace && { trace_id: trace.traceId }) },
+  }
 }
 
-async function invoke(door: McpDoor, { mcpReq }: ServerContext, call: ToolCall): Promise<InvocationResult> {
-  const { tool, name, payload, invocationId } = call
-  const trace = parseTraceparent(String(mcpReq._meta?.['traceparent'] ?? ''))
-  const correlationId = textOf(mcpReq._meta?.['ambit/correlation_id']) ?? door.correlationId
+async function invoke(door: McpDoor, { mcpReq }: ServerContext, envelope: Envelope): Promise<InvocationResult> {
   const progressToken = tokenOf(mcpReq)
   let progress = 0
-  const { result } = await door.host.gateway.invoke(
-    door.caller,
-    {
-      capability_id: tool?.capabilityId ?? name.slice(0, 256),
-      ...(tool && { version: tool.version, mode: tool.mode }),
-      ...(invocationId !== undefined && { invocation_id: invocationId }),
-      payload,
-      correlation: { correlation_id: correlationId, ...(trace && { trace_id: trace.traceId }) },
-    },
-    {
-      chunk: () => {
-        progress += 1
-        if (progressToken === undefined || progress > limits.chunksKeptMax) return
-        const params = { progressToken, progress }
-        void mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined)
-      },
-      signal: mcpReq.signal,
-    },
-  )
+  const chunk = () => {
+    progress += 1
+    if (progressToken === undefined || progress > limits.chunksKeptMax) return
+    const params = { progressToken, progress }
+    void mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined)
+  }
+  const { result } = await door.host.gateway.invoke(door.caller, envelope, { chunk, signal: mcpReq.signal })
   return result
 }
 
@@ -128,15 +126,11 @@ function tokenOf({ _meta }: ServerContext['mcpReq']): string | number | undefine
 }
 
 /** The id of the call: what the client gives it, or that of the same call that people were asked about. */
-async function givenId(
+const givenId = async (
   { host, caller }: McpDoor,
-  tool: Tool | undefined,
-  payload: Json,
+  envelope: Envelope,
   { mcpReq }: ServerContext,
-): Promise<string | undefined> {
-  const given = textOf(mcpReq._meta?.['ambit/invocation_id'])
-  if (given !== undefined || tool === undefined) return given
-  return host.gateway.waitingCall(caller, tool.capabilityId, payload)
-}
+): Promise<string | undefined> =>
+  textOf(mcpReq._meta?.['ambit/invocation_id']) ?? host.gateway.waitingCall(caller, envelope)
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
