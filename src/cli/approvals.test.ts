@@ -211,8 +211,8 @@ describe('approver: the people who may decide [H-55 H-59]', () => {
       ],
     )
     assert.equal((await shell.good('approver', 'revoke', 'ida')).out, '`ida` decides about nothing any more\n')
-    assert.match((await shell.good('approver', 'list')).out, /^ida +responsible_pharmacist +host +revoked \d/m)
-    assert.match((await shell.good('approver', 'list')).out, /^jo +lead +own [0-9a-f]{16} +\d{4}-/m)
+    assert.match((await shell.good('approver', 'list')).out, /^ida +ida +responsible_pharmacist +host +revoked \d/m)
+    assert.match((await shell.good('approver', 'list')).out, /^jo +jo +lead +own [0-9a-f]{16} +\d{4}-/m)
   })
 
   test('a wrong role is put right: revoked, then added anew, and only what is said since then counts', async () => {
@@ -231,7 +231,7 @@ describe('approver: the people who may decide [H-55 H-59]', () => {
     }
     assert.match(
       (await shell.good('approver', 'list')).out,
-      /^ida +.* revoked .*\nida\/2 +lead +host +revoked .*\nida\/3 +resp.* until revoked$/m,
+      /^ida +.* revoked .*\nida\/2 +ida +lead +host +revoked .*\nida\/3 +ida +resp.* until revoked$/m,
     )
     assert.equal((await depot.planner.run(...release(14, '--id', 'inv_7'))).code, 1)
     const [next] = (await depot.ida.good('approvals', 'list', '--json')).json<{ approval_id: string }[]>()

@@ -41,6 +41,7 @@ const register: Register = (approver, io) => {
         const items = await wholeList((page) => approversOf(ambit, caller, page))
         printList(io, options, items, 'none yet: `ambit approver add` adds one', {
           APPROVER: (item) => item.approver_id,
+          PRINCIPAL: (item) => item.principal,
           ROLES: (item) => item.roles.join(' '),
           KEY: (item) => (item.custody === 'self' ? `own ${item.key_id}` : 'host'),
           GOOD: ({ revoked_at, valid_until }) => goodUntil(revoked_at, valid_until),

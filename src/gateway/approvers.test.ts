@@ -106,3 +106,25 @@ test('a revoked person may come back with another entry [H-55]', async () => {
   await given.decide(approvalIdOf(await given.ask()), 'ida', 'approve')
   assert.equal((await given.ask()).outcome, 'success')
 })
+
+test('who is revoked decides under none of their entries, and evidence names each that ended [H-55]', async () => {
+  const given = await givenApprovals()
+  const me = operator(given.host.tenant)
+  const revoked = async (id: string) => {
+    await revokeApprover(given.ambit, me, id)
+    const last = (await given.events()).findLast(({ event_type }) => event_type === 'ambit.approver.revoked')
+    return (last?.payload as { readonly entries?: unknown }).entries
+  }
+  await given.person('ida')
+  await given.person('ida', { id: 'ida-phone', roles: ['pharmacist'] })
+  await given.person('jo')
+  const id = approvalIdOf(await given.ask())
+  assert.deepEqual(await revoked('ida'), ['ida', 'ida-phone'])
+  await assert.rejects(given.decide(id, 'ida', 'approve'), { code: 'approver.not_permitted' })
+  assert.deepEqual(await revoked('ida'), [])
+  for (const entry of ['ida-2', 'ida-3']) await given.person('ida', { id: entry, roles: ['pharmacist'] })
+  assert.deepEqual(await revoked('ida-2'), ['ida-2'])
+  assert.deepEqual(await revoked('ida'), ['ida-3'])
+  await assert.rejects(given.decide(id, 'ida', 'approve'), { code: 'approver.not_permitted' })
+  assert.equal((await given.decide(id, 'jo', 'approve')).state, 'approved')
+})

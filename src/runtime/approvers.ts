@@ -80,24 +80,30 @@ function checkedKeyId(publicKey: string): string {
   })
 }
 
-/** From now on this entry or person decides about nothing; what they said before no longer counts either. */
+/**
+ * From now on this entry, or this person under whichever entry, decides about nothing; what they said before no longer
+ * counts either. Evidence names every entry that ended.
+ */
 export async function revokeApprover(ambit: Ambit, caller: Caller, id: string): Promise<void> {
+  demand(caller, 'administer')
+  const entries = await ambit.store.read(() => standingAs(caller.tenant, id))
   const revoked_at = formatTime(ambit.clock.now())
   const end: Change = function* (tenant) {
-    for (const entry of yield* standingAs(tenant, id))
-      yield* approverRecords.amend(entry, (record) => ({ ...record, revoked_at: record.revoked_at ?? revoked_at }))(
-        tenant,
-      )
+    const standing = yield* standingAs(tenant, id)
+    if (standing.join('\n') !== entries.join('\n'))
+      throw new Failure('store.busy', 'the entries of this approver changed meanwhile', { id }, 'revoke them again')
+    for (const entry of entries) yield* approverRecords.amend(entry, (record) => ({ ...record, revoked_at }))(tenant)
   }
-  await administer(ambit, caller, 'ambit.approver.revoked', { approver_id: id }, end)
+  await administer(ambit, caller, 'ambit.approver.revoked', { approver_id: id, entries }, end)
 }
 
-/** The entry of this id, or those of the person, that still count; the id itself where none does. */
+/** The entries of this id or person that still count. None do of one who was revoked; of a stranger it fails. */
 function* standingAs(tenant: TenantId, id: string): Work<readonly string[]> {
   const all = yield* allPages((options) => approverRecords.list(tenant, options))
   const live = all.filter(({ revoked_at }) => revoked_at === null)
-  const own = live.filter(({ principal }) => principal === id).map(({ approver_id }) => approver_id)
-  return own.length === 0 || live.some(({ approver_id }) => approver_id === id) ? [id] : own
+  const own = live.filter(({ approver_id, principal }) => approver_id === id || principal === id)
+  if (own.length === 0) yield* approverRecords.get(tenant, id)
+  return own.map(({ approver_id }) => approver_id)
 }
 
 export async function approversOf(ambit: Ambit, caller: Caller, options?: PageOptions): Promise<Page<Approver>> {
