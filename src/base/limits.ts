@@ -104,9 +104,9 @@ export const limits = {
   mcpToolsMax: 1_000,
   mcpDefinitionBytesMax: 256 * 1024,
   statementsMax: 10_000,
-  /** As it is sealed: what of an event is somebody's own words may be half of it. */
+  /** As it is sealed: it has room for the words of a caller and of a handler, and for all that it says besides. */
   eventBytesMax: 1024 * 1024,
-  eventWordsBytesMax: 512 * 1024,
+  eventWordsBytesMax: 448 * 1024,
   /** Inside a bundle an event lies two levels down, and its record one more: all of it stays within `jsonDepthMax`. */
   eventDepthMax: 60,
   blobBytesMax: 8 * 1024 * 1024,

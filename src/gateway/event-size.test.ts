@@ -4,7 +4,7 @@ import { anyone, echo, givenHost } from '../../test/support/host.ts'
 import { limits } from '../base/limits.ts'
 import { defineCapability } from './capability.ts'
 
-const wide = (bytes: number): string => 'é'.repeat(bytes / 6)
+const wide = (bytes: number): string => 'é'.repeat(Math.ceil(bytes / 6))
 const sizeOf = (event: object): number => JSON.stringify(event).replace(/[^ -~]/g, '______').length
 
 test('what a caller says of a call in every event has a limit, each with the place that goes beyond it [H-80]', async () => {
@@ -33,17 +33,18 @@ test('what a caller says of a call in every event has a limit, each with the pla
   assert.equal(outcome, 'success')
 })
 
+const noting = {
+  name: 'noted',
+  version: '1.0.0',
+  identifies: 'What is noted with the call.',
+  fields: { note: { source: 'payload:/note', schema: { type: 'string' }, evidence: 'value' as const } },
+  example: { note: 'a' },
+}
+
 test('context that would make an event too long refuses the call, before anything is done or written [H-80]', async () => {
   let done = 0
-  const contract = {
-    name: 'noted',
-    version: '1.0.0',
-    identifies: 'What is noted with the call.',
-    fields: { note: { source: 'payload:/note', schema: { type: 'string' }, evidence: 'value' as const } },
-    example: { note: 'a' },
-  }
   const noted = defineCapability(
-    { id: 'test.noted', version: '1.0.0', description: 'Notes.', policy: {}, context: contract },
+    { id: 'test.noted', version: '1.0.0', description: 'Notes.', policy: {}, context: noting },
     () => ++done,
   )
   const { call, events } = await givenHost({ capabilities: [noted] })
@@ -79,4 +80,29 @@ test('a handler cannot make its outcome too long to be recorded [H-45 H-80]', as
   const { denial } = await call(anyone, { capability_id: 'test.emits' })
   assert.deepEqual([denial?.code, told], ['output_schema_validation_failed', ['payload.too_large']])
   assert.equal((await events()).at(-1)?.event_type, 'execution_denied')
+})
+
+test('an event has room for the longest context and the longest words of a handler together [H-45 H-80]', async () => {
+  const most = limits.eventWordsBytesMax - 600
+  const says = defineCapability(
+    {
+      id: 'test.says',
+      version: '1.0.0',
+      description: 'Says.',
+      policy: {},
+      context: noting,
+    },
+    (_, { emit }) => emit('com.example.said', { text: wide(most) }) ?? null,
+  )
+  const { call, events } = await givenHost({ capabilities: [says] })
+  const authority_refs = Array.from({ length: limits.authorityRefsMax }, () => '\u{1f600}'.repeat(128))
+  const { outcome } = await call(anyone, {
+    capability_id: 'test.says',
+    payload: { note: wide(most) },
+    actor: { id: 'a', authority_refs },
+    correlation: { baggage: { a: 'é'.repeat(limits.baggageBytesMax / 2 - 10) } },
+  })
+  assert.equal(outcome, 'success')
+  const types = (await events()).map(({ event_type }) => event_type)
+  assert.deepEqual(types.slice(-3), ['execution_started', 'com.example.said', 'execution_completed'])
 })

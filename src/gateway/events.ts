@@ -11,8 +11,8 @@ import type { FieldState } from '../policy/contract.ts'
 import { type Attempt, type EventSpec, secretsOf } from './attempt.ts'
 
 /**
- * The events of an attempt as drafts. The first and the last carry the whole record of the decision, whatever it was;
- * all of them are without the call's secrets, and none has its payload.
+ * The events of one write of an attempt as drafts. The first and the last carry the whole record of the decision, whatever
+ * it was; all of them are without the call's secrets, and none has its payload.
  */
 export const draftsOf = (
   attempt: Attempt,
@@ -104,7 +104,7 @@ export function hideInBaggage(attempt: Attempt): void {
   attempt.call = { ...attempt.call, correlation: { ...correlation, baggage } }
 }
 
-/** What the first and last event say of how the call was decided. */
+/** How the call was decided, as the first and last event of every write say it, those of the handler among them. */
 export function recordOf(attempt: Attempt, digest: TenantDigest): AttemptRecord {
   const { call, capability, policy, facts, basis, decision, approval } = attempt
   return {
