@@ -16,7 +16,7 @@ import type { GatewayDeps, Offer, Resolver } from './deps.ts'
 import { remember } from './history.ts'
 import { inputGate } from './input.ts'
 import { mandateGate } from './mandates.ts'
-import { isAskingTier, standingOf } from './registry.ts'
+import { asksItself, standingOf } from './registry.ts'
 import { budgetGate } from './reservations.ts'
 import { declaredState, rulesGate } from './rules.ts'
 import { safetyGate } from './safety.ts'
@@ -148,10 +148,9 @@ function invariantsGate({ call, capability }: Attempt): Found {
 
 /** Gate 8, after its limits: a capability that always needs a yes. */
 function tierGate(deps: GatewayDeps, _: Offer, attempt: Attempt): Promise<Found> | Found {
-  const { policy, metadata } = attempt.capability?.descriptor ?? {}
-  if (attempt.approval !== null || (policy?.approval_required !== true && !isAskingTier(metadata?.autonomy?.tier)))
-    return undefined
-  const rule = policy?.approval_required === true ? 'declared/approval_required' : 'declared/tier'
+  const descriptor = attempt.capability?.descriptor
+  if (attempt.approval !== null || descriptor === undefined || !asksItself(descriptor)) return undefined
+  const rule = descriptor.policy?.approval_required === true ? 'declared/approval_required' : 'declared/tier'
   attempt.basis = [...attempt.basis, { gate: 8, rule, effect: 'requires_approval', reads: [] }]
   return askPeople(deps, attempt, { gate: 8, terms: [], rule })
 }

@@ -81,7 +81,6 @@ function register(capability: Capability, { lifecycles = {}, reserved = [], aske
   const classification = policy?.data_classification
   const marks = (schema: Json, pointers: readonly string[]): Marks =>
     marksOf({ schema, pointers, ...(classification !== undefined && { classification }) })
-  const tier = metadata?.autonomy?.tier
   // What may be hindered comes from elsewhere, with schemas that others wrote.
   const compile = capability.hindrance === undefined ? compileSchema : compileLater
   return {
@@ -98,10 +97,7 @@ function register(capability: Capability, { lifecycles = {}, reserved = [], aske
     inputMarks: marks(capability.input.json as Json, [...capability.redact, ...sensitiveSources(contract)]),
     outputMarks: marks(capability.output.json as Json, capability.redact),
     mayNeedApproval:
-      policy?.approval_required === true ||
-      isAskingTier(tier) ||
-      (metadata?.policy?.may_require ?? []).includes('approval') ||
-      asked?.(id) === true,
+      asksItself(descriptor) || (metadata?.policy?.may_require ?? []).includes('approval') || asked?.(id) === true,
   }
 }
 
@@ -125,16 +121,17 @@ function declaredOf(descriptor: CapabilityDescriptor): Registered['declared'] {
 }
 
 /** The policy state that a capability declares, as people are shown it before they call. */
-export function stateOf({ policy, metadata, assurance }: CapabilityDescriptor): PolicyState {
+export function stateOf(descriptor: CapabilityDescriptor): PolicyState {
+  const { policy, assurance } = descriptor
   if (policy === undefined) return 'blocked'
-  if (policy.approval_required === true || isAskingTier(metadata?.autonomy?.tier)) return 'approval_required'
+  if (asksItself(descriptor)) return 'approval_required'
   if (policy.auth_required === true) return 'restricted'
   return assurance !== undefined && assurance.level !== 'S1' ? 'audited' : 'open'
 }
 
-/** Tiers in which a person decides about every call. */
-export const isAskingTier = (tier: string | undefined): boolean =>
-  tier === 'approval_required' || tier === 'human_driven'
+/** Whether a capability by its own declaration, or its tier, has a person decide about every call. */
+export const asksItself = ({ policy, metadata }: CapabilityDescriptor): boolean =>
+  policy?.approval_required === true || ['approval_required', 'human_driven'].includes(metadata?.autonomy?.tier ?? '')
 
 const sensitiveSources = (contract: Contract | undefined): string[] =>
   Object.values(contract?.declared.fields ?? {}).flatMap(({ source, sensitive }) =>

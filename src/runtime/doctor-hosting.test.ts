@@ -64,6 +64,23 @@ describe('doctor looks at what is hosted [F-20 H-09]', () => {
     assert.match(said.find((line) => line.startsWith('warn approvers')) ?? '', /`api\.move`/)
   })
 
+  test('a capability whose tier has people decide needs some who do', async () => {
+    const folder = tempFolder()
+    const described = { version: '1.0.0', description: 'Looks.', policy: {} }
+    const capabilities = ['automated', 'human_driven'].map((tier) => ({
+      request: { method: 'GET', path: `/${tier}` },
+      descriptor: { ...described, id: `api.${tier}`, metadata: { autonomy: { tier } } },
+    }))
+    const api = { adapter: 'http', name: 'api', server: { url: 'https://api.example' }, capabilities }
+    writeFileSync(join(folder, 'api.json'), JSON.stringify(api))
+    const ambit = await givenAmbit({ folder, config: { tenant: 'acme', upstreams: ['api.json'] } })
+    await createTenant(ambit, { id: 'acme' })
+    assert.equal(
+      (await found(folder)).at(-1),
+      'warn approvers: capability `api.human_driven` asks for 1 approver, and there are not as many',
+    )
+  })
+
   test('a secret that is not there is named, with what needs it [H-90]', async () => {
     const folder = tempFolder()
     const capability = (n: number) => ({

@@ -1,5 +1,6 @@
 import { counted } from '../base/counted.ts'
 import { quote } from '../base/failure.ts'
+import { asksItself } from '../gateway/registry.ts'
 import type { Approver, Demand } from '../model/approval.ts'
 import { demandOf, ineligible } from '../policy/approval.ts'
 import { approversInOffice } from '../storage/approvers.ts'
@@ -107,7 +108,7 @@ function askedFor({ policies = [], capabilities }: OfferSpec): readonly Asked[] 
       .map(({ id, approval = {} }) => ({ by: `rule ${quote(`${name}/${id}`)}`, ...demandOf(approval) })),
   )
   const byItself = capabilities
-    .filter(({ descriptor }) => descriptor.policy?.approval_required === true)
+    .filter(({ descriptor }) => asksItself(descriptor))
     .map(({ descriptor }) => descriptor.id)
   return byItself.length === 0 ? byRules : [...byRules, { by: namesOf(byItself), ...demandOf({}) }]
 }

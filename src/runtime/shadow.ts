@@ -1,7 +1,6 @@
 import { limits } from '../base/limits.ts'
 import { defined } from '../base/object.ts'
-import { isAskingTier } from '../gateway/registry.ts'
-import type { CapabilityDescriptor } from '../model/capability.ts'
+import { asksItself } from '../gateway/registry.ts'
 import { callRecord, type SealedEvent } from '../model/evidence.ts'
 import type { PolicySet } from '../policy/policies.ts'
 import { type ShadowAnswer, shadow } from '../policy/shadow.ts'
@@ -54,9 +53,6 @@ function askingIn({ settings }: Ambit): ReadonlySet<string> {
   const offered = offeredBy(settings.hosting, () => undefined)
   return new Set(offered.flatMap(({ descriptor }) => (asksItself(descriptor) ? [descriptor.id] : [])))
 }
-
-const asksItself = ({ policy, metadata }: CapabilityDescriptor): boolean =>
-  policy?.approval_required === true || isAskingTier(metadata?.autonomy?.tier)
 
 function answerTo(
   { body, capabilityId, timestamp }: SealedEvent,
