@@ -175,6 +175,18 @@ test('a capability that asks by its own declaration asks whatever the rules allo
   })
 })
 
+test('what was decided is shown as it is on record, also where the capability asks only since then [H-49]', () => {
+  const ran = { ...recordedCall, record: { ...recordedCall.record, ...allowed }, asks: true }
+  const said = (decision: PolicyDecision, when: Json = true) =>
+    shadow(
+      compilePolicies([{ name: 'next', version: '1', applies_to: ['*'], rules: [{ id: 'r', when, decision }] }]),
+      ran,
+    )
+  assert.deepEqual(said('allow'), { is: 'equal', decision: 'allow' })
+  assert.deepEqual(said('deny'), { is: 'differs', from: 'allow', to: 'deny', rule: 'next/r' })
+  assert.deepEqual(said('allow', consignee), { is: 'needs', from: 'allow', fields: ['context.consignee'] })
+})
+
 test('a rule that divides by what was not kept may have failed, and then denied [H-49]', () => {
   const divides: Json = { '==': [{ '%': [7, { var: 'context.f' }] }, 1] }
   const hidden = [{ name: 'f', source: 'payload:/f', state: 'present', sensitive: true }]

@@ -7,6 +7,7 @@ import { type Facts, Fault } from './values.ts'
 
 /** What other policies would have answered to a call that was decided. */
 export type ShadowAnswer =
+  /** They would have changed nothing. What was decided is always as the record says it. */
   | { readonly is: 'equal'; readonly decision: PolicyDecision }
   | { readonly is: 'differs'; readonly from: PolicyDecision; readonly to: PolicyDecision; readonly rule: string | null }
   /** It depends on facts of which no value was kept. */
@@ -29,10 +30,12 @@ export function shadow(set: PolicySet, call: RecordedCall): ShadowAnswer | undef
   const before = decisionIn(call.record)
   const applicable = set.applicable(call.capabilityId)
   if (before === undefined || applicable.policies.length === 0) return undefined
-  const floor = call.asks === true ? declaredAsk : asksIn(call.record)
+  const recordedAsk = asksIn(call.record)
+  const floor = call.asks === true ? declaredAsk : recordedAsk
   const { found, open } = verdicts(applicable, recordedFacts(applicable, call))
   const answer = (holdings: readonly Holding[]) => withFloor(conclude(applicable, holdings), floor)
-  const from = withFloor({ decision: before, rule: null }, floor).decision
+  const decided = { decision: before, rule: null }
+  const from = withFloor(decided, recordedAsk).decision
   const { decision: to, rule, error } = answer(found)
   // The strictest of several decides, so it is enough to ask what each open rule would do alone.
   const turning = error
@@ -41,7 +44,9 @@ export function shadow(set: PolicySet, call: RecordedCall): ShadowAnswer | undef
         waysOf(rule).some((because) => answer(ranked(applicable, found, { rule, because })).decision !== to),
       )
   if (turning.length > 0) return { is: 'needs', from, fields: [...new Set(turning.map(({ needs }) => needs))].sort() }
-  return from === to ? { is: 'equal', decision: to } : { is: 'differs', from, to, rule }
+  // What asks by itself today does so under either policy: that is no change of theirs.
+  const isEqual = withFloor(decided, floor).decision === to
+  return isEqual ? { is: 'equal', decision: from } : { is: 'differs', from, to, rule }
 }
 
 /** What the rules answered, or where none speaks of the capability its declaration. Other gates are not asked again. */
