@@ -206,6 +206,33 @@ test('policy explain knows the capability that it is told, and refuses facts tha
   )
 })
 
+test('policy explain asks which of several versions is meant, and tells of upstreams that cannot be read [F-18 H-17]', async () => {
+  const capability = (version: string, risk: string) => ({
+    request: { method: 'GET', path: `/${version}` },
+    descriptor: { id: 'api.look', version, description: 'Looks.', policy: {}, risk },
+  })
+  const capabilities = [capability('1.0.0', 'high'), capability('2.0.0', 'low')]
+  const risky = { id: 'risky', when: { '==': [{ var: 'capability.risk' }, 'high'] }, decision: 'allow' }
+  const shell = givenFiles({
+    'api.json': { adapter: 'http', name: 'api', server: { url: 'https://api.example' }, capabilities },
+    'broken.json': { adapter: 'http' },
+    'ambit.config.json': { upstreams: ['api.json', 'broken.json'] },
+    'risky.json': { name: 'risky', version: '1', applies_to: ['api.*'], rules: [risky] },
+  })
+  const explained = (given: object) =>
+    shell.run('policy', 'explain', 'risky.json', '--capability', 'api.look', '--facts', JSON.stringify(given))
+  for (const given of [{}, { capability: { version: '3.0.0' } }]) {
+    const { code, err } = await explained(given)
+    assert.equal(code, 2)
+    assert.match(
+      err,
+      /^left out: `broken\.json`: .*\nerror: `api\.look` is offered in the versions `1\.0\.0`, `2\.0\.0` \(/,
+    )
+  }
+  assert.match((await explained({ capability: { version: '1.0.0' } })).out, /^allow /)
+  assert.match((await explained({ capability: { version: '2.0.0' } })).out, /^deny /)
+})
+
 /** A shell whose store has recorded calls with these call records. */
 async function givenCalls(
   ...events: readonly (Partial<EventInput> & { readonly record?: AttemptRecord })[]

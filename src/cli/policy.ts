@@ -9,7 +9,7 @@ import type { ShadowFilter } from '../runtime/shadow.ts'
 import { found, type Register } from './command.ts'
 import { instant } from './duration.ts'
 import { objectInput, readJsonInput } from './files.ts'
-import { type Io, printJson } from './io.ts'
+import { type Io, printJson, tell } from './io.ts'
 import { checkFiles, policiesFor, readPolicies } from './policy-files.ts'
 import { printChecks, printExplanation, printShadow, printTests, type TestResult } from './policy-report.ts'
 import { type CommonOptions, inTenant, sourceOf, withStore, withTenant } from './session.ts'
@@ -67,8 +67,9 @@ const register: Register = (policy, io) => {
       const set = compilePolicies(readPolicies(io, files))
       const facts = await factsIn(io, options.facts)
       const { capability: said = {} } = facts
+      const named = { id: options.capability, version: isObject(said) ? said['version'] : undefined }
       const capability = isObject(said)
-        ? { ...(await capabilityIn(sourceOf(io, options), options.capability)), ...said }
+        ? { ...(await capabilityIn(sourceOf(io, options), named, tell(io))), ...said }
         : said
       const explanation = explain(set, options.capability, { ...facts, capability })
       options.json ? printJson(io, explanation) : printExplanation(io, explanation)
