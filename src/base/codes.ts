@@ -6,6 +6,7 @@ export const statusOf = {
   'json.invalid': 400,
   'json.too_large': 413,
   'payload.too_large': 413,
+  'body.late': 408,
   'media.unsupported': 415,
   'version.unsupported': 400,
   'route.not_found': 404,

@@ -13,7 +13,7 @@ export async function readBody({ request, deps: { body } }: Ask): Promise<JsonOb
   const announced = Number(request.headers.get('content-length') ?? Number.NaN)
   if (announced > bytesMax) throw tooLarge(bytesMax)
   checkType(request.headers.get('content-type'))
-  const bytes = await inTime(received(request, Number.isNaN(announced), bytesMax), body.ms)
+  const bytes = await received(request, Number.isNaN(announced), body)
   if (bytes.byteLength > bytesMax) throw tooLarge(bytesMax)
   const value = readJson(bytes, { bytesMax })
   if (!isJsonObject(value)) throw new Failure('field.invalid', 'the body must be an object', { pointer: '' })
@@ -26,22 +26,32 @@ function checkType(type: string | null): void {
   throw new Failure('media.unsupported', 'the body must be `application/json`')
 }
 
-/** A request that is being sent takes a place: whoever sends no more of it must not keep that. */
-async function inTime(reading: Promise<Uint8Array>, ms: number): Promise<Uint8Array> {
+/**
+ * A request that is being sent takes a place: whoever sends no more of it must not keep that, and is read no further. A
+ * body that breaks off is the sender's doing: nothing else makes reading it fail.
+ */
+async function received(request: Request, isOpenEnded: boolean, { bytesMax, ms }: Limits): Promise<Uint8Array> {
+  // One of a known length costs far less whole than by its parts. If it is late, its connection ends, and with that its reading.
+  const reader = isOpenEnded ? request.body?.getReader() : undefined
   const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new Failure('json.invalid', `the body took more than ${ms} ms`)), ms)
-  return Promise.race([reading, late.promise]).finally(() => clearTimeout(timer))
-}
-
-/** A body that breaks off is the sender's doing: nothing else makes reading it fail. */
-async function received(request: Request, isOpenEnded: boolean, bytesMax: number): Promise<Uint8Array> {
+  const timer = setTimeout(() => late.reject(new Failure('body.late', `the body took more than ${ms} ms`)), ms)
+  const tooMuch = () => tooLarge(bytesMax)
+  const reading = reader === undefined ? request.arrayBuffer() : collect(partsOf(reader), bytesMax, tooMuch)
   try {
-    if (!isOpenEnded) return new Uint8Array(await request.arrayBuffer())
-    return await collect(request.body ?? [], bytesMax, () => tooLarge(bytesMax))
+    return new Uint8Array(await Promise.race([reading, late.promise]))
   } catch (error) {
     if (error instanceof Failure) throw error
     throw new Failure('json.invalid', 'the body ended before it was whole')
+  } finally {
+    clearTimeout(timer)
+    void reader?.cancel().catch(() => undefined)
   }
+}
+
+type Limits = Ask['deps']['body']
+
+async function* partsOf(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value
 }
 
 const tooLarge = (bytesMax: number): Failure =>

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test, vi } from 'vitest'
 import { givenServer, requestOf } from '../../test/support/server.ts'
 import type { Json } from '../base/canonical.ts'
+import type { WireError } from '../model/wire.ts'
 import { defineCapability } from '../runtime/offer.ts'
 
 /** A capability that speaks once and then goes on until it is let go. */
@@ -48,8 +49,12 @@ test.each(['legacy', 'modern'] as const)(
 
 test('one caller takes no more than its share of the places, and everybody is told that the host is there [H-80]', async () => {
   const { app, ask } = await givenServer({ limits: { requestsAtOnceMax: 4, bodyMs: 200 } })
+  let unread = 0
   const waiting = (key: string) => {
-    const raw = new ReadableStream<Uint8Array>({ start: (out) => out.enqueue(new TextEncoder().encode('{')) })
+    const raw = new ReadableStream<Uint8Array>({
+      start: (out) => out.enqueue(new TextEncoder().encode('{')),
+      cancel: () => void unread++,
+    })
     return app.fetch(requestOf('http://localhost', 'POST', '/invoke', { key, raw }))
   }
   const hogging = [waiting('key-of-bob'), waiting('next-key-of-bob'), waiting('key-of-bob')]
@@ -62,8 +67,9 @@ test('one caller takes no more than its share of the places, and everybody is to
     assert.equal((await ask('GET', path, { key: null })).status, 200)
   // Who sends no more of a body has its place for a while only.
   for (const late of await Promise.all([...hogging, alice])) {
-    assert.equal(late.status, 400)
-    assert.match(await late.text(), /took more than 200 ms/)
+    const { error } = (await late.json()) as WireError
+    assert.deepEqual([late.status, error], [408, { code: 'body_late', message: 'the body took more than 200 ms' }])
   }
+  assert.equal(unread, 4)
   assert.equal((await ask('GET', '/capabilities', { key: 'key-of-bob' })).status, 200)
 })

@@ -105,7 +105,7 @@ describe('bad input gets the answer that the table has for it, over a real conne
     ['in chunks', 'transfer-encoding: chunked', '2\r\n{"\r\n'],
   ])('a sender who does not go on with a body that is %s is answered, and keeps no place', async (_, header, body) => {
     const { ask, url } = await servedServer({ limits: { bodyMs: 100 } })
-    assert.match(await halfSent(url, header, body), /^HTTP\/1\.1 400 .*"code":"invalid_json"/s)
+    assert.match(await halfSent(url, header, body), /^HTTP\/1\.1 408 .*connection: close.*"code":"body_late"/is)
     assert.match((await ask('GET', '/metrics')).text, /requests_in_flight 1/)
   })
 
