@@ -1,4 +1,5 @@
 import { Failure } from '../base/failure.ts'
+import { openPlaces } from '../base/places.ts'
 
 export interface Listeners {
   /** Opens one more answer that stays open, for somebody who has not too many of them already. */
@@ -9,24 +10,18 @@ export interface Listeners {
 
 /** Counts the answers that stay open by who listens, so that nobody takes the room of all others. */
 export function openListeners(perCallerMax: number): Listeners {
-  const counts = new Map<string, number>()
+  const places = openPlaces(perCallerMax)
   let closed = false
-  const add = (name: string, more: 1 | -1): void => {
-    const count = (counts.get(name) ?? 0) + more
-    if (count === 0) counts.delete(name)
-    else counts.set(name, count)
-  }
   return {
     listen: async (name, open) => {
       if (closed) throw new Failure('overloaded', 'the host is about to end')
-      if ((counts.get(name) ?? 0) >= perCallerMax)
+      if (!places.take(name))
         throw new Failure('rate.limited', 'this caller listens too often already: end a subscription first')
-      add(name, 1)
       const response = await open().catch((error: unknown) => {
-        add(name, -1)
+        places.leave(name)
         throw error
       })
-      return told(response, () => add(name, -1))
+      return told(response, () => places.leave(name))
     },
     close: () => {
       closed = true

@@ -4,6 +4,7 @@ import { givenServer, requestOf } from '../../test/support/server.ts'
 import type { Json } from '../base/canonical.ts'
 import type { WireError } from '../model/wire.ts'
 import { defineCapability } from '../runtime/offer.ts'
+import { openCrowd } from './crowd.ts'
 
 /** A capability that speaks once and then goes on until it is let go. */
 function speaking() {
@@ -35,10 +36,10 @@ test.each(['legacy', 'modern'] as const)(
   async (era) => {
     const { capability, end } = speaking()
     const { app, ask } = await givenServer({ offer: { capabilities: [capability] }, limits: { requestsAtOnceMax: 2 } })
-    const speak = () => app.fetch(requestOf('http://localhost', 'POST', '/mcp', called(era)))
-    const first = await speak()
+    const speak = (key: string) => app.fetch(requestOf('http://localhost', 'POST', '/mcp', { key, ...called(era) }))
+    const first = await speak('key-of-alice')
     assert.equal(first.headers.get('content-type'), 'text/event-stream')
-    const second = await speak()
+    const second = await speak('key-of-bob')
     const other = await ask('GET', '/capabilities', { key: 'key-of-alice' })
     assert.deepEqual([other.status, other.body.error.code], [503, 'server_at_capacity'])
     end()
@@ -72,4 +73,19 @@ test('one caller takes no more than its share of the places, and everybody is to
   }
   assert.equal(unread, 4)
   assert.equal((await ask('GET', '/capabilities', { key: 'key-of-bob' })).status, 200)
+})
+
+test.each([
+  [1, 1],
+  [2, 1],
+  [3, 2],
+  [4, 3],
+  [1024, 768],
+])('of %i places one caller takes %i [H-80]', (atOnceMax, most) => {
+  const crowd = openCrowd(atOnceMax)
+  const places = Array.from({ length: atOnceMax }, () => crowd.enter())
+  const got = places.filter((place) => place?.isFor('bob'))
+  assert.equal(got.length, most)
+  got[0]?.left()
+  assert.equal(crowd.enter()?.isFor('bob'), true)
 })

@@ -1,3 +1,5 @@
+import { openPlaces } from '../base/places.ts'
+
 /** The place of one request among those being answered. */
 export interface Place {
   /** Says whose it is. False if they have as many as one caller may have. */
@@ -14,19 +16,13 @@ export interface Crowd {
   enter(): Place | undefined
 }
 
-/** What one caller may take of all places: the others are never without any. */
+/** What one caller may take of all places: where there are several, the others are never without any. */
 const share = 3 / 4
 
 /** Counts the requests that are being answered, up to a limit. */
 export function openCrowd(atOnceMax: number): Crowd {
-  const perCallerMax = Math.ceil(atOnceMax * share)
-  const counts = new Map<string, number>()
+  const places = openPlaces(Math.max(1, Math.floor(atOnceMax * share)))
   let size = 0
-  const add = (name: string, more: 1 | -1): void => {
-    const count = (counts.get(name) ?? 0) + more
-    if (count === 0) counts.delete(name)
-    else counts.set(name, count)
-  }
   return {
     size: () => size,
     enter: () => {
@@ -36,14 +32,13 @@ export function openCrowd(atOnceMax: number): Crowd {
       const works: Promise<unknown>[] = []
       const leave = (): void => {
         size--
-        if (owner !== undefined) add(owner, -1)
+        if (owner !== undefined) places.leave(owner)
       }
       return {
         isFor: (name) => {
-          if ((counts.get(name) ?? 0) >= perCallerMax) return false
-          owner = name
-          add(name, 1)
-          return true
+          const isIn = places.take(name)
+          if (isIn) owner = name
+          return isIn
         },
         stays: (work) => void works.push(work),
         left: () => {
