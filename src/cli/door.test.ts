@@ -46,6 +46,16 @@ describe('commands say the same at a host that is served as at the store [H-06 H
     })
   })
 
+  test('a key that is given counts at the store as well, before the one in AMBIT_KEY', async () => {
+    const { shell, kai, keys } = await givenDepot()
+    assert.equal((await kai.run(...release(0))).code, 1)
+    assert.match((await kai.good(...release(0, '--key', keys.planner))).out, /^DONE /)
+    assert.match((await shell.good(...release(0, '--key', keys.planner))).out, /^DONE /)
+    const { code, err } = await shell.run('capabilities', 'list', '--key', 'nonsense')
+    assert.equal(code, 1)
+    assert.match(err, /\(unauthenticated\)/)
+  })
+
   test('refusals of a host are refusals here, and one that is not there is the surroundings', async () => {
     const { shell, kai } = await givenDepot()
     await serving(shell, [], async (url) => {

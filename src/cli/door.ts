@@ -29,11 +29,10 @@ export interface Door {
 export const withDoor = (command: Command): Command =>
   withTenant(command)
     .option('--url <address>', 'a host that is being served, such as http://127.0.0.1:4770 (default: the store here)')
-    .option('--key <key>', 'the API key for that host (default: AMBIT_KEY)')
+    .option('--key <key>', 'the API key to go there with (default: AMBIT_KEY)')
 
 /** The key that a command goes to its host with. */
-export const keyOf = (io: Io, { url, key }: DoorOptions): string | undefined =>
-  ((url === undefined ? undefined : key) ?? io.env['AMBIT_KEY']) || undefined
+export const keyOf = (io: Io, { key }: DoorOptions): string | undefined => (key ?? io.env['AMBIT_KEY']) || undefined
 
 /** Not every path of a host says what to do about a key that it does not accept. */
 function withKeyHelp(error: unknown): never {
@@ -49,7 +48,8 @@ export async function atDoor<T>(io: Io, options: DoorOptions, work: (door: Door)
     const { remoteDoor } = await import('./door-remote.ts')
     return remoteDoor(url, keyOf(io, options)).then(work).catch(withKeyHelp)
   }
-  return inTenant(io, options, async (ambit, caller) => {
+  const asked = { ...io, env: { ...io.env, AMBIT_KEY: keyOf(io, options) } }
+  return inTenant(asked, options, async (ambit, caller) => {
     const { withLocalDoor } = await import('./door-local.ts')
     return withLocalDoor(ambit, caller, tell(io), work)
   })

@@ -13,8 +13,8 @@ export async function whoAsks(ambit: Ambit, io: Io, { tenant }: CommonOptions): 
   if (!key) return operatorOf(ambit, tenant)
   const caller = await authenticate(ambit, key)
   if (tenant === undefined || tenant === caller.tenant) return caller
-  const help = `use a key of tenant ${quote(tenant)}, or unset AMBIT_KEY to act as the operator of this machine`
-  throw new Failure('tenant.mismatch', 'the key in AMBIT_KEY is of another tenant', {}, help)
+  const help = `use a key of tenant ${quote(tenant)}, or none to act as the operator of this machine`
+  throw new Failure('tenant.mismatch', 'the key is of another tenant', {}, help)
 }
 
 /** A tenant that is not there is said to be missing, not empty. */
