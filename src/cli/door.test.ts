@@ -80,6 +80,8 @@ describe('commands say the same at a host that is served as at the store [H-06 H
         elsewhere.err,
         /^error: `192\.0\.2\.1` is no address of this machine .*\n {2}give one with --hostname/,
       )
+      const linkLocal = await shell.run('host', 'serve', '--port', '0', '--hostname', 'fe80::1')
+      assert.match(linkLocal.err, /^error: the address cannot be used \(E(?:INVAL|AFNOSUPPORT)\) \(config_invalid\)\n/)
       const { code, err } = await kai.run('approvals', 'approve', 'apr_0', '--url', url)
       assert.equal(code, 1)
       assert.match(err, /\(approval_not_found\)/)

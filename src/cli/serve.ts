@@ -106,21 +106,16 @@ async function serving(
 const unusable =
   ({ port, hostname }: Address) =>
   (error: unknown): never => {
-    const [, why] = error instanceof Failure ? (/\((E\w+)\)$/.exec(error.message) ?? []) : []
-    if (why === undefined) throw error
-    throw why !== 'EADDRINUSE' && why !== 'EACCES'
-      ? new Failure(
-          'config.invalid',
-          `${quote(hostname)} is no address of this machine`,
-          {},
-          'give one with --hostname',
-        )
-      : new Failure(
-          'config.invalid',
-          `port ${port} cannot be used: ${why}`,
-          {},
-          'give another with --port, or 0 for any',
-        )
+    const [, why = ''] = error instanceof Failure ? (/\((E\w+)\)$/.exec(error.message) ?? []) : []
+    if (['EADDRNOTAVAIL', 'ENOTFOUND'].includes(why)) {
+      const message = `${quote(hostname)} is no address of this machine`
+      throw new Failure('config.invalid', message, {}, 'give one with --hostname')
+    }
+    if (['EADDRINUSE', 'EACCES'].includes(why)) {
+      const message = `port ${port} cannot be used: ${why}`
+      throw new Failure('config.invalid', message, {}, 'give another with --port, or 0 for any')
+    }
+    throw error
   }
 
 /** Of what went wrong only the kind: a message may hold what a caller has sent. */

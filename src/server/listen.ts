@@ -30,7 +30,9 @@ export async function listen(app: App, { port, hostname = '127.0.0.1' }: ListenO
   }
   const server = serve({ fetch, port, hostname }, (info) => listening.resolve(info.port))
   server.once('error', (error: NodeJS.ErrnoException) =>
-    listening.reject(new Failure('config.invalid', `the port cannot be used (${error.code ?? 'unknown'})`, { port })),
+    listening.reject(
+      new Failure('config.invalid', `the address cannot be used (${error.code ?? 'unknown'})`, { port, hostname }),
+    ),
   )
   const bound = await listening.promise
   return {
