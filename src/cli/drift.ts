@@ -24,9 +24,9 @@ export function registerDrift(capabilities: Command, io: Io): void {
     .description('accept tools as `capabilities drift` shows them: their policy stays')
     .action((name: string, tools: readonly string[], options: CommonOptions) =>
       inTenant(io, options, async (ambit, caller) => {
-        const { acceptTools, checkListed } = await import('../runtime/drift.ts')
-        checkListed(ambit, name)
-        const accepted = await acceptTools(ambit, caller, name, tools.map(lookedOf))
+        const { acceptTools, filedServer } = await import('../runtime/drift.ts')
+        const server = filedServer(ambit, name)
+        const accepted = await acceptTools(ambit, caller, server, tools.map(lookedOf))
         if (options.json) return printJson(io, { upstream: name, accepted })
         if (accepted.length === 0) return line(io, 'nothing has changed')
         line(

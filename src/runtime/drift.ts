@@ -38,12 +38,11 @@ export async function findDrift(ambit: Ambit, caller: Caller, name?: string): Pr
   )
 }
 
-/** Fails if no file of the configuration describes an MCP server of this name. */
-export function checkListed(ambit: Ambit, name: string): void {
-  fileOf(ambit, name)
-}
+/** An MCP server, and the file of the configuration that describes it. */
+export type FiledServer = Required<Listed>
 
-function fileOf(ambit: Ambit, name: string) {
+/** The server of this name; fails if no file describes one. */
+export function filedServer(ambit: Ambit, name: string): FiledServer {
   const found = mcpUpstreams(ambit).find(({ upstream }) => upstream.name === name)
   if (found?.file === undefined) throw notListed(ambit, name)
   return { upstream: found.upstream, file: found.file }
@@ -55,15 +54,14 @@ export interface Accepted {
   readonly version: string
 }
 
-/** Takes the definition of these tools that somebody has looked at into the file of the upstream. */
+/** Takes the definition of these tools that somebody has looked at into the file of their server. */
 export async function acceptTools(
   ambit: Ambit,
   caller: Caller,
-  name: string,
+  { upstream, file }: FiledServer,
   looked: readonly Looked[],
 ): Promise<readonly Accepted[]> {
   demand(caller, 'administer')
-  const { upstream, file } = fileOf(ambit, name)
   const { tools } = await toolsOf(ambit, caller, upstream)
   const changed = driftOf(upstream, tools).changed
   const accepted = acceptDrift(upstream, tools, looked)
