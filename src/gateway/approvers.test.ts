@@ -113,7 +113,7 @@ test('who is revoked decides under none of their entries, and evidence names eac
   const revoked = async (id: string) => {
     await revokeApprover(given.ambit, me, id)
     const last = (await given.events()).findLast(({ event_type }) => event_type === 'ambit.approver.revoked')
-    return (last?.payload as { readonly entries?: unknown }).entries
+    return (last?.payload as { readonly entries?: unknown } | undefined)?.entries
   }
   await given.person('ida')
   await given.person('ida', { id: 'ida-phone', roles: ['pharmacist'] })
