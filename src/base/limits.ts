@@ -90,6 +90,7 @@ export const limits = {
   mcpListenersPerCallerMax: 64,
   mcpMessagesPerSecondMax: 5_000,
   mcpLinesPerSecondMax: 100_000,
+  mcpUnaskedBytesPerSecondMax: 16 * 1024 * 1024,
   mcpUnsentBytesMax: 8 * 1024 * 1024,
   /** Answers to a server over HTTP that it has not taken yet, and how long it may take for one. */
   mcpRepliesMax: 64,

@@ -36,6 +36,8 @@ describe('a server that [H-90]', () => {
     ['begins a task', 'failure', 'invalid_answer', 'unknown'],
     ['answers a bare list', 'failure', 'invalid_answer', 'unknown'],
     ['floods notifications', 'indeterminate', 'upstream_gone', 'unknown'],
+    ['floods long notifications', 'indeterminate', 'upstream_gone', 'unknown'],
+    ['floods long nothings', 'indeterminate', 'upstream_gone', 'unknown'],
     ['floods answers', 'indeterminate', 'upstream_gone', 'unknown'],
     ['floods nothings', 'indeterminate', 'upstream_gone', 'unknown'],
     ['floods requests', 'indeterminate', 'upstream_gone', 'unknown'],
@@ -298,6 +300,24 @@ describe('a server over HTTP that [H-90]', () => {
     assert.deepEqual(ending(await tool('work')), ['indeterminate', 'upstream_gone', 'unknown'])
     assert.deepEqual(notices, [`the server \`given\` is away: it ${why}`])
     assert.ok(server.connections() < 100, `${server.connections()} connections`)
+  })
+
+  test.each([
+    [
+      'floods long notifications',
+      `data: {"jsonrpc":"2.0","method":"notifications/message","params":{"data":"${'x'.repeat(800_000)}"}}\n\n`,
+    ],
+    ['floods long comments', `: ${'x'.repeat(800_000)}\n\n`],
+    ['floods events that are no message', 'data: {}\n\n'.repeat(200)],
+    ['floods events that are no JSON', 'data: x\n\n'.repeat(200)],
+  ])('%s without end is cut off', async (_, chunk) => {
+    const endless: Answer = (response) => {
+      const more = () => !response.destroyed && response.write(chunk, more)
+      response.setHeader('content-type', 'text/event-stream').write(': hi\n\n', more)
+    }
+    const { tool, notices } = await givenBoth(endless, { isOlder: true })
+    assert.deepEqual(ending(await tool('work')), ['indeterminate', 'upstream_gone', 'unknown'])
+    assert.deepEqual(notices, ['the server `given` is away: it sent too many messages'])
   })
 
   test('never ends the stream of a call is not listened to once nobody waits for it', async () => {

@@ -71,6 +71,15 @@ const calls: Record<string, (id: number | string) => unknown> = {
     const flood = () => process.stdout.write(line.repeat(10_000), flood)
     flood()
   },
+  'floods long notifications': () => {
+    const line = `{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"${'x'.repeat(800_000)}"}}\n`
+    const flood = () => process.stdout.write(line, flood)
+    flood()
+  },
+  'floods long nothings': () => {
+    const flood = () => process.stdout.write(`${'x'.repeat(800_000)}\n`, flood)
+    flood()
+  },
   'floods nothings': () => {
     const flood = () => process.stdout.write('{}\n\nx\n'.repeat(10_000), flood)
     flood()

@@ -2,7 +2,7 @@ import type { JSONRPCMessage, RequestId, StreamableHTTPClientTransport, Transpor
 import { limits } from '../../../base/limits.ts'
 import type { Egress } from '../egress.ts'
 import { bounded } from './bounded.ts'
-import { type FloodGate, openFloodGate } from './flood-gate.ts'
+import { type FloodGate, flood, openFloodGate } from './flood-gate.ts'
 import type { ClosableTransport } from './transport.ts'
 
 /** An address as it is asked: all secrets are in their places. */
@@ -30,8 +30,11 @@ export function httpTransport(
     void transport.close()
     return false
   }
-  const admitsLine = () => gate.admitsLine() || cutOff(flood)
-  const fetch = async (to: string | URL, init?: RequestInit) => bounded(await egress.fetch(to, init), admitsLine)
+  const admits = {
+    line: () => gate.admitsLine() || cutOff(flood),
+    bytes: (count: number) => gate.admitsBytes(count) || cutOff(flood),
+  }
+  const fetch = async (to: string | URL, init?: RequestInit) => bounded(await egress.fetch(to, init), admits)
   const requestInit = { headers: { ...headers } }
   const transport = new sdk.StreamableHTTPClientTransport(url, {
     fetch,
@@ -39,10 +42,12 @@ export function httpTransport(
     reconnectionScheduler: patientScheduler(),
   })
   const streams: Streams = new Map()
-  listenThrough(transport, (message) => {
+  listenThrough<JSONRPCMessage>(transport, 'onmessage', (message) => {
     if (!('method' in message)) streams.delete(message.id)
     return why === undefined && (gate.admits(message) || cutOff(flood))
   })
+  // An event that is no message is told as an error, and costs as much.
+  listenThrough(transport, 'onerror', () => why === undefined && (gate.admits(undefined) || cutOff(flood)))
   transport.send = sending(transport, { gate, streams }, () => cutOff('it does not take what it is answered'))
   const leave = () => transport.terminateSession()
   return Object.defineProperty(Object.assign(transport, { takesHeaders: true as const, leave }), 'why', {
@@ -50,15 +55,18 @@ export function httpTransport(
   })
 }
 
-const flood = 'it sent too many messages'
-
 /** Whoever listens hears only what is admitted. */
-function listenThrough(transport: Transport, admits: (message: JSONRPCMessage) => boolean): void {
-  let listener: Transport['onmessage']
-  Object.defineProperty(transport, 'onmessage', {
+function listenThrough<Heard>(
+  transport: Transport,
+  event: 'onmessage' | 'onerror',
+  admits: (heard: Heard) => boolean,
+): void {
+  type Listener = ((heard: Heard, extra?: unknown) => void) | undefined
+  let listener: Listener
+  Object.defineProperty(transport, event, {
     get: () => listener,
-    set: (heard: Transport['onmessage']) => {
-      listener = heard && ((message, extra) => (admits(message) ? heard(message, extra) : undefined))
+    set: (listens: Listener) => {
+      listener = listens && ((heard, extra) => (admits(heard) ? listens(heard, extra) : undefined))
     },
   })
 }

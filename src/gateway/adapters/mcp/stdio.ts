@@ -3,7 +3,7 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import { limits } from '../../../base/limits.ts'
 import { isObject } from '../../../base/object.ts'
 import { within } from '../../within.ts'
-import { openFloodGate } from './flood-gate.ts'
+import { flood, openFloodGate } from './flood-gate.ts'
 import { lineCutter } from './lines.ts'
 import { endWithUs, signalGroup } from './processes.ts'
 import { type ClosableTransport, NotSent } from './transport.ts'
@@ -33,6 +33,7 @@ export function stdioTransport(program: Program): ClosableTransport {
     if (child?.pid !== undefined) signalGroup(child.pid, 'SIGKILL')
   }
   const take = (chunk: Buffer) => {
+    if (!gate.admitsBytes(chunk.length)) return cutOff(flood)
     let lines: readonly string[]
     try {
       lines = linesIn(chunk)
@@ -42,8 +43,7 @@ export function stdioTransport(program: Program): ClosableTransport {
     for (const line of lines) {
       const message = messageIn(line)
       // Some write a log there: that is no message, and may be long.
-      if (!(message === undefined ? gate.admitsLine() : gate.admits(message)))
-        return cutOff('it sent too many messages')
+      if (!(message === undefined ? gate.admitsLine() : gate.admits(message))) return cutOff(flood)
       if (message !== undefined) deliver(transport, message)
     }
   }
