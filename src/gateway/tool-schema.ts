@@ -14,7 +14,7 @@ export interface Remark {
  * as far as that can be seen without following references; the gates still know all of it.
  */
 export function withoutWords(schema: JsonObject): { readonly schema: JsonObject; readonly remarks: readonly Remark[] } {
-  const walk: Walk = { remarks: [], lost: 0 }
+  const walk: Walk = { remarks: [], lost: 0, blanks: 0 }
   return { schema: strip(schema, '', walk) as JsonObject, remarks: walk.remarks }
 }
 
@@ -22,6 +22,8 @@ interface Walk {
   readonly remarks: Remark[]
   /** How often something was left out that said what a value may be. */
   lost: number
+  /** Of all values that are shown. */
+  blanks: number
 }
 
 function strip(schema: Json | undefined, at: string, walk: Walk): Json {
@@ -60,7 +62,7 @@ function shownOf(keyword: string, value: Json, at: string, walk: Walk): Json | u
   if (maps.has(keyword)) return mapped(value, at, walk, (one, key) => strip(one, `${at}/${key}`, walk))
   if (keyword === 'required') return namesIn(value, walk)
   if (keyword === 'dependentRequired') return mapped(value, at, walk, (one) => namesIn(one, walk) ?? [])
-  if (fits.get(keyword)?.(value)) return value
+  if (fits.get(keyword)?.(value) && isNoSpeech(value, walk)) return value
   if (keyword === 'enum' || keyword === 'const') walk.remarks.push({ at, text: listed(value) })
   if (constraints.has(keyword)) walk.lost += 1
   return undefined
@@ -95,16 +97,27 @@ function listed(value: Json): string {
   return `${text.slice(0, limits.toolValueCharsMax - 1).toWellFormed()}…`
 }
 
-// A few words at most: not enough for a speech.
+/** Values of several words could be read one behind the other: all those of a schema have few blanks. */
+function isNoSpeech(value: Json, walk: Walk): boolean {
+  const texts = [value].flat().filter((one) => typeof one === 'string')
+  const blanks = walk.blanks + texts.reduce((sum, text) => sum + text.split(' ').length - 1, 0)
+  if (blanks > blanksMax) return false
+  walk.blanks = blanks
+  return true
+}
+
+const wordsIn = (text: string): number => text.match(/[\p{L}\p{M}\p{N}]+/gu)?.length ?? 0
+const wordsMax = 8
+const blanksMax = 8
+
+const isShort = (text: string): boolean => text.length <= limits.toolNameCharsMax && wordsIn(text) <= wordsMax
 const word = String.raw`[\p{L}\p{M}\p{N}_.:/@+-]+`
 const valueLike = new RegExp(`^(?:${word}(?: ${word}){0,3})?$`, 'u')
-const nameLike = new RegExp(`^[\\p{L}\\p{M}\\p{N}_.:/@+$[\\]-]+(?: ${word}){0,3}$`, 'u')
-const isName = (text: string): boolean => text.length <= limits.toolNameCharsMax && nameLike.test(text)
+const nameLike = /^[\p{L}\p{M}\p{N}_.:/@+$[\]-]+$/u
+const isName = (text: string): boolean => isShort(text) && nameLike.test(text)
 
 const isValue = (value: Json): boolean =>
-  typeof value === 'string'
-    ? value.length <= limits.toolNameCharsMax && valueLike.test(value)
-    : value === null || typeof value !== 'object'
+  typeof value === 'string' ? isShort(value) && valueLike.test(value) : value === null || typeof value !== 'object'
 
 const set = (names: string): ReadonlySet<unknown> => new Set(names.split(' '))
 
