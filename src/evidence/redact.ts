@@ -79,10 +79,10 @@ export function scrubValue(value: Json, secrets: readonly string[]): Json {
   return walk(value)
 }
 
-/** Numbers are written out only where a secret could be one, or a part of one. */
-function numberScrubber(secrets: readonly string[], scrub: (text: string) => string): (number: number) => Json {
-  if (!secrets.some((secret) => /^[\d.e+-]+$/.test(secret))) return (number) => number
-  return (number) => (scrub(`${number}`) === `${number}` ? number : redactedText)
+/** A number is hidden only as a whole: parts of it are no secret. They are written out only where a secret could be one. */
+function numberScrubber(secrets: readonly string[], scrub: ReturnType<typeof scrubber>): (number: number) => Json {
+  if (!secrets.some((secret) => /^\s*[\d.e+-]+\s*$/.test(secret))) return (number) => number
+  return (number) => (scrub(`${number}`, 'whole') === `${number}` ? number : redactedText)
 }
 
 function isMarked({ pointers, all }: Marks, pointer: string): boolean {

@@ -4,18 +4,19 @@ import { wordFinder } from './find-words.ts'
 /**
  * Puts what `hide` gives in the place of every secret, in whatever form; secrets that overlap go as one. Of a very long
  * secret the beginning is looked for, and all that follows it goes. If there is too much to look for, the whole text goes.
+ * If asked for the whole, a text goes only if all of it is one secret.
  */
-export function scrubber(secrets: readonly string[], hide: () => string): (text: string) => string {
+export function scrubber(secrets: readonly string[], hide: () => string): (text: string, whole?: 'whole') => string {
   if (secrets.length === 0) return (text) => text
   const forms = formsOf(secrets)
   if (forms === undefined) return hide
   if (forms.size === 0) return (text) => text
   const find = wordFinder(forms.keys())
-  return (text) => {
+  return (text, whole) => {
     const ranges: Range[] = []
     find(text, (form, end) => {
       const start = end - form.length
-      if (form.length <= shortCharsMax && !isWord(text, start, end)) return false
+      if (whole ? form !== text : form.length < partCharsMin && !isWord(text, start, end)) return false
       const isCut = forms.get(form) === true
       cover(ranges, { start, end: isCut ? text.length : end })
       return true
@@ -24,8 +25,8 @@ export function scrubber(secrets: readonly string[], hide: () => string): (text:
   }
 }
 
-// Anywhere in a text a short secret would hide half of it: up to here it must stand as a word.
-const shortCharsMax = 3
+// Anywhere in a text a short secret would hide parts of other words: below this it must stand as a word.
+const partCharsMin = 8
 
 const { secretFormCharsMax: formCharsMax } = limits
 
@@ -34,7 +35,7 @@ function formsOf(secrets: readonly string[]): Map<string, boolean> | undefined {
   const forms = new Map<string, boolean>()
   let chars = 0
   for (const secret of secrets)
-    for (const { form, isCut } of [...writtenOf(secret), ...bytesOf(secret)]) {
+    for (const { form, isCut } of formsOfOne(secret.trim())) {
       if (form === '' || forms.get(form) === true) continue
       if (!forms.has(form)) chars += form.length
       if (chars > limits.secretFormsCharsMax) return undefined
@@ -43,24 +44,54 @@ function formsOf(secrets: readonly string[]): Map<string, boolean> | undefined {
   return forms
 }
 
-/** A secret as it stands in plain text, in JSON and in a URL. */
-function writtenOf(secret: string): readonly Form[] {
+/** Blanks around a secret are gone where it was sent as a header, and tell nothing where they are not. */
+function formsOfOne(secret: string): readonly Form[] {
   // One more than is looked for: the cut may halve a character, and then only behind what is looked for.
   const start = secret.slice(0, formCharsMax + 1)
-  return [...new Set([start, JSON.stringify(start).slice(1, -1), ...inUrl(start.toWellFormed())])].map((whole) => ({
-    form: whole.slice(0, formCharsMax),
-    isCut: whole.length > formCharsMax,
-  }))
+  const json = JSON.stringify(start).slice(1, -1)
+  const urls = inUrl(start.toWellFormed())
+  const seldom = [...inOtherJson(json), ...inHtml(start), ...urls.map(encodeURIComponent)]
+  const usual = [start, json, ...urls]
+  const isUsual = (beginning: string): boolean => usual.some((one) => one.startsWith(beginning))
+  return [
+    ...usual.map((whole) => cut(whole, formCharsMax)),
+    ...seldom.map((whole) => cut(whole, isUsual(whole.slice(0, seldomCharsMax)) ? formCharsMax : seldomCharsMax)),
+    ...bytesOf(secret),
+  ]
 }
 
-/** As browsers write it, as our own requests do, which escape more, and as forms do; each also with escapes in lower case. */
+const cut = (whole: string, charsMax: number): Form => ({
+  form: whole.slice(0, charsMax),
+  isCut: whole.length > charsMax,
+})
+
+// Of forms that are many and hardly ever met less is enough, where it tells them apart.
+const seldomCharsMax = 256
+
+/** As writers of JSON do that escape more than ours: slashes, signs of HTML, or all that is not ASCII. */
+function inOtherJson(json: string): readonly string[] {
+  const unicode = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+  const ascii = json.replace(/[^\0-\x7f]/g, unicode)
+  return [json, ascii].flatMap((one) => [one, one.replaceAll('/', '\\/'), one.replace(/[&<>]/g, unicode)])
+}
+
+function inHtml(text: string): readonly string[] {
+  const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  return [
+    ['&quot;', '&#39;'],
+    ['&quot;', '&#x27;'],
+    ['&#34;', '&#39;'],
+  ].map(([double = '', single = '']) => escaped.replaceAll('"', double).replaceAll("'", single))
+}
+
+/** As browsers write it, as our own requests do, which escape more, as forms do and as whole addresses are; each also with escapes in lower case. */
 function inUrl(text: string): readonly string[] {
   if (/^[\w.-]*$/.test(text)) return []
   const plain = encodeURIComponent(text)
   const strict = plain.replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
   const form = `${new URLSearchParams({ '': text })}`.slice(1)
   const written = [plain, strict].flatMap((one) => [one, one.replaceAll('%20', '+')])
-  return [...written, form].flatMap((one) => [one, one.replace(/%../g, (code) => code.toLowerCase())])
+  return [...written, form, encodeURI(text)].flatMap((one) => [one, one.replace(/%../g, (code) => code.toLowerCase())])
 }
 
 interface Form {
@@ -88,8 +119,12 @@ function bytesOf(secret: string): readonly Form[] {
 const bytesMin = 10
 const bytesMax = 48
 
-const isWord = (text: string, start: number, end: number): boolean =>
-  !/[\p{L}\p{N}]$/u.test(text.slice(Math.max(0, start - 2), start)) && !/^[\p{L}\p{N}]/u.test(text.slice(end, end + 2))
+/** The last letter or digit of an escape, as in `%20` and `\n`, is none of a word. */
+function isWord(text: string, start: number, end: number): boolean {
+  const before = text.slice(Math.max(0, start - 6), start)
+  const begins = !/[\p{L}\p{N}]$/u.test(before) || /(?:%[\da-f]{2}|\\[bfnrt]|\\u[\da-f]{4})$/i.test(before)
+  return begins && !/^[\p{L}\p{N}]/u.test(text.slice(end, end + 2))
+}
 
 interface Range {
   readonly start: number
