@@ -1,6 +1,7 @@
 import type { Json } from '../../base/canonical.ts'
 import { isJsonObject } from '../../base/object.ts'
 import { mediaOf } from './http-media.ts'
+import { isMethodName } from './http-names.ts'
 import { isList, plain, refuse } from './http-styles.ts'
 
 export interface Body {
@@ -39,12 +40,13 @@ async function multipartOf(value: Json, name: string): Promise<Body> {
 }
 
 /** A list is one field per item. */
-const fieldsOf = (value: Json, name: string): [string, Json][] =>
-  isJsonObject(value)
-    ? Object.entries(value).flatMap(([key, member = null]) =>
-        (isList(member) ? member : [member]).map((item): [string, Json] => [key, item]),
-      )
-    : refuse(name, 'an object')
+function fieldsOf(value: Json, name: string): [string, Json][] {
+  if (!isJsonObject(value)) return refuse(name, 'an object')
+  if (Object.keys(value).some(isMethodName)) return refuse(name, 'an object without the member `_method`')
+  return Object.entries(value).flatMap(([key, member = null]) =>
+    (isList(member) ? member : [member]).map((item): [string, Json] => [key, item]),
+  )
+}
 
 const textOf = (item: Json): string =>
   item === null ? '' : typeof item === 'object' ? JSON.stringify(item) : String(item)

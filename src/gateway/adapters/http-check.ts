@@ -1,5 +1,6 @@
 import { Failure, quote } from '../../base/failure.ts'
 import type { HttpRequestTemplate, HttpUpstream } from '../../model/upstream.ts'
+import { foldedName } from './http-names.ts'
 import { cookieNames } from './http-request.ts'
 import { checkSecretPlaces } from './secret-text.ts'
 
@@ -9,28 +10,29 @@ export function checkHttp(upstream: HttpUpstream): void {
   const fixed = fixedIn(server)
   const problems = capabilities.map(({ request, descriptor: { id } }) => ({ id, found: problemOf(request, fixed) }))
   const first = problems.find(({ found }) => found !== undefined)
-  const problem = addressProblem(upstream, fixed) ?? (first && `capability ${quote(first.id)}: ${first.found}`)
+  const problem = addressProblem(upstream) ?? (first && `capability ${quote(first.id)}: ${first.found}`)
   if (problem !== undefined) throw new Failure('upstream.invalid', `upstream ${quote(name)}: ${problem}`, { name })
   checkSecretPlaces(server)
 }
 
-/** The names that every request has at a place. */
+/** The names that every request has at a place, folded. */
 type Fixed = Readonly<Record<Parameter['in'], readonly string[]>>
 
 function fixedIn({ headers = {}, query = {} }: HttpUpstream['server']): Fixed {
   const cookies = Object.keys(headers).filter((name) => name.toLowerCase() === 'cookie')
   return {
     path: [],
-    query: Object.keys(query),
-    header: Object.keys(headers).map((name) => name.toLowerCase()),
-    cookie: cookies.flatMap((name) => cookieNames(headers[name] ?? '')),
+    query: Object.keys(query).map(foldedName),
+    header: Object.keys(headers).map(foldedName),
+    cookie: cookies.flatMap((name) => cookieNames(headers[name] ?? '').map(foldedName)),
   }
 }
 
-function addressProblem({ server }: HttpUpstream, fixed: Fixed): string | undefined {
+function addressProblem({ server }: HttpUpstream): string | undefined {
   const url = URL.parse(server.url)
   if (url === null || url.username !== '' || url.password !== '') return 'its address cannot be used'
-  const bad = fixed.header.find((header) => !token.test(header) || ours.includes(header))
+  const names = Object.keys(server.headers ?? {}).map((name) => name.toLowerCase())
+  const bad = names.find((name) => !token.test(name) || ours.includes(name))
   return bad === undefined ? undefined : `it cannot set the header ${quote(bad)}`
 }
 
@@ -45,12 +47,19 @@ const ours = [
 const reserved: ReadonlySet<string> = new Set([
   ...[...ours, 'authorization', 'cookie'],
   // A server that believes them does another thing than was decided about, or for somebody else.
-  ...['x-method-override', 'forwarded', 'x-original-url', 'x-rewrite-url'],
+  ...['x-method-override', 'x-original-method', 'forwarded', 'x-original-url', 'x-rewrite-url', 'x-original-host'],
+  ...['x-host', 'x-real-ip', 'x-client-ip', 'true-client-ip', 'cf-connecting-ip', 'content-encoding'],
 ])
 
-/** True of a header that no input sets. */
-export const isReservedHeader = (name: string): boolean =>
-  reserved.has(name.toLowerCase()) || /^x-(?:http-method|forwarded-)/i.test(name)
+/** True of a header that no input sets. Many servers take `_` for `-` there. */
+export function isReservedHeader(name: string): boolean {
+  const header = name.toLowerCase().replaceAll('_', '-')
+  return reserved.has(header) || /^x-(?:http-method|forwarded-)/.test(header)
+}
+
+/** True of a header that every request of the method has from us. */
+export const isOurKey = (name: string, method: string): boolean =>
+  !isSafe(method) && foldedName(name) === 'idempotency_key'
 
 /** What only reads. */
 export const isSafe = (method: string): boolean => ['GET', 'HEAD', 'OPTIONS'].includes(method)
@@ -84,8 +93,8 @@ function problemOf({ path, parameters = [], body, method }: HttpRequestTemplate,
   for (const { name, in: place, style } of parameters) {
     if (style !== undefined && !stylesOf(place).includes(style))
       return `${quote(name)} cannot be written as ${quote(style)}`
-    const isTaken = fixed[place].includes(place === 'header' ? name.toLowerCase() : name)
-    if (isTaken || (place === 'header' && (!token.test(name) || isReservedHeader(name))))
+    const isTaken = fixed[place].includes(foldedName(name))
+    if (isTaken || (place === 'header' && (!token.test(name) || isReservedHeader(name) || isOurKey(name, method))))
       return `an input cannot set the ${placeNames[place]} ${quote(name)}`
   }
   return undefined

@@ -3,6 +3,7 @@ import { isJsonObject } from '../../base/object.ts'
 import type { HttpRequestTemplate, ServerAddress } from '../../model/upstream.ts'
 import { CallEnded } from '../ended.ts'
 import { type Body, bodyOf } from './http-body.ts'
+import { foldedName, isMethodName } from './http-names.ts'
 import { asPairs, encoded, inPath, isList, type Pair, type PairStyle, type PathStyle, refuse } from './http-styles.ts'
 
 type Input = Readonly<Record<string, Json>>
@@ -101,13 +102,26 @@ function pairsIn(
   given: readonly Given[],
   fixed: readonly string[],
 ): Pair[] {
-  const declared = parameters.filter((one) => one.in === place).map(({ name }) => encoded(name))
+  const declared = parameters.filter((one) => one.in === place).map(({ name }) => name)
+  const isFixed = foldedIn(fixed)
   return given.flatMap((one) => {
+    const { name: own, from } = one.parameter
+    const others = declared.filter((name) => name !== own)
+    const [exact, isOther] = [new Set(others.map(encoded)), foldedIn(others)]
+    const isTaken = ([name]: Pair): boolean => {
+      if (isFixed(name) || exact.has(name)) return true
+      return foldedName(name) !== foldedName(own) && (isOther(name) || isMethodName(name))
+    }
     const pairs = pairsOf(one)
-    const own = encoded(one.parameter.name)
-    if (!pairs.some(([name]) => fixed.includes(name) || (name !== own && declared.includes(name)))) return pairs
-    return refuse(one.parameter.from, 'an object without members that are parameters themselves')
+    return pairs.some(isTaken) ? refuse(from, memberRule) : pairs
   })
+}
+
+const memberRule = 'an object without members that are parameters themselves, or a method'
+
+function foldedIn(names: readonly string[]): (name: string) => boolean {
+  const folded = new Set(names.map(foldedName))
+  return (name) => folded.has(foldedName(name))
 }
 
 /** The names in the text of a `cookie` header. */

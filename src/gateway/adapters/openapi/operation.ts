@@ -41,7 +41,8 @@ export function mapOperation(found: Found, needs: CapabilityDescriptor['metadata
   const { id, method, path, operation, item } = found
   const { api, upstream, credentials, note } = mapping
   checkServer(found, upstream.server.url)
-  const parameters = parametersOf(api, { path, lists: [item['parameters'], operation['parameters']], credentials })
+  const lists = [item['parameters'], operation['parameters']]
+  const parameters = parametersOf(api, { path, method, lists, credentials })
   const body = bodyFor(found, api)
   const input = mapping.schemas[body?.isForm ? 'form' : 'input'].whole(inputSchema(parameters, body))
   if (input.schema['type'] === undefined) throw new Unmapped('its input is too large to be described')

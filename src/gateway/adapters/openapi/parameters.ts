@@ -2,8 +2,9 @@ import type { Json } from '../../../base/canonical.ts'
 import { quote } from '../../../base/failure.ts'
 import { isJsonObject, type JsonObject } from '../../../base/object.ts'
 import type { HttpRequestTemplate } from '../../../model/upstream.ts'
-import { isReservedHeader, stylesOf } from '../http-check.ts'
+import { isOurKey, isReservedHeader, stylesOf } from '../http-check.ts'
 import { mediaOf } from '../http-media.ts'
+import { foldedName } from '../http-names.ts'
 import { followed, listOf, type OpenApi, textOf, Unmapped } from './document.ts'
 import type { Credential } from './security.ts'
 
@@ -17,28 +18,26 @@ export interface Parameter {
 
 const places = ['path', 'query', 'header', 'cookie'] as const
 
+interface Sources {
+  readonly path: string
+  readonly method: string
+  readonly lists: readonly (Json | undefined)[]
+  readonly credentials: readonly Credential[]
+}
+
 /** The parameters of an operation: those of its path, and its own in their stead, but for what is sent by other means. */
-export function parametersOf(
-  api: OpenApi,
-  {
-    path,
-    lists,
-    credentials,
-  }: { path: string; lists: readonly (Json | undefined)[]; credentials: readonly Credential[] },
-): readonly Parameter[] {
+export function parametersOf(api: OpenApi, { path, method, lists, credentials }: Sources): readonly Parameter[] {
   const found = new Map<string, JsonObject>()
   for (const parameter of lists.flatMap(listOf)) {
     const read = followed(api, parameter, 'a parameter')
     found.set(`${textOf(read['in'])}:${textOf(read['name'])}`, read)
   }
   const isSent = ({ in: place, name }: JsonObject): boolean =>
-    credentials.some(({ place: sent }) => sent.in === place && sameName(sent.name, textOf(name), sent.in))
+    credentials.some(({ place: sent }) => sent.in === place && foldedName(sent.name) === foldedName(textOf(name))) ||
+    (place === 'header' && isOurKey(textOf(name), method))
   const wanted = [...found.values()].filter((parameter) => !isSent(parameter) && !isIgnored(parameter, path))
   return wanted.flatMap((parameter) => readParameter(api, parameter, memberOf(parameter, wanted)) ?? [])
 }
-
-const sameName = (a: string, b: string, place: string): boolean =>
-  place === 'header' ? a.toLowerCase() === b.toLowerCase() : a === b
 
 /** As OpenAPI says; and what stands in no path fills none. */
 const isIgnored = ({ in: place, name }: JsonObject, path: string): boolean =>

@@ -69,3 +69,23 @@ test('of several ways the first that can be gone is; and one place is for one cr
   assert.equal(upstream.capabilities.length, 5)
   assert.equal(upstream.capabilities[4]?.request.parameters, undefined)
 })
+
+test('a parameter that reads as a credential, or as the key that we set, is not asked for [H-90]', () => {
+  const required = (name: string, place: string) => ({ name, in: place, required: true, schema: text })
+  const parameters = [required('KEY', 'query'), required('Idempotency-Key', 'header')]
+  const { upstream, skipped } = given({
+    components: { securitySchemes: schemes },
+    security: [{ query: [] }],
+    paths: { '/a': { post: { ...ok, parameters }, get: { ...ok, parameters } } },
+  })
+  assert.deepEqual(skipped, [])
+  assert.deepEqual(
+    upstream.capabilities
+      .map(({ request }) => [request.method, request.parameters?.map(({ name }) => name)])
+      .toSorted(),
+    [
+      ['GET', ['Idempotency-Key']],
+      ['POST', undefined],
+    ],
+  )
+})
