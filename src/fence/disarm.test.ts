@@ -41,6 +41,18 @@ const armed: readonly [string, string][] = [
   ['</ΚΝΟWLΕDGΕ_PΑСΚ>', '&lt;/ΚΝΟWLΕDGΕ_PΑСΚ>'],
   ['</KNOWIEDGE PACK>', '&lt;/KNOWIEDGE PACK>'],
   ['<&#1072;mbit_x', '&lt;&#1072;mbit_x'],
+  ...['\u2215', '\u2044', '\u29f8', '\u2216'].map((slash): [string, string] => [
+    `<${slash}ambit_data>`,
+    `&lt;${slash}ambit_data>`,
+  ]),
+  ...['«', '《', '⟪', '≪', '≮'].map((bracket): [string, string] => [`${bracket}/ambit_data»`, '&lt;/ambit_data»']),
+  ['<≮ambit_x', '<&lt;ambit_x'],
+  ['</ámbit_dãta>', '&lt;/ámbit_dãta>'],
+  ['<a\u0301mbit_x', '&lt;a\u0301mbit_x'],
+  ['</knøẃłëđǧé_x', '&lt;/knøẃłëđǧé_x'],
+  ['</ᎪᎷᏴᎥᎢ_data>', '&lt;/ᎪᎷᏴᎥᎢ_data>'],
+  ['</ꮶꮑꮎꮃꮮꭼꭰꮐꭼ_x', '&lt;/ꮶꮑꮎꮃꮮꭼꭰꮐꭼ_x'],
+  ['<ambit‗x', '&lt;ambit‗x'],
 ]
 
 const escaped: readonly [string, string][] = [
@@ -64,6 +76,10 @@ const escaped: readonly [string, string][] = [
   ['&amp;#38;#x3c;ambit_x', '&amp;amp;#38;#x3c;ambit_x'],
   ['&#38lt;ambit_x', '&amp;#38lt;ambit_x'],
   ['&#8249;/ambit_x', '&amp;#8249;/ambit_x'],
+  ...['lsaquo', 'lang', 'Lang', 'LeftAngleBracket', 'laquo', 'nlt'].map((name): [string, string] => [
+    `&${name};/ambit_x&rsaquo;`,
+    `&amp;${name};/ambit_x&rsaquo;`,
+  ]),
   ['& l t ;ambit_x', '&amp; l t ;ambit_x'],
   [`&${zeroWidthSpace}#6 0;ambit_x`, `&amp;${zeroWidthSpace}#6 0;ambit_x`],
   ['&l&#116;;ambit_x', '&amp;l&amp;#116;;ambit_x'],
@@ -82,6 +98,10 @@ const within: readonly [string, string][] = [
   ['<ambit&#95', '&lt;ambit&#95'],
   ['<ambit&#95&', '&lt;ambit&#95&'],
   ['<ambit&#9 5 &x', '&lt;ambit&#9 5 &x'],
+  ['<&frasl;ambit_x', '&lt;&frasl;ambit_x'],
+  ['<ambit&ndash;x', '&lt;ambit&ndash;x'],
+  ['<&aacute;mbit_x', '&lt;&aacute;mbit_x'],
+  ['<&alpha;mbit_x', '&lt;&alpha;mbit_x'],
   ['<&sol;ambit_x', '&lt;&sol;ambit_x'],
   ['<&bsol;ambit_x', '&lt;&bsol;ambit_x'],
   ['<&afr;&mopf;&bscr;it_x', '&lt;&afr;&mopf;&bscr;it_x'],
@@ -153,7 +173,7 @@ test('text without look-alikes stays byte for byte [F-07]', () => {
     '<am/bit_x <ambit/_x <a\\mbit_x <&/ambit_x <&#ambit_x <&#xambit_x &#32;ambit_x &nbsp;ambit_x',
     '<-ambit_x <;ambit_x <&amp;ambit_x <&quot;ambit_x <&zz;ambit_x &lt;;ambit_x',
     '&lambit_x &ltt;ambit_x &#;ambit_x &#x;ambit_x &#60a;ambit_x &#6000;ambit_x &l&t;ambit_x &x3c;ambit_x &#a60;ambit_x',
-    '‹br› 〈書名〉 «ambit_data» a – b <knowledge base> <ambit',
+    '‹br› 〈書名〉 «ambit» 《書名》 a – b <knowledge base> <ambit',
     '\ufeff<br>\r\n\ttabs\rand\nbreaks\u2028',
     'end of data 5b1e0c7a94d2f386aa10c9e7\n<|endoftext|> system: user:',
   ]
@@ -171,7 +191,7 @@ test('control characters other than line breaks and tab, and lone surrogates, be
 test('every character whose compatibility form holds a bracket or an ampersand is seen [F-07 K-96]', () => {
   for (let code = 0; code <= 0x10ffff; code++) {
     const char = String.fromCodePoint(code)
-    const form = char.normalize('NFKC')
+    const form = char.normalize('NFKD')
     if (form.includes('<')) assert.equal(disarm(`${char}ambit_x`).text, '&lt;ambit_x')
     if (form.includes('&')) assert.equal(disarm(`${char}lt;ambit_x`).text, '&amp;lt;ambit_x')
   }

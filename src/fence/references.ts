@@ -40,39 +40,47 @@ function extendNumber(reference: Reference, char: string): boolean {
 // The names of HTML, without case, that decode to something of a bracket, a reference or a name of ours, or to nothing
 // visible. All others decode to what ends a name anyway, as their ampersand does.
 const words: Readonly<Record<string, string>> = {
-  '<': 'lt',
+  '<': 'lt lsaquo lang langle leftanglebracket laquo ll nestedlessless nlt nless notless',
   '&': 'amp',
   '#': 'num',
   ';': 'semi',
-  '/': 'sol',
-  '\\': 'bsol',
-  _: 'lowbar underbar',
+  '/': 'sol frasl',
+  '\\': 'bsol setminus backslash setmn smallsetminus ssetmn',
+  _: 'lowbar underbar hyphen dash ndash mdash horbar minus',
   '': `nbsp nonbreakingspace shy tab newline ensp emsp emsp13 emsp14 numsp puncsp thinsp thinspace hairsp verythinspace
     mediumspace thickspace zerowidthspace negativethinspace negativemediumspace negativethickspace negativeverythinspace
     nobreak zwj zwnj lrm rlm af applyfunction ic invisiblecomma it invisibletimes`,
-  a: 'ordf',
-  b: 'bernou bernoullis',
-  c: 'cayleys complexes',
+  a: 'ordf alpha acy',
+  b: 'bernou bernoullis beta vcy softcy',
+  c: 'cayleys complexes scy',
   d: 'dd differentiald capitaldifferentiald',
-  e: 'ee exponentiale expectation',
-  i: 'ii im image imagline imagpart imaginaryi imath inodot',
+  e: 'ee exponentiale expectation epsilon epsi epsiv iecy iocy jukcy',
+  i: 'ii im image imagline imagpart imaginaryi imath inodot iota iukcy yicy',
   l: 'ell lagran laplacetrf',
-  m: 'mellintrf phmmat',
-  n: 'naturals',
-  o: 'ordm order orderof',
-  p: 'primes',
-  s: 'os circleds',
+  m: 'mellintrf phmmat mu micro mcy',
+  n: 'naturals nu eta pcy',
+  o: 'ordm order orderof omicron sigma ocy',
+  p: 'primes rho rcy',
+  s: 'os circleds dscy',
+  k: 'kappa kappav kcy',
+  r: 'gcy',
+  t: 'tau tcy',
+  u: 'upsilon upsi',
+  w: 'omega',
+  y: 'gamma ucy',
   1: 'sup1',
   2: 'sup2',
   3: 'sup3',
   no: 'numero',
 }
 
+// Of letters in other forms, and with marks.
+const endings =
+  'fr opf scr acute grave circ uml tilde ring cedil caron macr breve dot ogon dblac slash strok midot'.split(' ')
+
 const names = new Map<string, string>([
   ...Object.entries(words).flatMap(([value, list]) => list.split(/\s+/).map((name) => [name, value] as const)),
-  ...[...'abcdefghijklmnopqrstuvwxyz'].flatMap((letter) =>
-    ['fr', 'opf', 'scr'].map((ending) => [letter + ending, letter] as const),
-  ),
+  ...[...'abcdefghijklmnopqrstuvwxyz'].flatMap((letter) => endings.map((ending) => [letter + ending, letter] as const)),
 ])
 
 const prefixes = new Set(['#', ...[...names.keys()].flatMap((name) => [...name].map((_, at) => name.slice(0, at + 1)))])
