@@ -17,7 +17,7 @@ export const limits = {
   conditionDepthMax: 32,
   conditionPartsMax: 1_000,
   explainAttemptsMax: 1_000,
-  /** Of what is compiled of a JSON Schema: its parts, and again those of each that it refers to. */
+  /** Of what is compiled of a JSON Schema: its parts, and again those of each that it refers to; a long list is more. */
   schemaPartsMax: 3_000,
   schemaPatternsMax: 500,
   /** Of all patterns of a schema, with repeated parts as often as they are. */

@@ -95,6 +95,11 @@ describe('what is wrong with a value is said in a sentence, without the value [H
 
   test('why a schema cannot be used, and that a value takes too long', () => {
     assert.throws(() => compileSchema({ pattern: '(a)\\1' }), /: the pattern .* refers back to what it found$/)
-    assert.equal(said({ $ref: '#' }, {}), 'to check it takes too many steps')
+    assert.throws(() => compileSchema({ $ref: '#' }), /: it is nested too deeply, or leads back to itself$/)
+    const nested = Array.from({ length: 40 }).reduce<Json>((inner) => ({ x: inner }), {})
+    const twice = { properties: { x: { allOf: [{ $ref: '#' }, { $ref: '#' }] } } }
+    assert.equal(said(twice, nested), 'to check it takes too many steps')
+    const endless = { properties: { x: { $ref: '#/$defs/y' } }, $defs: { y: { $ref: '#/$defs/y' } } }
+    assert.equal(said(endless, { x: 1 }), 'to check it the schema goes too deep')
   })
 })

@@ -65,7 +65,13 @@ test('a member of a schema that is undefined is none [H-41]', () => {
 })
 
 test('a schema that is none is refused, and so is one that reaches outside [H-41 H-71]', () => {
-  for (const bad of [{ type: 'nothing' }, { $ref: 'https://elsewhere/x.json' }, { pattern: '(' }, { required: 'a' }]) {
+  for (const bad of [
+    { type: 'nothing' },
+    { $ref: 'https://elsewhere/x.json' },
+    { pattern: '(' },
+    { required: 'a' },
+    { $schema: 'http://json-schema.org/draft-07/schema#' },
+  ]) {
     assert.throws(() => compileSchema(bad), { code: 'field.invalid' })
   }
 })
@@ -92,6 +98,10 @@ describe('a schema of others takes no more than a bounded number of steps [H-41]
     ...members(30, (index) => twice(`${at}/m${index + 1}`)),
     m30: { type: 'object' },
   })
+  const failing = (count: number) => ({
+    ...members(count, (at) => ({ anyOf: times(2, () => ({ $ref: `#/$defs/m${at + 1}` })) })),
+    [`m${count}`]: { not: {} },
+  })
   const nested = times(40, () => 0).reduce<Json>((inner) => ({ x: inner }), {})
 
   test('a pattern with many ways to find nothing', () => {
@@ -107,7 +117,12 @@ describe('a schema of others takes no more than a bounded number of steps [H-41]
     ['the same where nobody looks for schemas', { $ref: '#/x/m0', x: doubled('#/x') }, {}],
     ['in a default', { $ref: '#/default/m0', default: doubled('#/default') }, {}],
     ['parts that refer twice to themselves, for the next level', { properties: { x: twice('#') } }, nested],
-    ['parts that apply themselves to the same value', { $ref: '#' }, {}],
+    ['parts that all fail', { not: { $ref: '#/$defs/m0' }, $defs: failing(20) }, {}],
+    [
+      'many choices of which none is it',
+      { items: { anyOf: [...times(500, () => ({ enum: [1] })), true] } },
+      times(10_000, () => 2),
+    ],
     [
       'many parts at many items',
       { items: { allOf: times(1_000, (at) => ({ minimum: at })) } },
@@ -122,8 +137,11 @@ describe('a schema of others takes no more than a bounded number of steps [H-41]
     ['many patterns at many names', { patternProperties: members(400, () => ({})) }, members(9_000, () => 1)],
     ['many bounds of a long text', { allOf: times(1_000, (at) => ({ maxLength: 1e6 + at })) }, 'x'.repeat(500_000)],
     [
-      'one that says that it costs nothing',
-      { $ref: '#/x/properties', x: { properties: { 'x-ambit-steps': -1e9, ...twice('#/x/properties') } } },
+      'parts that say that they cost nothing',
+      {
+        $ref: '#/x/m0',
+        x: { ...doubled('#/x'), ...members(30, (at) => ({ ...twice(`#/x/m${at + 1}`), 'x-ambit-steps': -1e9 })) },
+      },
       {},
     ],
   ])('%s', (_, bomb, value) => {
@@ -134,18 +152,94 @@ describe('a schema of others takes no more than a bounded number of steps [H-41]
     ['many patterns', { properties: members(501, (at) => ({ pattern: `^${at}$` })) }],
     ['a pattern that repeats often', { pattern: '(?:a{1000}){1000}' }],
     ['many parts', { properties: members(3_000, () => ({ type: 'string' })) }],
+    ['many choices that are always or never taken', { oneOf: times(30_000, () => true) }],
     [
-      'one large part under many spellings of its name',
+      'one large part by several names',
       {
-        $defs: { big: { allOf: times(1_000, () => ({ minimum: 1 })) } },
-        allOf: ['big', '%62ig', 'b%69g'].map((name) => ({ $ref: `#/$defs/${name}` })),
+        allOf: [
+          { $anchor: 'big', allOf: times(1_000, () => ({ minimum: 1 })) },
+          { $ref: '#big' },
+          { $ref: '#/allOf/0' },
+        ],
       },
     ],
+    ['many choices, one in the other', { properties: members(1_400, () => ({ oneOf: [{ type: 'string' }] })) }],
+    ['one that leads back to itself', { $ref: '#' }],
+    [
+      'a map that is referred to as a schema',
+      {
+        foo: { properties: { enum: times(2_000, (at) => [at]) } },
+        items: { not: { $ref: '#/foo/properties' } },
+      },
+    ],
+    [
+      'a map that has a name as a schema has',
+      { foo: { dependentSchemas: { $anchor: 'map', enum: times(2_000, (at) => [at]) } }, $ref: '#map' },
+    ],
+    ['a list that is referred to as a schema', { $ref: '#/allOf', allOf: [{}] }],
+    ['the schema of schemas', { $ref: 'https://json-schema.org/draft/2020-12/schema' }],
     ['a value that is referred to as a schema', { $ref: '#/const/m0', const: doubled('#/const') }],
     ['a value that is referred to in disguise', { $ref: '#/%63onst/m0', const: doubled('#/const') }],
   ])('it is refused if it would take long to compile: %s', (_, large) => {
     assert.throws(() => compileSchema({ ...large }), { code: 'field.invalid' })
     assert.deepEqual(keywordsOf(compileLater({ ...large })({})), ['schema'])
+  })
+
+  test.each<[string, object]>([
+    ['const', { const: { a: 1, b: [2, null] } }],
+    ['enum', { enum: [...times(2_000, (at) => ({ [`a${at}`]: at })), { a: 1, b: [2, null] }] }],
+  ])('a value is looked at once, however many it may be: %s', (keyword, equal) => {
+    let walks = 0
+    const watched = (value: object) =>
+      new Proxy(value, {
+        ownKeys: (target) => {
+          walks++
+          return Reflect.ownKeys(target)
+        },
+      }) as Json
+    const check = compileSchema({ ...equal })
+    assert.deepEqual(check(watched({ b: [2, null], a: 1 })), [])
+    assert.deepEqual(keywordsOf(check(watched({ b: [2, null], a: 2 }))), [keyword])
+    assert.ok(walks < 10, `${walks} walks`)
+  })
+
+  test('values are equal or not, of whatever kind, and none is equal to its text', () => {
+    const values: Json[] = [0, '0', false, null, '', 'null', [], {}, '[]', '{}', [0], { a: 0 }, '\ud800', ['\ud800']]
+    for (const one of values)
+      for (const other of values) {
+        const expected = one === other
+        assert.equal(compileSchema({ const: one })(other).length === 0, expected)
+        assert.equal(compileSchema({ enum: [one] })(other).length === 0, expected)
+      }
+    assert.deepEqual(compileSchema({ const: 0 })(-0), [])
+  })
+
+  test('a long list of words is no more work than a short one', () => {
+    const check = compileSchema({ items: { enum: times(2_000, String) } })
+    assert.deepEqual(check(times(50_000, () => '1999')), [])
+  })
+
+  test('a part may be called as a keyword that holds values', () => {
+    const check = compileSchema({
+      $defs: { enum: { type: 'string' }, properties: { type: 'number' } },
+      properties: { const: { type: 'null' }, a: { $ref: '#/$defs/enum' }, b: { $ref: '#/properties/const' } },
+      additionalProperties: { $ref: '#/$defs/properties' },
+    })
+    assert.deepEqual(check({ a: 'x', b: null, const: null, more: 1 }), [])
+    assert.deepEqual(
+      check({ a: 1, b: 1, more: 'x' }).map(({ path }) => path),
+      ['/more', '/a', '/b'],
+    )
+  })
+
+  test('many references by anchor are as many by pointer', () => {
+    const properties = members(60, (at) => ({ $ref: `#anchor${at}` }))
+    const $defs = members(60, (at) => ({ $anchor: `anchor${at}`, properties: { x: { type: 'string' } } }))
+    const check = compileSchema({ properties, $defs })
+    assert.deepEqual(
+      check({ m7: { x: 1 } }).map(({ path }) => path),
+      ['/m7/x'],
+    )
   })
 
   test('items are unique or not, however many, of whatever kind', () => {

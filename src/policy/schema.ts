@@ -1,12 +1,13 @@
-import { _, type CodeKeywordDefinition, type ErrorObject, type FuncKeywordDefinition } from 'ajv'
+import type { ErrorObject } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { canonical, type Json } from '../base/canonical.ts'
+import type { Json } from '../base/canonical.ts'
 import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import type { JsonObject } from '../base/object.ts'
 import { Steps, StepsSpent } from '../base/steps.ts'
 import { compilePattern } from './pattern.ts'
-import { countSchema, stepsKeyword } from './schema-parts.ts'
+import { uniqueItems, withCounting, withKeywords } from './schema-keywords.ts'
+import { countSchema } from './schema-parts.ts'
 import { problemsOf, type SchemaProblem } from './schema-problems.ts'
 
 /** What is wrong with a value, which is itself `under` a place that paths begin with. */
@@ -15,14 +16,17 @@ type CheckSchema = (value: Json, under?: string) => SchemaProblem[]
 /** A check of values against a JSON Schema (2020-12); a schema that is none, or is too much work, is refused. */
 export function compileSchema(schema: JsonObject): CheckSchema {
   const decide = compiled(schema, { allErrors: false })
+  // What is nested too deeply to be run, or leads back to itself, fails at any value.
+  if (decide({}, limits.schemaProblemStepsMax) === 'too_deep')
+    throw unusable('it is nested too deeply, or leads back to itself')
   let explain: Check | undefined
   return (value, under = '') => {
     const first = decide(value, limits.schemaStepsMax)
     if (first === undefined) return []
-    if (first === 'too_much') return [{ path: under, keyword: 'steps', says: 'to check it takes too many steps' }]
+    if (isGivenUp(first)) return [{ path: under, keyword: 'steps', says: givenUp[first] }]
     explain ??= explained(schema)
     const all = explain(value, limits.schemaProblemStepsMax)
-    return problemsOf(all === undefined || all === 'too_much' ? first : all, under)
+    return problemsOf(all === undefined || isGivenUp(all) ? first : all, under)
   }
 }
 
@@ -77,11 +81,23 @@ let meta: Ajv2020 | undefined
 function hasSchemaForm(schema: object): boolean {
   // Made when the first schema comes: it takes longer than all the rest of a start.
   meta ??= withKeywords(new Ajv2020(options), [uniqueItems()])
-  return meta.validateSchema(schema) === true
+  try {
+    return meta.validateSchema(schema) === true
+  } catch {
+    // It names a draft that is not known.
+    return false
+  }
 }
 
-/** What is wrong with a value, undefined if nothing; or that it took more steps than it may. */
-type Check = (value: Json, stepsMax: number) => readonly ErrorObject[] | 'too_much' | undefined
+/** What is wrong with a value, undefined if nothing; or why that is not known. */
+type Check = (value: Json, stepsMax: number) => readonly ErrorObject[] | keyof typeof givenUp | undefined
+
+const givenUp = {
+  too_much: 'to check it takes too many steps',
+  too_deep: 'to check it the schema goes too deep',
+} as const
+
+const isGivenUp = (found: NonNullable<ReturnType<Check>>): found is keyof typeof givenUp => typeof found === 'string'
 
 function compiled(schema: JsonObject, how: { readonly allErrors: boolean }): Check {
   const steps = new Steps()
@@ -90,9 +106,8 @@ function compiled(schema: JsonObject, how: { readonly allErrors: boolean }): Che
     steps.allow(stepsMax)
     try {
       return validate(value) ? undefined : (validate.errors ?? [])
-    } catch {
-      // Its steps are spent; or the stack is full, as a schema applies itself to the same value again.
-      return 'too_much'
+    } catch (error) {
+      return error instanceof StepsSpent ? 'too_much' : 'too_deep'
     }
   }
 }
@@ -100,29 +115,26 @@ function compiled(schema: JsonObject, how: { readonly allErrors: boolean }): Che
 function compiledBy(steps: Steps, schema: JsonObject, how: { readonly allErrors: boolean }) {
   if (!hasSchemaForm(schema)) throw unusable()
   try {
-    const { schema: counted, parts } = countSchema(schema)
-    if (parts > limits.schemaPartsMax) throw new StepsSpent()
+    const counted = countSchema(schema)
+    const parts = new Steps()
+    parts.allow(limits.schemaPartsMax)
     steps.allow(limits.patternStatesMax)
     // Each schema has a compiler of its own: two of them may use the same ids. What is inlined is compiled again.
     const ajv = new Ajv2020({
       ...options,
       ...how,
+      meta: false,
       validateSchema: false,
       inlineRefs: false,
       messages: false,
       verbose: how.allErrors,
       code: { optimize: false, regExp: patternsOf(steps) },
     })
-    return withKeywords(ajv, [uniqueItems(steps), stepsOf(steps)]).compile(counted)
+    return withCounting(ajv, { ...counted, steps, parts }).compile(counted.schema)
   } catch (error) {
     if (error instanceof StepsSpent) throw unusable('it is too large to be compiled')
     throw unusable(error instanceof Failure ? error.message : undefined)
   }
-}
-
-function withKeywords(ajv: Ajv2020, keywords: readonly (CodeKeywordDefinition | FuncKeywordDefinition)[]): Ajv2020 {
-  for (const keyword of keywords) ajv.removeKeyword(keyword.keyword as string).addKeyword(keyword)
-  return ajv
 }
 
 /** Patterns as the compiler asks for them: each once, and not too many. */
@@ -134,43 +146,6 @@ function patternsOf(steps: Steps) {
     return pattern
   }
   return Object.assign(make, { code: '' })
-}
-
-/** Counts what is done at every part of a schema, for every value it is applied to. */
-function stepsOf(steps: Steps): CodeKeywordDefinition {
-  const spend = (count: number, value: Json): void => steps.spend(Math.max(count, 1) + sizeOf(value))
-  return {
-    keyword: stepsKeyword,
-    schemaType: 'number',
-    code: ({ gen, schema, data }) => {
-      gen.code(_`${gen.scopeValue('func', { ref: spend })}(${schema as number}, ${data})`)
-    },
-  }
-}
-
-/** How much of a value is looked at, but for what is in its members. */
-function sizeOf(value: Json): number {
-  if (typeof value === 'string') return value.length >> 2
-  if (typeof value !== 'object' || value === null) return 0
-  const { length } = Array.isArray(value) ? value : Object.keys(value)
-  // The names of an object that has many are no longer kept as a list: it is made whenever they are walked.
-  return length > namesListedMax && !Array.isArray(value) ? length * 32 : length
-}
-
-const namesListedMax = 1_000
-
-/** Compares by what is written, so that a list takes as long as its text: to compare all pairs takes its square. */
-function uniqueItems(steps?: Steps): FuncKeywordDefinition {
-  const validate = (isAsked: boolean, list: readonly Json[]): boolean => {
-    if (!isAsked) return true
-    const texts = list.map((item) => {
-      const text = canonical(item)
-      steps?.spend(text.length)
-      return text
-    })
-    return new Set(texts).size === texts.length
-  }
-  return { keyword: 'uniqueItems', type: 'array', schemaType: 'boolean', validate }
 }
 
 const unusable = (why?: string): Failure =>
