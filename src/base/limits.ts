@@ -24,6 +24,8 @@ export const limits = {
   patternStatesMax: 50_000,
   /** To hold one value against a schema: part of a second. */
   schemaStepsMax: 8_000_000,
+  /** Of a value that is so large that this is more. */
+  schemaStepsPerCharMax: 32,
   /** To find everything that is wrong with a value that was refused. */
   schemaProblemStepsMax: 200_000,
   schemaProblemsMax: 32,

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
+import { z } from 'zod'
 import type { Json } from '../base/canonical.ts'
+import type { JsonObject } from '../base/object.ts'
 import { compileLater, compileSchema } from './schema.ts'
 import type { SchemaProblem } from './schema-problems.ts'
 
@@ -240,6 +242,15 @@ describe('a schema of others takes no more than a bounded number of steps [H-41]
       check({ m7: { x: 1 } }).map(({ path }) => path),
       ['/m7/x'],
     )
+  })
+
+  test.each<[string, z.ZodType, Json]>([
+    ['base64', z.base64(), 'QUJD'.repeat(150_000)],
+    ['emails', z.array(z.email()), times(33_000, (at) => `somebody.${at}@mail.example`)],
+    ['uuids', z.array(z.uuid()), times(26_000, () => '123e4567-e89b-42d3-a456-426614174000')],
+  ])('what fills a whole request is checked: %s', (_, type, value) => {
+    const check = compileSchema(z.toJSONSchema(type) as JsonObject)
+    assert.deepEqual(check(value), [])
   })
 
   test('items are unique or not, however many, of whatever kind', () => {

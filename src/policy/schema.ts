@@ -21,13 +21,21 @@ export function compileSchema(schema: JsonObject): CheckSchema {
     throw unusable('it is nested too deeply, or leads back to itself')
   let explain: Check | undefined
   return (value, under = '') => {
-    const first = decide(value, limits.schemaStepsMax)
+    const first = decideBySize(decide, value)
     if (first === undefined) return []
     if (isGivenUp(first)) return [{ path: under, keyword: 'steps', says: givenUp[first] }]
     explain ??= explained(schema)
     const all = explain(value, limits.schemaProblemStepsMax)
     return problemsOf(all === undefined || isGivenUp(all) ? first : all, under)
   }
+}
+
+/** A large value may take more steps. How large it is, is asked only of those that need to know. */
+function decideBySize(decide: Check, value: Json): ReturnType<Check> {
+  const first = decide(value, limits.schemaStepsMax)
+  if (first !== 'too_much') return first
+  const stepsMax = JSON.stringify(value).length * limits.schemaStepsPerCharMax
+  return stepsMax > limits.schemaStepsMax ? decide(value, stepsMax) : first
 }
 
 /** Finds all that is wrong, which is told to whoever sent it and decides nothing. */
