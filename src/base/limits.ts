@@ -20,6 +20,8 @@ export const limits = {
   /** Of what is compiled of a JSON Schema: its parts, and again those of each that it refers to; a long list is more. */
   schemaPartsMax: 3_000,
   schemaPatternsMax: 500,
+  /** Of all names and ids from the top of a schema to any place in it. */
+  schemaPathCharsMax: 2_048,
   /** Of all patterns of a schema, with repeated parts as often as they are. */
   patternStatesMax: 50_000,
   /** To hold one value against a schema: part of a second. */

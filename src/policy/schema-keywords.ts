@@ -6,10 +6,17 @@ import { Failure, quote } from '../base/failure.ts'
 import type { Steps } from '../base/steps.ts'
 import { type CountedSchema, partSteps, stepsKeyword } from './schema-parts.ts'
 
+interface Counts {
+  /** To hold a value against a schema. */
+  readonly steps: Steps
+  /** Of the schema, as they are compiled. */
+  readonly parts: Steps
+}
+
 /** The compiler with keywords of ours in place of its own, all of which count what they do. */
-export function withCounting(ajv: Ajv2020, how: CountedSchema & { readonly steps: Steps; readonly parts: Steps }) {
+export function withCounting(ajv: Ajv2020, how: CountedSchema & Counts) {
   return withKeywords(ajv, [
-    countOf(how.steps, how.parts),
+    countOf(how),
     referenceOf(ajv, how),
     equalOf('const', how.steps),
     equalOf('enum', how.steps),
@@ -23,15 +30,17 @@ export function withKeywords(ajv: Ajv2020, keywords: readonly (CodeKeywordDefini
 }
 
 /** Counts every part of a schema when it is compiled, and again for every value it is held against. */
-function countOf(steps: Steps, parts: Steps): CodeKeywordDefinition {
+function countOf({ steps, parts }: Counts): CodeKeywordDefinition {
   const spend = (count: number, value: Json): void => steps.spend(count + sizeOf(value))
   return {
     keyword: stepsKeyword,
     schemaType: 'number',
     // The first of all: whatever fails leaves out what comes after it.
     before: '$dynamicAnchor',
-    code: ({ gen, schema, data }) => {
-      parts.spend(Math.floor(schema / partSteps))
+    code: ({ gen, schema, data, it }) => {
+      // Every problem that a part can have is written with its whole path.
+      const pathChars = it.errSchemaPath.length + it.errorPath.toString().length
+      parts.spend(Math.floor((schema / partSteps) * (1 + (pathChars >> 9))))
       gen.code(_`${gen.scopeValue('func', { ref: spend })}(${schema as number}, ${data})`)
     },
   }
@@ -49,7 +58,7 @@ function sizeOf(value: Json): number {
 const namesListedMax = 1_000
 
 /** References as they are, but to nothing that could be applied uncounted: a value, or a map of parts. */
-function referenceOf(ajv: Ajv2020, { isCounted }: CountedSchema): CodeKeywordDefinition {
+function referenceOf(ajv: Ajv2020, { isCounted, parts }: CountedSchema & Pick<Counts, 'parts'>): CodeKeywordDefinition {
   const { code } = ajv.getKeyword('$ref') as CodeKeywordDefinition
   return {
     keyword: '$ref',
@@ -60,6 +69,8 @@ function referenceOf(ajv: Ajv2020, { isCounted }: CountedSchema): CodeKeywordDef
       const target = resolveRef.call(ajv, schemaEnv.root, baseId, context.schema)
       if (typeof target === 'object' && !isCounted(target.schema))
         throw new Failure('field.invalid', `${quote(context.schema)} refers to what is not a schema`)
+      // The names that a part knows are written again wherever it is referred to.
+      if (typeof target === 'object') parts.spend(Math.floor((target.schema[stepsKeyword] ?? 0) / partSteps / 8))
       code(context)
     },
   }

@@ -1,4 +1,6 @@
 import type { Json } from '../base/canonical.ts'
+import { Failure, quote } from '../base/failure.ts'
+import { limits } from '../base/limits.ts'
 import { defined, isJsonObject, type JsonObject } from '../base/object.ts'
 
 /** The keyword that says how many steps it takes to hold a value against the part of a schema it stands in. */
@@ -15,7 +17,7 @@ export interface CountedSchema {
 export function countSchema(schema: JsonObject): CountedSchema {
   // To know what nothing else has looked at, lists of names are carried along and joined at every part.
   const factor = JSON.stringify(schema).includes('"unevaluated') ? 4 : 1
-  const walk: Walk = { factor, counted: new WeakSet() }
+  const walk: Walk = { factor, counted: new WeakSet(), pathChars: 0 }
   return {
     schema: countPart(schema, walk) as JsonObject,
     isCounted: (part) => typeof part === 'boolean' || walk.counted.has(part as object),
@@ -26,6 +28,8 @@ interface Walk {
   /** How much more work than usual each part is. */
   readonly factor: number
   readonly counted: WeakSet<object>
+  /** Of the names and ids that lead here. */
+  readonly pathChars: number
 }
 
 /** Keywords with members that are not keywords themselves. */
@@ -37,11 +41,12 @@ const mapKeywords: ReadonlySet<string> = new Set([
 function countPart(node: Json, walk: Walk): Json {
   if (Array.isArray(node)) return node.map((item) => countPart(item, walk))
   if (!isJsonObject(node)) return node
+  const within = under(typeof node['$id'] === 'string' ? node['$id'] : '', walk)
   const members = Object.entries(defined(node)).flatMap(([key, value = null]): [string, Json][] => {
     // A schema that says so would be held against values later, when nobody waits for what comes of it.
     if (key === '$async') return []
     if (comparedKeywords.has(key)) return [[key, value]]
-    return [[key, mapKeywords.has(key) ? countMap(value, walk) : countPart(value, walk)]]
+    return [[key, (mapKeywords.has(key) ? countMap : countPart)(value, under(key, within))]]
   })
   const steps = stepsOf(node) * walk.factor
   const part = Object.fromEntries(members.length === 0 ? [] : [...members, [stepsKeyword, steps]])
@@ -51,7 +56,19 @@ function countPart(node: Json, walk: Walk): Json {
 
 function countMap(node: Json, walk: Walk): Json {
   if (!isJsonObject(node)) return countPart(node, walk)
-  return Object.fromEntries(Object.entries(node).map(([key, value = null]) => [key, countPart(value, walk)]))
+  const members = Object.entries(defined(node))
+  return Object.fromEntries(members.map(([key, value = null]) => [key, countPart(value, under(key, walk))]))
+}
+
+/** Whatever is inside is compiled with its whole path, and with all ids on the way. */
+function under(name: string, walk: Walk): Walk {
+  const pathChars = walk.pathChars + name.length
+  if (pathChars > limits.schemaPathCharsMax)
+    throw new Failure(
+      'field.invalid',
+      `${quote(name)} makes a path longer than ${limits.schemaPathCharsMax} characters`,
+    )
+  return { ...walk, pathChars }
 }
 
 /** Every part makes a problem, and a problem takes room. */
@@ -67,7 +84,8 @@ const listsOfNames: ReadonlySet<string> = new Set(['dependentRequired', 'depende
 
 function listed(key: string, value: Json): number {
   if (typeof value !== 'object' || value === null || comparedKeywords.has(key)) return 1
-  return listsOfNames.has(key) ? entriesIn(value) : Object.keys(value).length
+  if (listsOfNames.has(key)) return entriesIn(value)
+  return Object.keys(value).reduce((sum, name) => sum + 1 + (name.length >> 5), 0)
 }
 
 function entriesIn(value: Json): number {

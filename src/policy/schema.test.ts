@@ -121,6 +121,11 @@ describe('a schema of others takes no more than a bounded number of steps [H-41]
     ['parts that refer twice to themselves, for the next level', { properties: { x: twice('#') } }, nested],
     ['parts that all fail', { not: { $ref: '#/$defs/m0' }, $defs: failing(20) }, {}],
     [
+      'many choices at a name that has to be written otherwise',
+      { additionalProperties: { anyOf: [...times(100, () => ({ type: 'string' })), true] } },
+      { ['~'.repeat(500_000)]: 1 },
+    ],
+    [
       'many choices of which none is it',
       { items: { anyOf: [...times(500, () => ({ enum: [1] })), true] } },
       times(10_000, () => 2),
@@ -177,6 +182,20 @@ describe('a schema of others takes no more than a bounded number of steps [H-41]
     [
       'a map that has a name as a schema has',
       { foo: { dependentSchemas: { $anchor: 'map', enum: times(2_000, (at) => [at]) } }, $ref: '#map' },
+    ],
+    [
+      'many names that are known wherever they are referred to',
+      {
+        unevaluatedProperties: false,
+        $defs: { big: { properties: members(1_000, () => true) } },
+        anyOf: times(400, () => ({ $ref: '#/$defs/big' })),
+      },
+    ],
+    ['a long name', { properties: { ['~'.repeat(3_000)]: { type: 'string' } } }],
+    ['a long id', { $id: `https://ambit.example/${'k/'.repeat(1_500)}` }],
+    [
+      'many parts at the end of a long path',
+      { properties: { ['k'.repeat(2_000)]: { anyOf: times(700, () => ({ type: 'string' })) } } },
     ],
     ['a list that is referred to as a schema', { $ref: '#/allOf', allOf: [{}] }],
     ['the schema of schemas', { $ref: 'https://json-schema.org/draft/2020-12/schema' }],

@@ -8,6 +8,7 @@ import { Steps, StepsSpent } from '../base/steps.ts'
 import { compilePattern } from './pattern.ts'
 import { uniqueItems, withCounting, withKeywords } from './schema-keywords.ts'
 import { countSchema } from './schema-parts.ts'
+import { pathFactor } from './schema-paths.ts'
 import { problemsOf, type SchemaProblem } from './schema-problems.ts'
 
 /** What is wrong with a value, which is itself `under` a place that paths begin with. */
@@ -111,8 +112,8 @@ function compiled(schema: JsonObject, how: { readonly allErrors: boolean }): Che
   const steps = new Steps()
   const validate = compiledBy(steps, schema, how)
   return (value, stepsMax) => {
-    steps.allow(stepsMax)
     try {
+      steps.allow(stepsMax / pathFactor(value))
       return validate(value) ? undefined : (validate.errors ?? [])
     } catch (error) {
       return error instanceof StepsSpent ? 'too_much' : 'too_deep'
@@ -140,7 +141,7 @@ function compiledBy(steps: Steps, schema: JsonObject, how: { readonly allErrors:
     })
     return withCounting(ajv, { ...counted, steps, parts }).compile(counted.schema)
   } catch (error) {
-    if (error instanceof StepsSpent) throw unusable('it is too large to be compiled')
+    if (error instanceof StepsSpent || error instanceof RangeError) throw unusable('it is too large to be compiled')
     throw unusable(error instanceof Failure ? error.message : undefined)
   }
 }
