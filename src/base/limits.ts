@@ -28,6 +28,8 @@ export const limits = {
   schemaStepsMax: 8_000_000,
   /** Of a value that is so large that this is more. */
   schemaStepsPerCharMax: 32,
+  /** However large it is, as problems that are found on the way take room. */
+  schemaAppliedStepsMax: 24_000_000,
   /** To find everything that is wrong with a value that was refused. */
   schemaProblemStepsMax: 200_000,
   schemaProblemsMax: 32,

@@ -6,9 +6,11 @@ import { Failure, quote } from '../base/failure.ts'
 import type { Steps } from '../base/steps.ts'
 import { type CountedSchema, partSteps, stepsKeyword } from './schema-parts.ts'
 
-interface Counts {
+export interface Counts {
   /** To hold a value against a schema. */
   readonly steps: Steps
+  /** Those of its parts alone, without what the size of a value adds: each may leave a problem behind, in memory. */
+  readonly applied: Steps
   /** Of the schema, as they are compiled. */
   readonly parts: Steps
 }
@@ -30,8 +32,11 @@ export function withKeywords(ajv: Ajv2020, keywords: readonly (CodeKeywordDefini
 }
 
 /** Counts every part of a schema when it is compiled, and again for every value it is held against. */
-function countOf({ steps, parts }: Counts): CodeKeywordDefinition {
-  const spend = (count: number, value: Json): void => steps.spend(count + sizeOf(value))
+function countOf({ steps, applied, parts }: Counts): CodeKeywordDefinition {
+  const spend = (count: number, value: Json): void => {
+    applied.spend(count)
+    steps.spend(count + sizeOf(value))
+  }
   return {
     keyword: stepsKeyword,
     schemaType: 'number',

@@ -121,6 +121,11 @@ describe('a schema of others takes no more than a bounded number of steps [H-41]
     ['parts that refer twice to themselves, for the next level', { properties: { x: twice('#') } }, nested],
     ['parts that all fail', { not: { $ref: '#/$defs/m0' }, $defs: failing(20) }, {}],
     [
+      'the same beside a long text',
+      { properties: { a: { not: { $ref: '#/$defs/m0' } } }, $defs: failing(20) },
+      { a: 1, b: 'x'.repeat(1_500_000) },
+    ],
+    [
       'many choices at a name that has to be written otherwise',
       { additionalProperties: { anyOf: [...times(100, () => ({ type: 'string' })), true] } },
       { ['~'.repeat(500_000)]: 1 },

@@ -6,7 +6,7 @@ import { limits } from '../base/limits.ts'
 import type { JsonObject } from '../base/object.ts'
 import { Steps, StepsSpent } from '../base/steps.ts'
 import { compilePattern } from './pattern.ts'
-import { uniqueItems, withCounting, withKeywords } from './schema-keywords.ts'
+import { type Counts, uniqueItems, withCounting, withKeywords } from './schema-keywords.ts'
 import { countSchema } from './schema-parts.ts'
 import { pathFactor } from './schema-paths.ts'
 import { problemsOf, type SchemaProblem } from './schema-problems.ts'
@@ -109,11 +109,13 @@ const givenUp = {
 const isGivenUp = (found: NonNullable<ReturnType<Check>>): found is keyof typeof givenUp => typeof found === 'string'
 
 function compiled(schema: JsonObject, how: { readonly allErrors: boolean }): Check {
-  const steps = new Steps()
-  const validate = compiledBy(steps, schema, how)
+  const counts = { steps: new Steps(), applied: new Steps(), parts: new Steps() }
+  const validate = compiledBy(counts, schema, how)
   return (value, stepsMax) => {
     try {
-      steps.allow(stepsMax / pathFactor(value))
+      const factor = pathFactor(value)
+      counts.steps.allow(stepsMax / factor)
+      counts.applied.allow(limits.schemaAppliedStepsMax / factor)
       return validate(value) ? undefined : (validate.errors ?? [])
     } catch (error) {
       return error instanceof StepsSpent ? 'too_much' : 'too_deep'
@@ -121,13 +123,12 @@ function compiled(schema: JsonObject, how: { readonly allErrors: boolean }): Che
   }
 }
 
-function compiledBy(steps: Steps, schema: JsonObject, how: { readonly allErrors: boolean }) {
+function compiledBy(counts: Counts, schema: JsonObject, how: { readonly allErrors: boolean }) {
   if (!hasSchemaForm(schema)) throw unusable()
   try {
     const counted = countSchema(schema)
-    const parts = new Steps()
-    parts.allow(limits.schemaPartsMax)
-    steps.allow(limits.patternStatesMax)
+    counts.parts.allow(limits.schemaPartsMax)
+    counts.steps.allow(limits.patternStatesMax)
     // Each schema has a compiler of its own: two of them may use the same ids. What is inlined is compiled again.
     const ajv = new Ajv2020({
       ...options,
@@ -137,9 +138,9 @@ function compiledBy(steps: Steps, schema: JsonObject, how: { readonly allErrors:
       inlineRefs: false,
       messages: false,
       verbose: how.allErrors,
-      code: { optimize: false, regExp: patternsOf(steps) },
+      code: { optimize: false, regExp: patternsOf(counts.steps) },
     })
-    return withCounting(ajv, { ...counted, steps, parts }).compile(counted.schema)
+    return withCounting(ajv, { ...counted, ...counts }).compile(counted.schema)
   } catch (error) {
     if (error instanceof StepsSpent || error instanceof RangeError) throw unusable('it is too large to be compiled')
     throw unusable(error instanceof Failure ? error.message : undefined)
