@@ -10,9 +10,12 @@ export function marksOf(declared: {
   readonly schema: Json
   readonly pointers?: Iterable<string>
   readonly classification?: string
+  /** Members that are sensitive by the name under which the schema declares them. */
+  readonly isNamed?: (name: string) => boolean
 }): Marks {
+  const { schema, isNamed = () => false } = declared
   const pointers = new Set(declared.pointers)
-  collect({ schema: declared.schema, pointer: '', refs: [] }, { root: declared.schema, pointers })
+  collect({ schema, pointer: '', refs: [] }, { root: schema, pointers, isNamed })
   return { pointers, all: !openClasses.has(declared.classification?.toLowerCase() ?? 'public') }
 }
 
@@ -28,6 +31,7 @@ interface Place {
 interface Found {
   readonly root: Json
   readonly pointers: Set<string>
+  readonly isNamed: (name: string) => boolean
 }
 
 function collect({ schema, pointer, refs }: Place, found: Found): void {
@@ -39,6 +43,7 @@ function collect({ schema, pointer, refs }: Place, found: Found): void {
   for (const inner of valuesOf(schema['patternProperties'])) visit(inner, `${pointer}/*`)
   for (const inner of valuesOf(schema['dependentSchemas'])) visit(inner, pointer)
   for (const [name, inner] of Object.entries(isJsonObject(schema['properties']) ? schema['properties'] : {})) {
+    if (found.isNamed(name)) found.pointers.add(`${pointer}/${escaped(name)}`)
     visit(inner, `${pointer}/${escaped(name)}`)
   }
   for (const name of ['$ref', '$dynamicRef']) follow(schema[name], { schema, pointer, refs }, found)

@@ -3,10 +3,10 @@ import { quote } from '../base/failure.ts'
 import { sha256 } from '../base/hash.ts'
 import { isJsonObject } from '../base/object.ts'
 import { formatTime } from '../base/time.ts'
+import { marksOf } from '../evidence/marks.ts'
 import { isPrivateName } from '../evidence/names.ts'
-import { redact, scrubText } from '../evidence/redact.ts'
+import { type Marks, redact, scrubText } from '../evidence/redact.ts'
 import type { ApprovalRequest, Demand } from '../model/approval.ts'
-import { redactedText } from '../model/evidence.ts'
 import type { ApprovalTerms } from '../model/policy.ts'
 import { bindOf, demandsOf, partiesOf, requiredOf, secondsOpen } from '../policy/approval.ts'
 import { type Refusal, refuse } from '../policy/gates/refusal.ts'
@@ -153,9 +153,7 @@ function shownOf({ call, capability, context }: Attempt): ApprovalRequest['shown
   const marked = context.fields.flatMap(({ name, shown, sensitive, value }) =>
     shown && !sensitive && value !== undefined ? [{ name, value }] : [],
   )
-  const marks = capability?.inputMarks ?? { pointers: new Set(), all: true }
-  const { value: unmarked } = redact(call.payload as Json, marks, [], () => false)
-  const value = withoutPrivate(unmarked, capability?.input.json as Json)
+  const { value } = redact(call.payload as Json, approverMarks(capability), [], () => false)
   const members = isJsonObject(value) ? Object.entries(value) : []
   return [
     ...marked,
@@ -163,17 +161,10 @@ function shownOf({ call, capability, context }: Attempt): ApprovalRequest['shown
   ]
 }
 
-function withoutPrivate(value: Json, schema: Json | undefined): Json {
-  const { properties, items } = isJsonObject(schema) ? schema : {}
-  if (Array.isArray(value)) return value.map((item) => withoutPrivate(item, items))
-  if (!isJsonObject(value)) return value
-  const declared = isJsonObject(properties) ? properties : {}
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member = null]) => {
-      const hides = Object.hasOwn(declared, name) && isPrivateName(name)
-      return [name, hides ? redactedText : withoutPrivate(member, declared[name])]
-    }),
-  )
+function approverMarks(capability: Attempt['capability']): Marks {
+  if (capability === undefined) return { pointers: new Set(), all: true }
+  const { pointers, all } = capability.inputMarks
+  return { ...marksOf({ schema: capability.input.json as Json, pointers, isNamed: isPrivateName }), all }
 }
 
 const nameCharsMax = 200

@@ -19,7 +19,8 @@ const asked = echo({
   policy: { approval_required: true },
   input: {
     type: 'object',
-    properties: { pin: { type: 'string', 'x-sensitive': true }, password: {}, login: { properties: { token: {} } } },
+    properties: { pin: { type: 'string', 'x-sensitive': true }, password: {}, login: { $ref: '#/$defs/login' } },
+    $defs: { login: { properties: { token: {} } } },
   },
 })
 const typesIn = async ({ events }: GivenApprovals) =>

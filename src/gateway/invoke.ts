@@ -32,7 +32,7 @@ export interface Host {
   /** Calls that this process runs right now, by record key. */
   readonly running: Map<string, Promise<Recorded>>
   /** Calls whose intent this process is writing right now, by record key. */
-  readonly starting: Set<object & { readonly key: string }>
+  readonly starting: Set<{ readonly key: string }>
   readonly unwritten: Unwritten
   /** Calls to ask their capability about. */
   readonly doubts: Doubts
@@ -101,8 +101,8 @@ async function begin(host: Host, attempt: Attempt, entry: Entry): Promise<Starte
     return started
   } catch (error) {
     if (isUnknown(error) && !running.has(start.key)) {
-      const over = unwritten.get(start.key)?.began ? { effect: 'unknown', began: true } : neverBegan
-      unwritten.add(start.key, over as Over, deps.clock.now())
+      const over: Over = unwritten.get(start.key)?.began ? { effect: 'unknown', began: true } : neverBegan
+      unwritten.add(start.key, over, deps.clock.now())
     }
     throw error
   } finally {
