@@ -112,6 +112,7 @@ function requestOf(
 ): ApprovalRequest {
   const { call, capability, subject, policy } = attempt
   const version = attempt.version ?? '0'
+  const asking = gate === 6 ? policy : capability?.declared
   const { payloadCommitment, invocationDigest } = bindingOf(attempt, nonce, deps)
   const now = deps.clock.now()
   const secrets = secretsOf(attempt)
@@ -124,7 +125,8 @@ function requestOf(
     correlation: call.correlation,
     capability: { id: call.capabilityId, version },
     policy: {
-      ...(gate === 6 && policy ? { name: policy.name, version: policy.version } : { name: 'declared', version }),
+      name: asking?.name ?? 'declared',
+      version: asking?.version ?? version,
       statement: capability?.descriptor.metadata?.policy?.statement ?? '',
     },
     requested_by: subject,
