@@ -5,7 +5,8 @@ import { version } from '../../../base/version.ts'
 import type { Egress } from '../egress.ts'
 import { readTools, type ToolDefinition } from './definition.ts'
 import { type Address, httpTransport } from './http.ts'
-import { endedIn, failureOf, resultOf, unavailable } from './outcome.ts'
+import { endedIn, failureOf, readAnswer, resultOf, unavailable } from './outcome.ts'
+import { openQuestions, type Questions } from './questions.ts'
 import { type Program, stdioTransport } from './stdio.ts'
 import { type ClosableTransport, NotSent } from './transport.ts'
 
@@ -41,6 +42,8 @@ export interface Listener {
   closed(why: string | undefined): void
 }
 
+const clientInfo = { name: 'ambit', version }
+
 type Sdk = typeof import('@modelcontextprotocol/client')
 
 /** Connects in the newest revision that both sides speak; fails with a `CallEnded` without effect. */
@@ -71,7 +74,7 @@ async function attempt(
   listener: Listener,
   options: { readonly prior?: { readonly kind: 'legacy' } } = {},
 ): Promise<Connection> {
-  const client = new sdk.Client({ name: 'ambit', version }, clientOptions(listener))
+  const client = new sdk.Client(clientInfo, clientOptions(listener))
   const giveUp = () => void transport.close().catch(() => undefined)
   listener.signal.addEventListener('abort', giveUp)
   try {
@@ -106,7 +109,7 @@ function conversation(
   transport: ClosableTransport,
   listener: Listener,
 ): Connection {
-  const isPlain = !transport.takesHeaders && client.getProtocolEra() === 'modern'
+  const questions = questionsTo(sdk, client, transport)
   const underway = new Set<{ asked: boolean }>()
   let retired = false
   const retire = () => {
@@ -120,7 +123,10 @@ function conversation(
     await client.close().catch(() => undefined)
     await transport.close().catch(() => undefined)
   }
-  client.onclose = () => listener.closed(retired ? undefined : (transport.why ?? 'it closed the connection'))
+  client.onclose = () => {
+    questions?.close()
+    listener.closed(retired ? undefined : (transport.why ?? 'it closed the connection'))
+  }
   client.fallbackRequestHandler = async () => {
     // Which call it asks for cannot be told.
     for (const call of underway) call.asked = true
@@ -137,12 +143,9 @@ function conversation(
       underway.add(state)
       try {
         const params = { name: tool.name, arguments: { ...input }, _meta: { [sdk.TRACEPARENT_META_KEY]: traceparent } }
-        const options = { signal, timeout: longerThanAnyCallMs }
-        // What `callTool` does besides takes time: repeating input as headers, which a program has no use for, and
-        // trying the schema of the answer, which says more than this one in the older revision alone.
-        const answer = isPlain
-          ? await client.request({ method: 'tools/call', params }, sdk.specTypeSchemas.CallToolResult, options)
-          : await client.callTool(params, { ...options, toolDefinition: headersOf(tool) })
+        const answer = questions
+          ? readAnswer(await questions.ask('tools/call', params, signal), sdk.specTypeSchemas.CallToolResult)
+          : await client.callTool(params, { signal, timeout: longerThanAnyCallMs, toolDefinition: headersOf(tool) })
         return resultOf(answer, state.asked)
       } catch (error) {
         // It has forgotten our session: others may still get their answers, nobody is sent there any more.
@@ -156,6 +159,24 @@ function conversation(
     retire,
     close,
   }
+}
+
+/**
+ * Calls to a program in the newer revision, which takes no input from headers. What is asked in the older one may be
+ * answered in more forms than one, and over HTTP in more ways: those are left to the library.
+ */
+function questionsTo(sdk: Sdk, client: Client, transport: ClosableTransport): Questions | undefined {
+  if (transport.takesHeaders || client.getProtocolEra() !== 'modern') return undefined
+  const read = transport.onmessage
+  const questions = openQuestions((message) => transport.send(message), {
+    [sdk.PROTOCOL_VERSION_META_KEY]: client.getNegotiatedProtocolVersion(),
+    [sdk.CLIENT_INFO_META_KEY]: clientInfo,
+    [sdk.CLIENT_CAPABILITIES_META_KEY]: {},
+  })
+  transport.onmessage = (message, extra) => {
+    if (!questions.take(message)) read?.(message, extra)
+  }
+  return questions
 }
 
 const methodNotFound = -32601

@@ -1,4 +1,6 @@
+import type { StandardSchemaV1 } from '@modelcontextprotocol/client'
 import type { Json } from '../../../base/canonical.ts'
+import { isObject } from '../../../base/object.ts'
 import { CallEnded } from '../../ended.ts'
 import { streamEnded } from './http.ts'
 import { NotSent } from './transport.ts'
@@ -8,6 +10,16 @@ export interface ToolAnswer {
   readonly content: readonly unknown[]
   readonly structuredContent?: unknown
   readonly isError?: boolean | undefined
+}
+
+/** The answer to a call in the newer revision, which says what kind it is. */
+export function readAnswer(answer: unknown, schema: StandardSchemaV1<unknown, ToolAnswer>): ToolAnswer {
+  const { resultType, content } = isObject(answer) ? answer : {}
+  if (typeof resultType !== 'string' || (resultType === 'complete' && content === undefined)) throw invalidAnswer()
+  if (resultType !== 'complete') throw inputRequired()
+  const read = schema['~standard'].validate(answer)
+  if (read instanceof Promise || read.issues) throw invalidAnswer()
+  return read.value
 }
 
 /**
@@ -38,6 +50,8 @@ export const unavailable = (name: string, why = 'it cannot be reached'): CallEnd
 const inputRequired = (): ToolFailed =>
   new ToolFailed('input_required', 'the tool asks for more than its input, and nobody is there to answer')
 
+const invalidAnswer = (): ToolFailed => new ToolFailed('invalid_answer', 'the server answered with something else')
+
 /** What a call ended with that brought no result. Words of the server are kept whole: they are searched for secrets later. */
 export function failureOf(error: unknown, name: string, asked: boolean): Error {
   if (error instanceof ToolFailed) return error
@@ -51,7 +65,7 @@ export function failureOf(error: unknown, name: string, asked: boolean): Error {
   if (code === 'UNSUPPORTED_RESULT_TYPE' || wantsInput.has(code)) return inputRequired()
   if (code === 'CONNECTION_CLOSED' || code === 'REQUEST_TIMEOUT' || message === streamEnded)
     return new CallEnded('upstream_gone', `the server \`${name}\` was asked and did not answer`, { effect: 'unknown' })
-  if (typeof code !== 'number') return new ToolFailed('invalid_answer', 'the server answered with something else')
+  if (typeof code !== 'number') return invalidAnswer()
   return asked ? inputRequired() : new ToolFailed(`mcp_${code}`, visible(message) || 'the server refused the request')
 }
 
