@@ -9,13 +9,13 @@ import {
 } from '@modelcontextprotocol/server'
 import type { InvocationResult } from '../model/result.ts'
 import { approvalIdOf } from '../runtime/tools.ts'
-import type { McpDoor, WaitingState } from './door.ts'
+import type { CallContext, McpDoor, WaitingState } from './door.ts'
 
 /** Clients give up on a request after a minute. */
 const defaultRoundMs = 20_000
 
 /** The call that this round goes on with, once people have decided or the round is over; undefined for a new call. */
-export async function resumedCall(door: McpDoor, context: ServerContext): Promise<WaitingState | undefined> {
+export async function resumedCall(door: McpDoor, context: CallContext): Promise<WaitingState | undefined> {
   const state = context.mcpReq.requestState<WaitingState>()
   if (state === undefined || hasLeft(context)) return state
   const { signal } = context.mcpReq
@@ -25,7 +25,7 @@ export async function resumedCall(door: McpDoor, context: ServerContext): Promis
 }
 
 /** True if whoever sits at the client does not want to be asked again. */
-export function hasLeft({ mcpReq: { inputResponses } }: ServerContext): boolean {
+export function hasLeft({ mcpReq: { inputResponses } }: CallContext): boolean {
   const answer = inputResponse(inputResponses, answerName)
   return answer.kind === 'elicit' && (answer.action !== 'accept' || answer.content?.['next'] === 'stop')
 }
@@ -37,7 +37,7 @@ export function hasLeft({ mcpReq: { inputResponses } }: ServerContext): boolean 
 export async function askToReturn(
   door: McpDoor,
   server: Server,
-  context: ServerContext,
+  context: CallContext,
   result: InvocationResult,
   told: CallToolResult,
 ): Promise<InputRequiredResult | undefined> {
@@ -45,7 +45,10 @@ export async function askToReturn(
   if (approvalId === undefined) return undefined
   const prompts = canAsk(door, server, context)
   if (door.era === 'legacy' && !prompts) return undefined
-  const requestState = await door.states.mint({ invocationId: result.invocation_id, approvalId }, context)
+  const requestState = await door.states.mint(
+    { invocationId: result.invocation_id, approvalId },
+    context as ServerContext,
+  )
   if (!prompts) return inputRequired({ requestState })
   const [first] = told.content
   const message = first?.type === 'text' ? first.text : 'The call waits for approval.'
@@ -70,10 +73,12 @@ const requestedSchema = {
   required: ['next'],
 }
 
-function canAsk({ era }: McpDoor, server: Server, { mcpReq: { envelope } }: ServerContext): boolean {
+function canAsk({ era }: McpDoor, server: Server, { mcpReq: { envelope } }: CallContext): boolean {
   const declared =
     era === 'modern' ? (envelope as Envelope)?.[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities()
-  return declared?.elicitation !== undefined
+  const { elicitation } = declared ?? {}
+  // Who can do no more than visit addresses has no form to answer in.
+  return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
 }
 
-type Envelope = { readonly [CLIENT_CAPABILITIES_META_KEY]?: { readonly elicitation?: unknown } } | undefined
+type Envelope = { readonly [CLIENT_CAPABILITIES_META_KEY]?: ReturnType<Server['getClientCapabilities']> } | undefined

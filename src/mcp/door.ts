@@ -1,4 +1,4 @@
-import type { RequestStateCodec } from '@modelcontextprotocol/server'
+import type { RequestStateCodec, ServerContext } from '@modelcontextprotocol/server'
 import type { AmbitHost, CallCaller } from '../runtime/host.ts'
 import type { Content } from './content.ts'
 
@@ -8,12 +8,22 @@ export interface WaitingState {
   readonly approvalId: string
 }
 
+/** `legacy` clients know nothing of results that ask for input. */
+export type Era = 'legacy' | 'modern'
+
+/** As much of a request as calls need. */
+export interface CallContext {
+  readonly mcpReq: Pick<
+    ServerContext['mcpReq'],
+    'id' | 'method' | '_meta' | 'envelope' | 'inputResponses' | 'requestState' | 'signal' | 'notify'
+  >
+}
+
 /** What one request of a client stands on. */
 export interface McpDoor {
   readonly host: AmbitHost
   readonly caller: CallCaller
-  /** `legacy` clients know nothing of results that ask for input. */
-  readonly era: 'legacy' | 'modern'
+  readonly era: Era
   /** The task that its calls belong to, unless a call names another. */
   readonly correlationId: string
   /** What it serves beside tools. */

@@ -1,10 +1,18 @@
-import { type CompleteRequest, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server'
+import {
+  type CallToolRequest,
+  type CallToolResult,
+  type CompleteRequest,
+  type InputRequiredResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+} from '@modelcontextprotocol/server'
 import { Failure, problem, quote, shown } from '../base/failure.ts'
 import { version } from '../base/version.ts'
 import type { CallCaller } from '../runtime/host.ts'
 import { plain } from '../runtime/tools.ts'
 import type { Content } from './content.ts'
-import type { McpDoor } from './door.ts'
+import type { CallContext, McpDoor } from './door.ts'
 import { page } from './page.ts'
 import { callTool, listedTools } from './tools.ts'
 
@@ -26,21 +34,18 @@ export interface McpServerDeps extends Omit<McpDoor, 'caller' | 'content'> {
 
 /** One MCP server for one client, on either revision of the protocol. All it does goes through the gateway. */
 export function openMcpServer(deps: McpServerDeps): Server {
-  const server = new Server(
-    { name: 'ambit', title: `Ambit: ${deps.host.hostId}`, version },
-    {
-      capabilities: {
-        tools: { listChanged: true },
-        resources: {},
-        prompts: {},
-        completions: {},
-        // Nothing is ever logged to a client, so whatever level it asks for is kept.
-        ...(deps.era === 'legacy' && { logging: {} }),
-      },
-      instructions,
-      requestState: { verify: (state, context) => deps.states.verify(state, context) },
+  const server = new Server(identityOf(deps.host), {
+    capabilities: {
+      tools: { listChanged: true },
+      resources: {},
+      prompts: {},
+      completions: {},
+      // Nothing is ever logged to a client, so whatever level it asks for is kept.
+      ...(deps.era === 'legacy' && { logging: {} }),
     },
-  )
+    instructions,
+    requestState: { verify: (state, context) => deps.states.verify(state, context) },
+  })
   const answer = <T>(work: (door: McpDoor) => Promise<T> | T): Promise<T> => {
     const answering = answered(deps, work)
     deps.until?.(answering)
@@ -52,8 +57,8 @@ export function openMcpServer(deps: McpServerDeps): Server {
       return { tools: [...items], ...(next !== undefined && { nextCursor: next }) }
     }),
   )
-  server.setRequestHandler('tools/call', (request, context) =>
-    answer((door) => callTool(door, server, request, context)),
+  server.setRequestHandler('tools/call', ({ params }, context) =>
+    answer((door) => callTool(door, server, params, context)),
   )
   server.setRequestHandler('resources/list', ({ params }) =>
     answer(async ({ content }) => {
@@ -92,6 +97,21 @@ export function openMcpServer(deps: McpServerDeps): Server {
   )
   return server
 }
+
+export const identityOf = ({ hostId }: McpDoor['host']) => ({ name: 'ambit', title: `Ambit: ${hostId}`, version })
+
+/** A server, and what it was opened with. */
+export interface Served {
+  readonly deps: McpServerDeps
+  readonly server: Server
+}
+
+/** Answers a call that has not come through the server; fails with nothing else than a `ProtocolError`. */
+export const answerCall = (
+  { deps, server }: Served,
+  params: CallToolRequest['params'],
+  context: CallContext,
+): Promise<CallToolResult | InputRequiredResult> => answered(deps, (door) => callTool(door, server, params, context))
 
 const invalid = (message: string, data?: unknown): ProtocolError =>
   new ProtocolError(ProtocolErrorCode.InvalidParams, message, data)

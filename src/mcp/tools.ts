@@ -6,7 +6,6 @@ import {
   ProtocolError,
   ProtocolErrorCode,
   type Server,
-  type ServerContext,
 } from '@modelcontextprotocol/server'
 import { quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
@@ -15,7 +14,7 @@ import type { InvocationResult } from '../model/result.ts'
 import type { Offer } from '../runtime/offer.ts'
 import { isOffered, plain, type Tool, toolsOf } from '../runtime/tools.ts'
 import { askToReturn, hasLeft, resumedCall } from './approval.ts'
-import type { McpDoor } from './door.ts'
+import type { CallContext, McpDoor } from './door.ts'
 import { answered, structuredSchema } from './result.ts'
 
 /** The tools of this caller. A name is the same for everybody, whatever they may see and whatever is away just now. */
@@ -70,8 +69,8 @@ const listed = (tool: Tool): McpTool => {
 export async function callTool(
   door: McpDoor,
   server: Server,
-  { params }: CallToolRequest,
-  context: ServerContext,
+  params: CallToolRequest['params'],
+  context: CallContext,
 ): Promise<CallToolResult | InputRequiredResult> {
   const tool = toolNamed(door.host, params.name)
   const envelope = envelopeOf(door, tool, params, context)
@@ -94,7 +93,7 @@ function envelopeOf(
   { correlationId }: McpDoor,
   tool: Tool | undefined,
   params: CallToolRequest['params'],
-  { mcpReq: { _meta } }: ServerContext,
+  { mcpReq: { _meta } }: CallContext,
 ): Envelope {
   const trace = parseTraceparent(String(_meta?.['traceparent'] ?? ''))
   const correlation_id = textOf(_meta?.['ambit/correlation_id']) ?? correlationId
@@ -106,7 +105,7 @@ function envelopeOf(
   }
 }
 
-async function invoke(door: McpDoor, { mcpReq }: ServerContext, envelope: Envelope): Promise<InvocationResult> {
+async function invoke(door: McpDoor, { mcpReq }: CallContext, envelope: Envelope): Promise<InvocationResult> {
   const progressToken = tokenOf(mcpReq)
   let progress = 0
   const chunk = () => {
@@ -120,7 +119,7 @@ async function invoke(door: McpDoor, { mcpReq }: ServerContext, envelope: Envelo
 }
 
 /** What the client knows its progress by: said with every chunk, and kept until somebody reads it, so nothing long. */
-function tokenOf({ _meta }: ServerContext['mcpReq']): string | number | undefined {
+function tokenOf({ _meta }: CallContext['mcpReq']): string | number | undefined {
   const token = _meta?.progressToken
   return typeof token === 'string' && token.length > limits.wireIdCharsMax ? undefined : token
 }
@@ -129,7 +128,7 @@ function tokenOf({ _meta }: ServerContext['mcpReq']): string | number | undefine
 const givenId = async (
   { host, caller }: McpDoor,
   envelope: Envelope,
-  { mcpReq }: ServerContext,
+  { mcpReq }: CallContext,
 ): Promise<string | undefined> =>
   textOf(mcpReq._meta?.['ambit/invocation_id']) ?? host.gateway.waitingCall(caller, envelope)
 

@@ -66,7 +66,7 @@ export const architecture: Architecture = {
   },
   // The doors. The client runs in a browser, where there is no Node.
   client: { ...effect('base model', ''), node: [] },
-  mcp: effect('base model runtime', '', ['@modelcontextprotocol/server']),
+  mcp: effect('base model runtime', 'stream', ['@modelcontextprotocol/server']),
   server: effect('base model runtime mcp', '', ['hono', '@hono/node-server', '@opentelemetry/api']),
   cli: effect(
     'base model fence policy evidence knowledge keys runtime client server mcp',

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import { limits } from '../../../base/limits.ts'
+import { lineCutter } from '../../../base/lines.ts'
 import { isObject } from '../../../base/object.ts'
 import { within } from '../../within.ts'
 import { flood, openFloodGate } from './flood-gate.ts'
-import { lineCutter } from './lines.ts'
 import { endWithUs, signalGroup } from './processes.ts'
 import { type ClosableTransport, NotSent } from './transport.ts'
 

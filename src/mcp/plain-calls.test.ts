@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict'
+import { PassThrough } from 'node:stream'
+import { Server } from '@modelcontextprotocol/server'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { givenServer } from '../../test/support/server.ts'
+import { defineCapability } from '../gateway/capability.ts'
+import { operator } from '../runtime/caller.ts'
+import { callerOf } from '../runtime/host.ts'
+import { openPlainCalls } from './plain-calls.ts'
+import { serveMcpStdio } from './stdio.ts'
+
+const envelopeWith = (clientCapabilities: object) => ({
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+  'io.modelcontextprotocol/clientCapabilities': clientCapabilities,
+})
+const envelope = envelopeWith({})
+
+interface Message {
+  readonly id?: unknown
+  readonly method?: string
+  readonly result?: { readonly isError?: boolean; readonly resultType?: string }
+  readonly error?: { readonly code: number; readonly message: string }
+}
+
+const known = (id: string, policy: object = {}) => ({ id, version: '1.0.0', description: 'For tests.', policy })
+const begun: AbortSignal[] = []
+const input = { type: 'object', properties: { text: { type: 'string' } }, additionalProperties: false }
+const capabilities = [
+  defineCapability({ ...known('depot.echo'), input }, ({ text = 'nothing' }: { text?: string }) => text),
+  defineCapability(known('depot.fail'), () => Promise.reject(new Error('broken'))),
+  defineCapability(known('depot.release', { approval_required: true }), () => 'released'),
+  defineCapability({ ...known('depot.count'), modes: ['stream'] }, async function* () {
+    yield 'one'
+    yield 'two'
+    return 'three'
+  }),
+  defineCapability(known('depot.wait'), (_, { signal }) => {
+    begun.push(signal)
+    return new Promise((resolve) => signal.addEventListener('abort', () => resolve('stopped')))
+  }),
+]
+
+/** A host, and as many connections to it over streams as a test wants. */
+async function givenHost() {
+  const { ambit, host } = await givenServer({ offer: { capabilities }, clock: { now: () => 1_800_000_000_000 } })
+  const library = vi.spyOn(Server.prototype as unknown as { buildContext(): unknown }, 'buildContext')
+  onTestFinished(() => library.mockRestore())
+
+  const connect = () => {
+    const streams = { input: new PassThrough(), output: new PassThrough() }
+    const caller = async () => callerOf(operator(host.tenant))
+    const stopping = new AbortController()
+    const over = serveMcpStdio({ ambit, host, caller, streams }, stopping.signal)
+    onTestFinished(() => {
+      stopping.abort()
+      return over
+    })
+    const said: Message[] = []
+    let text = ''
+    streams.output.on('data', (chunk) => {
+      text += chunk
+      const lines = text.split('\n')
+      text = lines.pop() ?? ''
+      said.push(...lines.map((line) => JSON.parse(line)))
+    })
+    const write = (message: unknown) => void streams.input.write(`${JSON.stringify(message)}\n`)
+    const ask = async (id: unknown, method: string, params: object) => {
+      write({ jsonrpc: '2.0', id, method, params })
+      await vi.waitFor(() => assert(said.some((message) => message.id === id)))
+      return said
+    }
+    return { streams, over, said, write, ask }
+  }
+  return { connect, byLibrary: () => library.mock.calls.length }
+}
+
+type Connection = ReturnType<Awaited<ReturnType<typeof givenHost>>['connect']>
+
+/** Speaks the older revision from here on. */
+async function initialized({ ask, write }: Connection, capabilities = {}) {
+  const clientInfo = { name: 'test', version: '1' }
+  await ask('first', 'initialize', { protocolVersion: '2025-11-25', capabilities, clientInfo })
+  write({ jsonrpc: '2.0', method: 'notifications/initialized' })
+}
+
+const echo = { name: 'depot_echo', arguments: { text: 'hello' } }
+const calls: Readonly<Record<string, object>> = {
+  'a result': echo,
+  'no arguments': { name: 'depot_echo' },
+  'arguments that do not fit': { name: 'depot_echo', arguments: { text: 7 } },
+  'a name that nobody offers': { name: 'depot_nothing', arguments: {} },
+  'a call by capability id': { ...echo, name: 'depot.echo' },
+  'a tool that fails': { name: 'depot_fail' },
+  'a call that waits for people': { name: 'depot_release', arguments: { batch: 'B-1' } },
+  'chunks that a client wants to hear of': { name: 'depot_count', _meta: { progressToken: 'token' } },
+  'a task and an id of its own': { ...echo, _meta: { 'ambit/correlation_id': 'mine', 'ambit/invocation_id': 'inv-1' } },
+}
+const clients: Readonly<Record<string, object | undefined>> = {
+  'the newer revision': envelope,
+  'the newer revision, with forms': envelopeWith({ elicitation: {} }),
+  'the newer revision, with addresses alone': envelopeWith({ elicitation: { url: {} } }),
+  'the older revision': undefined,
+}
+
+for (const [revision, meta] of Object.entries(clients))
+  describe(`${revision}: a call is answered as the library answers it [H-90]`, () => {
+    test.each(Object.entries(calls))('%s', async (_, call: { readonly _meta?: object }) => {
+      const params = { ...call, ...((meta ?? call._meta) && { _meta: { ...call._meta, ...meta } }) }
+      const answers: Message[][] = []
+      for (const before of [[], [echo]]) {
+        const { connect, byLibrary } = await givenHost()
+        const connection = connect()
+        if (meta === undefined) await initialized(connection)
+        for (const each of before)
+          await connection.ask('before', 'tools/call', { ...each, ...(meta && { _meta: meta }) })
+        const [asked, told] = [byLibrary(), connection.said.length]
+        answers.push([...(await connection.ask(1, 'tools/call', params))].slice(told))
+        assert.equal(byLibrary() - asked, before.length === 0 ? 1 : 0)
+      }
+      assert.deepEqual(answers.map(withoutIds)[1], answers.map(withoutIds)[0])
+    })
+  })
+
+/** What differs from call to call and from connection to connection. */
+const withoutIds = (messages: readonly Message[]): unknown =>
+  JSON.parse(
+    JSON.stringify(messages)
+      .replace(/\b(?:inv|cor|apr)_\w+/g, 'id')
+      .replace(/"requestState":"[^"]+"/g, '"requestState":"state"')
+      .replace(/\b[\da-f]{24}\b/g, 'boundary'),
+  )
+
+test('a client that can show no form is not asked to fill one in [H-57]', async () => {
+  const { connect } = await givenHost()
+  const { ask } = connect()
+  const _meta = envelopeWith({ elicitation: { url: {} } })
+  const [answer] = await ask(1, 'tools/call', { name: 'depot_release', arguments: {}, _meta })
+  expect(answer).toMatchObject({ result: { resultType: 'input_required', requestState: expect.any(String) } })
+  assert(!('inputRequests' in (answer?.result ?? {})))
+})
+
+test('a call that is taken back stops and is not answered, and the others are [H-90]', async () => {
+  const { connect, byLibrary } = await givenHost()
+  const { ask, said, write } = connect()
+  await ask(1, 'tools/call', { ...echo, _meta: envelope })
+  const asked = byLibrary()
+  begun.splice(0)
+  write({ jsonrpc: '2.0', id: 'slow', method: 'tools/call', params: { name: 'depot_wait', _meta: envelope } })
+  await vi.waitFor(() => assert.equal(begun.length, 1))
+  write({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'slow', reason: 'no need' } })
+  await vi.waitFor(() => assert.equal(begun[0]?.aborted, true))
+  await ask(2, 'tools/call', { ...echo, _meta: envelope })
+  assert.deepEqual(
+    said.map(({ id }) => id),
+    [1, 2],
+  )
+  assert.equal(byLibrary(), asked)
+})
+
+test('the end of the input ends the calls under way, and the server [H-90]', async () => {
+  const { connect } = await givenHost()
+  const { ask, over, streams, said, write } = connect()
+  await ask(1, 'tools/call', { ...echo, _meta: envelope })
+  begun.splice(0)
+  write({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'depot_wait', _meta: envelope } })
+  await vi.waitFor(() => assert.equal(begun.length, 1))
+  streams.input.end()
+  await over
+  assert.deepEqual([begun[0]?.aborted, said.length], [true, 1])
+})
+
+test('lines that are no messages are passed over, and one without an end ends the server [H-80]', async () => {
+  const { connect } = await givenHost()
+  const { ask, over, streams } = connect()
+  for (const line of ['', 'hello', '{', '[]', 'null', '7', '{"jsonrpc":"2.0"}', '{"method":"tools/call"}\r'])
+    streams.input.write(`${line}\n`)
+  const said = await ask(1, 'tools/call', { ...echo, _meta: envelope })
+  assert.equal(said.length, 1)
+  for (let size = 0; size <= 11; size++) streams.input.write(Buffer.alloc(1_048_576, 'x'))
+  await over
+})
+
+describe('what is not plain goes to the library [H-90]', () => {
+  const plain = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { ...echo, _meta: envelope } }
+  const given = () => {
+    const served = vi.fn(() => undefined)
+    const calls = openPlainCalls({ served, send: () => assert.fail() })
+    assert.equal(calls.take(plain), false)
+    calls.sent({ jsonrpc: '2.0', id: 1, result: {} })
+    return { calls, served }
+  }
+
+  test('until it has answered a call with the same envelope', () => {
+    const { calls, served } = given()
+    calls.take(plain)
+    assert.equal(served.mock.calls.length, 1)
+    for (const other of [envelopeWith({ roots: {} }), { ...envelope, 'io.modelcontextprotocol/logLevel': 'loud' }, {}])
+      calls.take({ ...plain, params: { ...echo, _meta: other } })
+    assert.equal(served.mock.calls.length, 1)
+  })
+
+  test('in the older revision, where it asks whoever sits at the client', async () => {
+    const { connect, byLibrary } = await givenHost()
+    const connection = connect()
+    await initialized(connection, { elicitation: {} })
+    const asked = byLibrary()
+    for (const id of [1, 2, 3]) await connection.ask(id, 'tools/call', echo)
+    assert.equal(byLibrary() - asked, 3)
+  })
+
+  test('and an error is no such answer', () => {
+    const served = vi.fn(() => undefined)
+    const calls = openPlainCalls({ served, send: () => assert.fail() })
+    calls.take(plain)
+    calls.sent({ jsonrpc: '2.0', id: 1, error: { code: 1, message: '' } })
+    calls.take(plain)
+    assert.equal(served.mock.calls.length, 0)
+  })
+
+  const { params } = plain
+  test.each([
+    null,
+    [plain],
+    { ...plain, jsonrpc: '1.0' },
+    { ...plain, id: null },
+    { ...plain, id: 1.5 },
+    { ...plain, id: {} },
+    { ...plain, method: 'tools/list' },
+    { ...plain, result: {} },
+    { ...plain, params: [] },
+    { ...plain, params: { ...params, name: 7 } },
+    { ...plain, params: { ...params, arguments: [] } },
+    { ...plain, params: { ...params, arguments: null } },
+    { ...plain, params: { ...params, task: {} } },
+    { ...plain, params: { ...params, requestState: 'x' } },
+    { ...plain, params: { ...params, inputResponses: {} } },
+    { ...plain, params: { ...params, _meta: null } },
+    { ...plain, params: { ...params, _meta: { ...envelope, progressToken: {} } } },
+    { jsonrpc: '2.0', method: 'notifications/cancelled' },
+    { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } },
+  ])('%j', (message) => {
+    const { calls, served } = given()
+    assert.equal(calls.take(message), false)
+    assert.equal(served.mock.calls.length, 0)
+  })
+})
