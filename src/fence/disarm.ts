@@ -13,6 +13,7 @@ export interface Disarmed {
  * Control characters other than line breaks and tab, and lone surrogates, become U+FFFD. All else stays.
  */
 export function disarm(text: string): Disarmed {
+  if (text.search(openerLike) < 0) return { text: clean(text), disarmed: 0 }
   const places = new Set<number | undefined>()
   const marked = new Set<number>()
   // An ampersand more can delay a decoding so that another bracket comes to stand before a name: look until none does.

@@ -55,6 +55,7 @@ function writeTag(element: string, attributes: readonly string[], values: Values
 
 /** One line without anything invisible, cut to its limit, with every character that could be markup escaped. */
 function escapeValue(value: string, charsMax: number = limits.fenceAttributeCharsMax): string {
+  if (value.length <= charsMax && harmless.test(value)) return value
   const line = value.replace(/\r\n|[\n\v\f\r\x85\u2028\u2029]/g, ' ').replace(invisible, '')
   const cut = [...line].slice(0, charsMax).join('')
   const escaped = cut.replace(/[&<>"'\ufe60\ufe64\ufe65\uff02\uff06\uff07\uff1c\uff1e]/g, escapeChar)
@@ -62,6 +63,8 @@ function escapeValue(value: string, charsMax: number = limits.fenceAttributeChar
   return tagsIn(escaped).reduceRight((text, { start, end }) => `${text.slice(0, start)}&lt;${text.slice(end)}`, escaped)
 }
 
+// Most are names and ids: there is nothing in them to look for.
+const harmless = /^[\w .:/-]*$/
 const invisible = /[\p{C}\p{Default_Ignorable_Code_Point}]/gu
 const entities = new Map([
   ['&', '&amp;'],

@@ -3,6 +3,7 @@ import { isSpecType } from '@modelcontextprotocol/server'
 import type { Json } from '../base/canonical.ts'
 import { isObject } from '../base/object.ts'
 import type { InvocationResult } from '../model/result.ts'
+import { isTextBlock } from '../model/text-block.ts'
 import { fenceText, resultText, type Tool } from '../runtime/tools.ts'
 import type { McpDoor } from './door.ts'
 
@@ -86,5 +87,7 @@ const isBase64 = (text: string): boolean => text.length % 4 === 0 && /^[A-Za-z0-
 function blocksIn(data: Json, { capabilityId }: Tool): readonly ContentBlock[] | undefined {
   const content = isObject(data) ? data['content'] : undefined
   if (!Array.isArray(content) || (content.length === 0 && !capabilityId.startsWith('mcp.'))) return undefined
-  return content.every((block) => isSpecType.ContentBlock(block)) ? (content as ContentBlock[]) : undefined
+  return content.every((block) => isTextBlock(block) || isSpecType.ContentBlock(block))
+    ? (content as ContentBlock[])
+    : undefined
 }

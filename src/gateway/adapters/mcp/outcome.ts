@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from '@modelcontextprotocol/client'
 import type { Json } from '../../../base/canonical.ts'
 import { isObject } from '../../../base/object.ts'
+import { isTextBlock } from '../../../model/text-block.ts'
 import { CallEnded } from '../../ended.ts'
 import { streamEnded } from './http.ts'
 import { NotSent } from './transport.ts'
@@ -17,9 +18,17 @@ export function readAnswer(answer: unknown, schema: StandardSchemaV1<unknown, To
   const { resultType, content } = isObject(answer) ? answer : {}
   if (typeof resultType !== 'string' || (resultType === 'complete' && content === undefined)) throw invalidAnswer()
   if (resultType !== 'complete') throw inputRequired()
+  if (isPlainAnswer(answer)) return answer
   const read = schema['~standard'].validate(answer)
   if (read instanceof Promise || read.issues) throw invalidAnswer()
   return read.value
+}
+
+/** True for texts and nothing else, as most answers are: to know that no schema is needed. */
+function isPlainAnswer(answer: unknown): answer is ToolAnswer {
+  if (!isObject(answer)) return false
+  const { resultType: _, content, _meta = {}, ...others } = answer
+  return Object.keys(others).length === 0 && isObject(_meta) && Array.isArray(content) && content.every(isTextBlock)
 }
 
 /**

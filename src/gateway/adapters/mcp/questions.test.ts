@@ -71,6 +71,7 @@ describe('answers are read as the library reads them [H-90]', () => {
     { result: { ...complete, content: [text], structuredContent: [1] } },
     { result: { ...complete, content: [text], isError: true } },
     { result: { ...complete, content: [text], _meta: { a: 1 } } },
+    { result: { ...complete, content: [text, { ...text, annotations: 7 }] } },
     { result: { ...complete, content: [{ type: 'image', data: 'AAAA', mimeType: 'image/png', more: 1 }] } },
     { result: { ...complete, content: [{ type: 'image', data: 'no base64!', mimeType: 'image/png' }] } },
     { result: { ...complete, content: [{ type: 'text' }] } },
@@ -109,6 +110,12 @@ describe('answers are read as the library reads them [H-90]', () => {
       return { code, message }
     }
   }
+})
+
+test('an answer whose surroundings are wrong is none, at once [H-90]', () => {
+  const content = [{ type: 'text', text: 'x' }]
+  for (const answer of [null, [], { resultType: 'complete', content, _meta: 7 }])
+    assert.throws(() => readAnswer(answer, specTypeSchemas.CallToolResult), { code: 'invalid_answer' })
 })
 
 test('an error that is none is an answer that nobody can read, and an id may come back as text [H-90]', async () => {
