@@ -3,6 +3,7 @@ import { PassThrough } from 'node:stream'
 import { Server } from '@modelcontextprotocol/server'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { givenServer } from '../../test/support/server.ts'
+import { Failure } from '../base/failure.ts'
 import { defineCapability } from '../gateway/capability.ts'
 import { operator } from '../runtime/caller.ts'
 import { callerOf } from '../runtime/host.ts'
@@ -35,6 +36,16 @@ const capabilities = [
     yield 'two'
     return 'three'
   }),
+  defineCapability(
+    { ...known('depot.measure'), output: { type: 'object', properties: { temp: { type: 'number' } } } },
+    () => ({ temp: 7 }),
+  ),
+  defineCapability(known('mcp.depot.picture'), () => ({
+    content: [
+      { type: 'image', data: 'AAAA', mimeType: 'image/png' },
+      { type: 'text', text: 'a picture', annotations: { audience: ['user'] } },
+    ],
+  })),
   defineCapability(known('depot.wait'), (_, { signal }) => {
     begun.push(signal)
     return new Promise((resolve) => signal.addEventListener('abort', () => resolve('stopped')))
@@ -47,9 +58,12 @@ async function givenHost() {
   const library = vi.spyOn(Server.prototype as unknown as { buildContext(): unknown }, 'buildContext')
   onTestFinished(() => library.mockRestore())
 
-  const connect = () => {
+  const connect = (refuses = () => false) => {
     const streams = { input: new PassThrough(), output: new PassThrough() }
-    const caller = async () => callerOf(operator(host.tenant))
+    const caller = async () => {
+      if (refuses()) throw new Failure('caller.not_permitted', 'the key is not accepted', {}, 'ask for another')
+      return callerOf(operator(host.tenant))
+    }
     const stopping = new AbortController()
     const over = serveMcpStdio({ ambit, host, caller, streams }, stopping.signal)
     onTestFinished(() => {
@@ -70,7 +84,7 @@ async function givenHost() {
       await vi.waitFor(() => assert(said.some((message) => message.id === id)))
       return said
     }
-    return { streams, over, said, write, ask }
+    return { streams, over, said, write, ask, stop: () => stopping.abort() }
   }
   return { connect, byLibrary: () => library.mock.calls.length }
 }
@@ -91,6 +105,8 @@ const calls: Readonly<Record<string, object>> = {
   'arguments that do not fit': { name: 'depot_echo', arguments: { text: 7 } },
   'a name that nobody offers': { name: 'depot_nothing', arguments: {} },
   'a call by capability id': { ...echo, name: 'depot.echo' },
+  'a result with structure': { name: 'depot_measure' },
+  'a picture': { name: 'mcp_depot_picture' },
   'a tool that fails': { name: 'depot_fail' },
   'a call that waits for people': { name: 'depot_release', arguments: { batch: 'B-1' } },
   'chunks that a client wants to hear of': { name: 'depot_count', _meta: { progressToken: 'token' } },
@@ -131,6 +147,26 @@ const withoutIds = (messages: readonly Message[]): unknown =>
       .replace(/\b[\da-f]{24}\b/g, 'boundary'),
   )
 
+test.each([['the newer revision', envelope] as const, ['the older revision', undefined] as const])(
+  '%s: a caller who may call no more is told as the library tells it [H-75]',
+  async (_, meta) => {
+    const { connect, byLibrary } = await givenHost()
+    let refuses = false
+    const connection = connect(() => refuses)
+    if (meta === undefined) await initialized(connection)
+    const params = { ...echo, ...(meta && { _meta: meta }) }
+    await connection.ask(1, 'tools/call', params)
+    refuses = true
+    await connection.ask(2, 'tools/call', params)
+    const asked = byLibrary()
+    await connection.ask(3, 'tools/call', { ...params, task: undefined, other: 1 })
+    const [beside, through] = connection.said.slice(-2)
+    assert.deepEqual({ ...beside, id: 0 }, { ...through, id: 0 })
+    assert.equal(beside?.error?.message, 'the key is not accepted')
+    assert.equal(byLibrary() - asked, 1)
+  },
+)
+
 test('a client that can show no form is not asked to fill one in [H-57]', async () => {
   const { connect } = await givenHost()
   const { ask } = connect()
@@ -148,14 +184,86 @@ test('a call that is taken back stops and is not answered, and the others are [H
   begun.splice(0)
   write({ jsonrpc: '2.0', id: 'slow', method: 'tools/call', params: { name: 'depot_wait', _meta: envelope } })
   await vi.waitFor(() => assert.equal(begun.length, 1))
-  write({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'slow', reason: 'no need' } })
+  const params = { requestId: 'slow', reason: { toString: 7 } }
+  write({ method: 'notifications/cancelled', params })
+  write({ jsonrpc: '2.0', id: 'no notice', method: 'notifications/cancelled', params })
+  await vi.waitFor(() => assert.equal(said.length, 2))
+  assert.equal(begun[0]?.aborted, false)
+  write({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
   await vi.waitFor(() => assert.equal(begun[0]?.aborted, true))
   await ask(2, 'tools/call', { ...echo, _meta: envelope })
   assert.deepEqual(
     said.map(({ id }) => id),
-    [1, 2],
+    [1, 'no notice', 2],
   )
   assert.equal(byLibrary(), asked)
+})
+
+test('an id may be used again, and while its call runs it is for the library [H-90]', async () => {
+  const { connect, byLibrary } = await givenHost()
+  const { ask, said, write } = connect()
+  await ask(1, 'tools/call', { ...echo, _meta: envelope })
+  const asked = byLibrary()
+  for (let times = 2; times <= 3; times++) {
+    write({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { ...echo, _meta: envelope } })
+    await vi.waitFor(() => assert.equal(said.length, times))
+  }
+  assert.equal(byLibrary(), asked)
+  begun.splice(0)
+  write({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'depot_wait', _meta: envelope } })
+  await vi.waitFor(() => assert.equal(begun.length, 1))
+  await ask(2, 'tools/call', { ...echo, _meta: envelope })
+  assert.equal(byLibrary(), asked + 1)
+})
+
+test('a connection stays in its revision, whatever was asked before it was chosen [H-90]', async () => {
+  const { connect } = await givenHost()
+  const connection = connect()
+  await connection.ask('probe', 'server/discover', { _meta: envelope })
+  await initialized(connection)
+  for (const id of [1, 2, 3]) await connection.ask(id, 'tools/call', { ...echo, _meta: envelope })
+  const results = connection.said.slice(-3).map(({ result }) => result)
+  assert.deepEqual(
+    results.map((result) => [result !== undefined, result?.resultType]),
+    results.map(() => [true, undefined]),
+  )
+})
+
+test('an envelope that the library refuses is refused every time, whatever else it answers [H-90]', async () => {
+  const { connect } = await givenHost()
+  const { ask, said, write } = connect()
+  await ask(1, 'tools/call', { ...echo, _meta: envelope })
+  const bad = { ...envelope, 'io.modelcontextprotocol/clientInfo': 7, 'io.modelcontextprotocol/logLevel': 'loud' }
+  write({ jsonrpc: '2.0', id: 'x', method: 'tools/list', params: { _meta: envelope } })
+  write({ jsonrpc: '2.0', id: 'x', method: 'tools/call', params: { ...echo, _meta: bad } })
+  await vi.waitFor(() => assert.equal(said.length, 3))
+  for (const id of [2, 3]) await ask(id, 'tools/call', { ...echo, _meta: bad })
+  for (const { error } of said.slice(-2)) assert.equal(error?.code, -32602)
+})
+
+test('nothing begins once the server is told to end [H-90]', async () => {
+  const { connect } = await givenHost()
+  const { ask, over, stop, write } = connect()
+  await ask(1, 'tools/call', { ...echo, _meta: envelope })
+  begun.splice(0)
+  stop()
+  write({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'depot_wait', _meta: envelope } })
+  await over
+  assert.equal(begun.length, 0)
+})
+
+test('an input that has ended ends the server, and its errors after the end trouble nobody [H-90]', async () => {
+  const { connect } = await givenHost()
+  const { over, stop, streams } = connect()
+  stop()
+  await over
+  streams.input.destroy(new Error('reset'))
+  const { ambit, host } = await givenServer({ offer: { capabilities } })
+  const ended = new PassThrough().resume().end()
+  await vi.waitFor(() => assert.equal(ended.readableEnded, true))
+  const late = { input: ended, output: new PassThrough() }
+  const caller = async () => callerOf(operator(host.tenant))
+  await serveMcpStdio({ ambit, host, caller, streams: late }, new AbortController().signal)
 })
 
 test('the end of the input ends the calls under way, and the server [H-90]', async () => {
@@ -175,8 +283,13 @@ test('lines that are no messages are passed over, and one without an end ends th
   const { ask, over, streams } = connect()
   for (const line of ['', 'hello', '{', '[]', 'null', '7', '{"jsonrpc":"2.0"}', '{"method":"tools/call"}\r'])
     streams.input.write(`${line}\n`)
-  const said = await ask(1, 'tools/call', { ...echo, _meta: envelope })
-  assert.equal(said.length, 1)
+  const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+  const broken = Buffer.alloc(4_000_000, 0xff)
+  const call = (inside: string) => `{"jsonrpc":"2.0","method":"tools/call","id":1,"params":${inside}}\n`
+  streams.input.write(call(`{"name":"x","_meta":{"io.modelcontextprotocol/clientInfo":${deep}}}`))
+  for (const part of [broken, '\n', '"', broken, '"\n']) streams.input.write(part)
+  const said = await ask('next', 'tools/call', { ...echo, _meta: envelope })
+  assert.equal(said.at(-1)?.id, 'next')
   for (let size = 0; size <= 11; size++) streams.input.write(Buffer.alloc(1_048_576, 'x'))
   await over
 })
@@ -186,12 +299,11 @@ describe('what is not plain goes to the library [H-90]', () => {
   const given = () => {
     const served = vi.fn(() => undefined)
     const calls = openPlainCalls({ served, send: () => assert.fail() })
-    assert.equal(calls.take(plain), false)
-    calls.sent({ jsonrpc: '2.0', id: 1, result: {} })
+    calls.accept(envelope)
     return { calls, served }
   }
 
-  test('until it has answered a call with the same envelope', () => {
+  test('until it has taken a call with the same envelope', () => {
     const { calls, served } = given()
     calls.take(plain)
     assert.equal(served.mock.calls.length, 1)
@@ -209,15 +321,6 @@ describe('what is not plain goes to the library [H-90]', () => {
     assert.equal(byLibrary() - asked, 3)
   })
 
-  test('and an error is no such answer', () => {
-    const served = vi.fn(() => undefined)
-    const calls = openPlainCalls({ served, send: () => assert.fail() })
-    calls.take(plain)
-    calls.sent({ jsonrpc: '2.0', id: 1, error: { code: 1, message: '' } })
-    calls.take(plain)
-    assert.equal(served.mock.calls.length, 0)
-  })
-
   const { params } = plain
   test.each([
     null,
@@ -232,6 +335,8 @@ describe('what is not plain goes to the library [H-90]', () => {
     { ...plain, params: { ...params, name: 7 } },
     { ...plain, params: { ...params, arguments: [] } },
     { ...plain, params: { ...params, arguments: null } },
+    { ...plain, params: { ...params, arguments: JSON.parse('{"__proto__":{}}') } },
+    { ...plain, params: { ...params, _meta: { ...envelope, 'io.modelcontextprotocol/related-task': {} } } },
     { ...plain, params: { ...params, task: {} } },
     { ...plain, params: { ...params, requestState: 'x' } },
     { ...plain, params: { ...params, inputResponses: {} } },

@@ -1,8 +1,11 @@
 import {
   type CallToolRequest,
   type CallToolResult,
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
   type InputRequiredResult,
   type JSONRPCMessage,
+  LOG_LEVEL_META_KEY,
   PROTOCOL_VERSION_META_KEY,
   type ProtocolError,
   type RequestId,
@@ -20,21 +23,20 @@ import { answerCall, identityOf, type Served } from './server.ts'
 export interface PlainCalls {
   /** True for what is dealt with here; everything else is for the library. */
   take(message: unknown): boolean
-  /** Told of what the library sends. */
-  sent(message: JSONRPCMessage): void
+  /** Told of the envelope of a call that the library has looked at and handed on. */
+  accept(envelope: unknown): void
   /** Nobody waits for answers any more. */
   close(): void
 }
 
 export interface PlainCallsDeps {
-  /** The server that speaks this revision on the connection. */
-  readonly served: (era: Era) => Served | undefined
+  /** The server that speaks on the connection. */
+  readonly served: () => Served | undefined
   readonly send: (message: JSONRPCMessage) => void
 }
 
 export function openPlainCalls({ served, send }: PlainCallsDeps): PlainCalls {
   const underway = new Map<unknown, AbortController>()
-  let asked: PlainCall | undefined
   let accepted: string | undefined
 
   const answer = async (by: Served, call: PlainCall): Promise<void> => {
@@ -47,31 +49,29 @@ export function openPlainCalls({ served, send }: PlainCallsDeps): PlainCalls {
     underway.delete(call.id)
     if (!controller.signal.aborted) send({ jsonrpc: '2.0', id: call.id, ...answered } as JSONRPCMessage)
   }
-  const cancel = ({ requestId, reason }: Members): boolean => {
-    const controller = underway.get(requestId)
-    controller?.abort(reason)
-    return controller !== undefined
+  const cancel = ({ jsonrpc, id, params }: Members): boolean => {
+    const controller = isObject(params) ? underway.get(params['requestId']) : undefined
+    if (jsonrpc !== '2.0' || id !== undefined || controller === undefined) return false
+    controller.abort()
+    return true
   }
 
   return {
     take: (message) => {
       if (!isObject(message)) return false
-      const { method, params } = message
-      if (method === 'notifications/cancelled') return isObject(params) && cancel(params)
-      const call = method === 'tools/call' ? plainCall(message) : undefined
-      if (call === undefined || underway.has(call.id)) return false
-      const by = call.envelope === accepted ? served(call.era) : undefined
-      if (by === undefined || asksItself(by)) {
-        asked = call
-        return false
-      }
+      if (message['method'] === 'notifications/cancelled') return cancel(message)
+      const call = message['method'] === 'tools/call' ? plainCall(message) : undefined
+      if (call === undefined || call.envelope !== accepted || underway.has(call.id)) return false
+      const by = served()
+      if (by === undefined || by.deps.era !== call.era || asksItself(by)) return false
       void answer(by, call)
       return true
     },
-    sent: (message) => {
-      if (asked !== undefined && 'result' in message && message.id === asked.id) accepted = asked.envelope
+    accept: (envelope) => {
+      accepted = envelopeText(envelope)
     },
     close: () => {
+      accepted = undefined
       for (const controller of underway.values()) controller.abort()
     },
   }
@@ -83,27 +83,45 @@ interface PlainCall {
   readonly id: RequestId
   readonly era: Era
   readonly params: CallToolRequest['params']
-  /** What of the protocol goes with the request, as text. */
   readonly envelope: string
 }
 
 /** A call with nothing else than a name, arguments and what goes with every request. */
 function plainCall({ jsonrpc, id, method: _, params, ...rest }: Members): PlainCall | undefined {
   if (jsonrpc !== '2.0' || !isId(id) || !isObject(params) || Object.keys(rest).length > 0) return undefined
-  const { name, arguments: given, _meta = {}, ...others } = params
-  const isPlain = typeof name === 'string' && (given === undefined || isObject(given)) && isObject(_meta)
-  if (!isPlain || Object.keys(others).length > 0) return undefined
-  if (_meta['progressToken'] !== undefined && !isId(_meta['progressToken'])) return undefined
-  const envelope = Object.entries(_meta).filter(([key]) => key.startsWith('io.modelcontextprotocol/'))
-  return {
-    id,
-    era: PROTOCOL_VERSION_META_KEY in _meta ? 'modern' : 'legacy',
-    params: params as CallToolRequest['params'],
-    envelope: JSON.stringify(envelope),
-  }
+  const { name, arguments: given = {}, _meta = {}, ...others } = params
+  if (typeof name !== 'string' || !isObject(given) || !isObject(_meta) || Object.keys(others).length > 0)
+    return undefined
+  // The library leaves this member out, and we refuse it.
+  if (Object.hasOwn(given, '__proto__') || !isKnown(_meta)) return undefined
+  const era = PROTOCOL_VERSION_META_KEY in _meta ? 'modern' : 'legacy'
+  const envelope = envelopeText(era === 'modern' ? _meta : undefined)
+  return envelope === undefined ? undefined : { id, era, params: params as CallToolRequest['params'], envelope }
 }
 
 const isId = (value: unknown): value is RequestId => typeof value === 'string' || Number.isSafeInteger(value)
+
+const envelopeKeys: ReadonlySet<string> = new Set([
+  PROTOCOL_VERSION_META_KEY,
+  CLIENT_INFO_META_KEY,
+  CLIENT_CAPABILITIES_META_KEY,
+  LOG_LEVEL_META_KEY,
+])
+
+/** True if nothing of the protocol is in it beside the envelope and a token. */
+const isKnown = (meta: Members): boolean =>
+  (meta['progressToken'] === undefined || isId(meta['progressToken'])) &&
+  Object.keys(meta).every((key) => !key.startsWith('io.modelcontextprotocol/') || envelopeKeys.has(key))
+
+/** An envelope as text, which is the same for the same one; empty for none, and undefined for one that is too deep. */
+function envelopeText(envelope: unknown): string | undefined {
+  if (!isObject(envelope)) return ''
+  try {
+    return [...envelopeKeys].map((key) => JSON.stringify(envelope[key])).join('\n')
+  } catch {
+    return undefined
+  }
+}
 
 /** In the older revision the library asks whoever sits at the client, and for that it needs the whole call. */
 const asksItself = ({ deps, server }: Served): boolean =>

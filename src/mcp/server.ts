@@ -28,6 +28,8 @@ export interface McpServerDeps extends Omit<McpDoor, 'caller' | 'content'> {
   readonly content: (caller: CallCaller) => Content
   /** Told of each request that is worked on: its answer may begin before that has ended. */
   readonly until?: ((work: Promise<unknown>) => void) | undefined
+  /** Told of each call that comes through the server. */
+  readonly called?: ((context: CallContext) => void) | undefined
   /** Told of what went wrong inside; the client is not. */
   readonly onError?: ((error: unknown) => void) | undefined
 }
@@ -46,20 +48,17 @@ export function openMcpServer(deps: McpServerDeps): Server {
     instructions,
     requestState: { verify: (state, context) => deps.states.verify(state, context) },
   })
-  const answer = <T>(work: (door: McpDoor) => Promise<T> | T): Promise<T> => {
-    const answering = answered(deps, work)
-    deps.until?.(answering)
-    return answering
-  }
+  const answer = <T>(work: Work<T>): Promise<T> => answered(deps, work)
   server.setRequestHandler('tools/list', ({ params }) =>
     answer((door) => {
       const { items, next } = page(listedTools(door), params?.cursor, ({ name }) => name)
       return { tools: [...items], ...(next !== undefined && { nextCursor: next }) }
     }),
   )
-  server.setRequestHandler('tools/call', ({ params }, context) =>
-    answer((door) => callTool(door, server, params, context)),
-  )
+  server.setRequestHandler('tools/call', ({ params }, context) => {
+    deps.called?.(context)
+    return answerCall({ deps, server }, params, context)
+  })
   server.setRequestHandler('resources/list', ({ params }) =>
     answer(async ({ content }) => {
       const { items, next } = page(await content.resources(), params?.cursor, ({ uri }) => uri)
@@ -106,7 +105,7 @@ export interface Served {
   readonly server: Server
 }
 
-/** Answers a call that has not come through the server; fails with nothing else than a `ProtocolError`. */
+/** Answers a call, whether or not it has come through the server. Fails with nothing else than a `ProtocolError`. */
 export const answerCall = (
   { deps, server }: Served,
   params: CallToolRequest['params'],
@@ -116,9 +115,17 @@ export const answerCall = (
 const invalid = (message: string, data?: unknown): ProtocolError =>
   new ProtocolError(ProtocolErrorCode.InvalidParams, message, data)
 
+type Work<T> = (door: McpDoor) => Promise<T> | T
+
+function answered<T>(deps: McpServerDeps, work: Work<T>): Promise<T> {
+  const answering = worked(deps, work)
+  deps.until?.(answering)
+  return answering
+}
+
 /** Answers one request, if whoever sends it still may. What goes wrong is said as at every other door. */
-async function answered<T>(deps: McpServerDeps, work: (door: McpDoor) => Promise<T> | T): Promise<T> {
-  const { caller: ask, content, onError, until: _, ...rest } = deps
+async function worked<T>(deps: McpServerDeps, work: Work<T>): Promise<T> {
+  const { caller: ask, content, onError, until: _, called: __, ...rest } = deps
   try {
     const caller = await ask()
     return await work({ ...rest, caller, content: content(caller) })

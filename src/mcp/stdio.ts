@@ -5,7 +5,7 @@ import { lineCutter } from '../base/lines.ts'
 import type { Ambit } from '../runtime/ambit.ts'
 import type { AmbitHost, CallCaller } from '../runtime/host.ts'
 import { ownContent } from './content.ts'
-import type { Era } from './door.ts'
+import type { CallContext } from './door.ts'
 import { openStates } from './http.ts'
 import { openPlainCalls, type PlainCalls } from './plain-calls.ts'
 import { type McpServerDeps, openMcpServer, type Served } from './server.ts'
@@ -33,47 +33,58 @@ export async function serveMcpStdio(
     content: (caller) => ownContent({ ambit, host, caller }),
     states: openStates(host)(await caller()),
   }
-  const opened = new Map<Era, Served>()
+  let served: Served | undefined
   const calls = openPlainCalls({
-    served: (era) => opened.get(era),
+    served: () => served,
     send: (message) => void output.write(`${JSON.stringify(message)}\n`),
   })
   const { rest, leave } = apart(input, calls)
-  const transport = new StdioServerTransport(rest, output)
-  watched(transport, calls, ended.resolve)
+  // Lines are bounded before. Bytes that are no text take more once they are written again.
+  const transport = new StdioServerTransport(rest, output, { maxBufferSize: 4 * lineBytesMax })
+  const close = transport.close.bind(transport)
+  transport.close = async () => {
+    calls.close()
+    await close()
+    ended.resolve()
+  }
   const handle = serveStdio(
     ({ era }) => {
-      const server = openMcpServer({ ...deps, era })
-      opened.set(era, { deps: { ...deps, era }, server })
-      return server
+      const open = { ...deps, era, called: ({ mcpReq }: CallContext) => calls.accept(mcpReq.envelope) }
+      served = { deps: open, server: openMcpServer(open) }
+      return served.server
     },
     { transport },
   )
-  const off = host.watch(() => {
-    for (const { server } of opened.values()) void server.sendToolListChanged().catch(() => undefined)
-  })
+  const off = host.watch(() => void served?.server.sendToolListChanged().catch(() => undefined))
   signal.addEventListener('abort', () => ended.resolve(), { once: true })
   if (signal.aborted) ended.resolve()
   await ended.promise
   off()
-  await handle.close()
   leave()
+  await handle.close()
 }
 
-/** What of the input is not for `calls`, until it is left. */
+const lineBytesMax = STDIO_DEFAULT_MAX_BUFFER_SIZE
+
+/** The lines of the input that are JSON and not for `calls`, until it is left. */
 function apart(input: Readable, calls: PlainCalls): { readonly rest: Readable; leave(): void } {
-  const rest = new PassThrough()
-  const linesIn = lineCutter(STDIO_DEFAULT_MAX_BUFFER_SIZE)
+  const rest = new PassThrough().on('error', () => undefined)
+  const linesIn = lineCutter(lineBytesMax)
   const read = (chunk: Buffer): void => {
     try {
-      for (const line of linesIn(chunk)) if (!calls.take(valueIn(line))) rest.write(`${line}\n`)
+      for (const line of linesIn(chunk)) pass(line)
     } catch (error) {
       rest.destroy(error as Error)
     }
   }
+  const pass = (line: string): void => {
+    const message = valueIn(line)
+    if (message !== undefined && !calls.take(message)) rest.write(`${line}\n`)
+  }
   const end = () => void rest.end()
-  input.on('data', read).on('end', end).on('close', end)
-  input.on('error', (error) => rest.destroy(error))
+  const fail = (error: Error) => void rest.destroy(error)
+  input.on('data', read).on('end', end).on('close', end).on('error', fail)
+  if (input.readableEnded || input.destroyed) end()
   return {
     rest,
     leave: () => {
@@ -88,19 +99,5 @@ function valueIn(line: string): unknown {
     return JSON.parse(line)
   } catch {
     return undefined
-  }
-}
-
-/** Tells `calls` of what is sent by others, and of the end. */
-function watched(transport: StdioServerTransport, calls: PlainCalls, ended: () => void): void {
-  const { send, close } = transport
-  transport.send = (message) => {
-    calls.sent(message)
-    return send.call(transport, message)
-  }
-  transport.close = async () => {
-    calls.close()
-    await close.call(transport)
-    ended()
   }
 }

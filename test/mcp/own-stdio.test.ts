@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { writeDepot } from '../cli/depot.ts'
 import { givenKey, givenShell } from '../cli/harness.ts'
 import { revisions, stdioClient, textOf } from '../support/mcp-client.ts'
@@ -41,6 +43,25 @@ test.each(revisions)(
   },
   60_000,
 )
+
+test('the process ends when it is told to, with calls behind it and its client still there [F-18]', async () => {
+  const { started } = await given()
+  const { command, args, cwd, env } = started
+  const child = spawn(command, args, { cwd, env: { PATH: process.env['PATH'] ?? '', ...env } })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const params = { name: 'depot_temperature', arguments: { room: 'north' }, _meta: meta }
+  for (const id of [1, 2]) {
+    const answered = once(child.stdout, 'data')
+    child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params })}\n`)
+    await answered
+  }
+  child.kill('SIGTERM')
+  assert.deepEqual(await once(child, 'exit'), [0, null])
+}, 60_000)
 
 test.each(revisions)(
   '%s: a policy that is changed counts for a process that runs already, and its client is told [F-18]',

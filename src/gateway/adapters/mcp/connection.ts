@@ -5,7 +5,7 @@ import { version } from '../../../base/version.ts'
 import type { Egress } from '../egress.ts'
 import { readTools, type ToolDefinition } from './definition.ts'
 import { type Address, httpTransport } from './http.ts'
-import { endedIn, failureOf, readAnswer, resultOf, unavailable } from './outcome.ts'
+import { endedIn, failureOf, readAnswer, resultOf, statusOf, unavailable } from './outcome.ts'
 import { openQuestions, type Questions } from './questions.ts'
 import { type Program, stdioTransport } from './stdio.ts'
 import { type ClosableTransport, NotSent } from './transport.ts'
@@ -144,7 +144,7 @@ function conversation(
       try {
         const params = { name: tool.name, arguments: { ...input }, _meta: { [sdk.TRACEPARENT_META_KEY]: traceparent } }
         const answer = questions
-          ? readAnswer(await questions.ask('tools/call', params, signal), sdk.specTypeSchemas.CallToolResult)
+          ? readAnswer(await questions.ask(params, signal), sdk.specTypeSchemas.CallToolResult)
           : await client.callTool(params, { signal, timeout: longerThanAnyCallMs, toolDefinition: headersOf(tool) })
         return resultOf(answer, state.asked)
       } catch (error) {
@@ -207,11 +207,10 @@ const anything = {
 } as const
 
 const codeOf = (error: unknown): unknown => (error as { code?: unknown } | undefined)?.code
-const statusOf = (error: unknown): unknown => (error as { data?: { status?: unknown } } | undefined)?.data?.status
 
 function reasonOf(error: unknown): string {
   const status = statusOf(error)
-  if (typeof status === 'number') return `it answered with the status ${status}`
+  if (status !== undefined) return `it answered with the status ${status}`
   return endedIn(error)?.message ?? 'it does not answer as an MCP server'
 }
 

@@ -15,20 +15,15 @@ export interface ToolAnswer {
 
 /** The answer to a call in the newer revision, which says what kind it is. */
 export function readAnswer(answer: unknown, schema: StandardSchemaV1<unknown, ToolAnswer>): ToolAnswer {
-  const { resultType, content } = isObject(answer) ? answer : {}
-  if (typeof resultType !== 'string' || (resultType === 'complete' && content === undefined)) throw invalidAnswer()
+  const { resultType, content, _meta = {}, ...others } = isObject(answer) ? answer : {}
+  if (typeof resultType !== 'string') throw invalidAnswer()
   if (resultType !== 'complete') throw inputRequired()
-  if (isPlainAnswer(answer)) return answer
+  if (!Array.isArray(content)) throw invalidAnswer()
+  // Texts and nothing else, as most answers are: to know that no schema is needed.
+  if (Object.keys(others).length === 0 && isObject(_meta) && content.every(isTextBlock)) return { content }
   const read = schema['~standard'].validate(answer)
   if (read instanceof Promise || read.issues) throw invalidAnswer()
   return read.value
-}
-
-/** True for texts and nothing else, as most answers are: to know that no schema is needed. */
-function isPlainAnswer(answer: unknown): answer is ToolAnswer {
-  if (!isObject(answer)) return false
-  const { resultType: _, content, _meta = {}, ...others } = answer
-  return Object.keys(others).length === 0 && isObject(_meta) && Array.isArray(content) && content.every(isTextBlock)
 }
 
 /**
@@ -66,16 +61,25 @@ export function failureOf(error: unknown, name: string, asked: boolean): Error {
   if (error instanceof ToolFailed) return error
   const ended = endedIn(error)
   if (ended) return ended
-  if (error instanceof NotSent || (error instanceof Error && error.message === 'Not connected'))
+  const { code, message } = error as { code?: unknown; message?: string }
+  const status = statusOf(error)
+  if (error instanceof NotSent || (!isTheirs(error) && message === 'Not connected'))
     return unavailable(name, 'it went away')
-  const { code, message, data } = error as { code?: unknown; message?: string; data?: { status?: unknown } }
-  if (typeof data?.status === 'number')
-    return new ToolFailed(`http_${data.status}`, `the server answered with the status ${data.status}`)
+  if (status !== undefined) return new ToolFailed(`http_${status}`, `the server answered with the status ${status}`)
   if (code === 'UNSUPPORTED_RESULT_TYPE' || wantsInput.has(code)) return inputRequired()
   if (code === 'CONNECTION_CLOSED' || code === 'REQUEST_TIMEOUT' || message === streamEnded)
     return new CallEnded('upstream_gone', `the server \`${name}\` was asked and did not answer`, { effect: 'unknown' })
-  if (typeof code !== 'number') return invalidAnswer()
+  if (!isTheirs(error)) return invalidAnswer()
   return asked ? inputRequired() : new ToolFailed(`mcp_${code}`, visible(message) || 'the server refused the request')
+}
+
+/** True for the word of the server, which has a number; it says nothing about what lies between us. */
+const isTheirs = (error: unknown): boolean => typeof (error as { code?: unknown } | undefined)?.code === 'number'
+
+/** The status of an answer over HTTP that brought no message. */
+export function statusOf(error: unknown): number | undefined {
+  const { data } = (error ?? {}) as { data?: { status?: unknown } }
+  return !isTheirs(error) && typeof data?.status === 'number' ? data.status : undefined
 }
 
 // A capability of the client, and an address that a person should visit.

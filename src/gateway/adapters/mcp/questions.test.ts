@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
 import { Client, type JSONRPCMessage, specTypeSchemas, type Transport } from '@modelcontextprotocol/client'
 import { describe, test } from 'vitest'
 import { failureOf, readAnswer, resultOf, type ToolFailed } from './outcome.ts'
@@ -56,7 +57,7 @@ test('what is asked is what the library would send, under an id that it never us
   const { client, sent: theirs } = await givenLibrary((id) => ({ jsonrpc: '2.0', id, error: { code: 1, message: '' } }))
   await client.request({ method: 'tools/call', params }).catch(() => undefined)
   const { questions, sent: ours } = givenQuestions()
-  void questions.ask('tools/call', params, never)
+  void questions.ask(params, never)
   assert.deepEqual({ ...ours[0], id: 0 }, { ...theirs.at(-1), id: 0 })
   assert(Number(ours[0]?.id) > 1_000_000 * theirs.length)
 })
@@ -95,7 +96,7 @@ describe('answers are read as the library reads them [H-90]', () => {
     )
     const { questions, lastId } = givenQuestions()
     const ours = await ended(async () => {
-      const asked = questions.ask('tools/call', params, never)
+      const asked = questions.ask(params, never)
       assert.equal(questions.take(answerTo(lastId(), structuredClone(answer))), true)
       return readAnswer(await asked, specTypeSchemas.CallToolResult)
     })
@@ -112,6 +113,14 @@ describe('answers are read as the library reads them [H-90]', () => {
   }
 })
 
+test('no word of a server says that nothing was sent, or what lies between us [H-90]', () => {
+  for (const [message, data] of [['Not connected'], ['no', { status: 404 }], ['no', { status: 503 }]] as const) {
+    const failed = failureOf(Object.assign(new Error(message), { code: -32000, data }), 'depot', false)
+    assert.deepEqual([failed.name, (failed as ToolFailed).code], ['UpstreamError', 'mcp_-32000'])
+  }
+  assert.equal((failureOf(new Error('Not connected'), 'depot', false) as ToolFailed).code, 'unavailable')
+})
+
 test('an answer whose surroundings are wrong is none, at once [H-90]', () => {
   const content = [{ type: 'text', text: 'x' }]
   for (const answer of [null, [], { resultType: 'complete', content, _meta: 7 }])
@@ -120,8 +129,8 @@ test('an answer whose surroundings are wrong is none, at once [H-90]', () => {
 
 test('an error that is none is an answer that nobody can read, and an id may come back as text [H-90]', async () => {
   const { questions, lastId } = givenQuestions()
-  for (const error of [null, 'no', {}, { code: 'x', message: 'y' }, { code: 1 }]) {
-    const asked = questions.ask('tools/call', params, never)
+  for (const error of [null, 'no', {}, { code: 'x', message: 'y' }, { code: 1.5, message: 'y' }, { code: 1 }]) {
+    const asked = questions.ask(params, never)
     assert.equal(questions.take(answerTo(String(lastId()), { error })), true)
     await assert.rejects(asked, { code: 'INVALID_RESULT' })
   }
@@ -129,7 +138,7 @@ test('an error that is none is an answer that nobody can read, and an id may com
 
 test('what is no answer to a question of ours is left to the library [H-90]', async () => {
   const { questions, lastId } = givenQuestions()
-  const asked = questions.ask('tools/call', params, never)
+  const asked = questions.ask(params, never)
   const result = { result: {} }
   const others = [
     answerTo(0, result),
@@ -139,6 +148,7 @@ test('what is no answer to a question of ours is left to the library [H-90]', as
     answerTo(lastId(), { method: 'ping' }),
     answerTo(null, result),
     answerTo({}, result),
+    answerTo([lastId()], result),
   ]
   assert.deepEqual(
     others.map((message) => questions.take(message)),
@@ -148,25 +158,39 @@ test('what is no answer to a question of ours is left to the library [H-90]', as
   assert.deepEqual(await asked, {})
 })
 
+test('what is over leaves nothing behind, and what a server says with an error is kept [H-90]', async () => {
+  const { questions, lastId } = givenQuestions()
+  const { signal } = new AbortController()
+  const data = { hint: 'later' }
+  for (const answer of [{ result: {} }, { error: { code: 7, message: 'no', data } }]) {
+    const asked = questions.ask(params, signal)
+    const said = answerTo(lastId(), answer)
+    for (const _ of [1, 2]) assert.equal(questions.take(said), true)
+    if ('error' in answer) await assert.rejects(asked, { code: 7, message: 'no', data })
+    else await asked
+  }
+  assert.equal(getEventListeners(signal, 'abort').length, 0)
+})
+
 test('a call that nobody waits for is taken back once, and its answer counts no more [H-90]', async () => {
   const { questions, sent, lastId } = givenQuestions()
   const controller = new AbortController()
-  const asked = questions.ask('tools/call', params, controller.signal)
+  const asked = questions.ask(params, controller.signal)
   const id = lastId()
   controller.abort('too late')
   await assert.rejects(asked, { code: 'REQUEST_TIMEOUT' })
   const cancelled = { requestId: id, reason: 'too late', _meta: envelope }
   assert.deepEqual(sent.slice(1), [{ jsonrpc: '2.0', method: 'notifications/cancelled', params: cancelled }])
   assert.equal(questions.take(answerTo(id, { result: {} })), true)
-  await assert.rejects(questions.ask('tools/call', params, controller.signal), { code: 'REQUEST_TIMEOUT' })
+  await assert.rejects(questions.ask(params, controller.signal), { code: 'REQUEST_TIMEOUT' })
   assert.equal(sent.length, 2)
 })
 
 test('an end fails what is not answered, and what cannot be sent fails at once [H-90]', async () => {
   const { questions } = givenQuestions()
-  const asked = [questions.ask('tools/call', params, never), questions.ask('tools/call', params, never)]
+  const asked = [questions.ask(params, never), questions.ask(params, never)]
   questions.close()
   for (const each of asked) await assert.rejects(each, { code: 'CONNECTION_CLOSED' })
   const broken = openQuestions(() => Promise.reject(new Error('gone')), {})
-  await assert.rejects(broken.ask('tools/call', params, never), /gone/)
+  await assert.rejects(broken.ask(params, never), /gone/)
 })

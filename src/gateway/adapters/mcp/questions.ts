@@ -2,12 +2,12 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import { isObject } from '../../../base/object.ts'
 
 /**
- * Requests that are put to a server beside the library, and their answers. The library looks at each message as often as
+ * Calls that are put to a server beside the library, and their answers. The library looks at each message as often as
  * it has layers, which takes longer than all that we do about a call.
  */
 export interface Questions {
   /** The result as it came, whatever it is. Fails as the library does: with a code of its own, or with the server's. */
-  ask(method: string, params: Params, signal: AbortSignal): Promise<unknown>
+  ask(params: Params, signal: AbortSignal): Promise<unknown>
   /** True for an answer to what was asked here; everything else is for the library. */
   take(message: JSONRPCMessage): boolean
   /** No answer will come any more. */
@@ -32,7 +32,7 @@ export function openQuestions(send: Send, envelope: Params): Questions {
     send({ jsonrpc: '2.0', ...rest, params: { ...params, _meta: { ...envelope, ...(_meta as object) } } } as never)
 
   return {
-    ask: (method, params, signal) =>
+    ask: (params, signal) =>
       new Promise((resolve, reject) => {
         if (signal.aborted) return reject(coded('REQUEST_TIMEOUT'))
         const id = ++lastId
@@ -56,7 +56,7 @@ export function openQuestions(send: Send, envelope: Params): Questions {
           else reject(error)
         })
         signal.addEventListener('abort', cancel)
-        sendWith(params, { id, method }).catch(fail)
+        sendWith(params, { id, method: 'tools/call' }).catch(fail)
       }),
     take: (message) => {
       if (!isAnswer(message)) return false
@@ -72,7 +72,10 @@ export function openQuestions(send: Send, envelope: Params): Questions {
 }
 
 const isAnswer = (message: JSONRPCMessage): message is JSONRPCMessage & Answer & { readonly id: unknown } =>
-  message.jsonrpc === '2.0' && !('method' in message) && 'result' in message !== 'error' in message
+  message.jsonrpc === '2.0' &&
+  !('method' in message) &&
+  'result' in message !== 'error' in message &&
+  (typeof message.id === 'number' || typeof message.id === 'string')
 
 /** What an answer says went wrong. */
 function errorIn({ error }: Answer): Error | undefined {
