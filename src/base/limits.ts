@@ -54,6 +54,8 @@ export const limits = {
   storeWaitMs: 5_000,
   commitsPerBatchMax: 256,
   eventsPerCommitMax: 1_000,
+  /** Requests for approval of one caller that wait for people. */
+  pendingRequestsPerCallerMax: 200,
   unsignedEventsKeptMax: 10_000,
   callTimeoutMs: 30_000,
   callTimeoutMaxMs: 3_600_000,

@@ -1,6 +1,7 @@
-import type { Json } from '../base/canonical.ts'
+import { canonical, type Json } from '../base/canonical.ts'
 import { quote } from '../base/failure.ts'
 import { sha256 } from '../base/hash.ts'
+import { limits } from '../base/limits.ts'
 import { isJsonObject } from '../base/object.ts'
 import { formatTime } from '../base/time.ts'
 import { marksOf } from '../evidence/marks.ts'
@@ -8,10 +9,12 @@ import { isPrivateName } from '../evidence/names.ts'
 import { type Marks, redact, scrubText } from '../evidence/redact.ts'
 import type { ApprovalRequest, Demand } from '../model/approval.ts'
 import type { ApprovalTerms } from '../model/policy.ts'
+import type { TenantId } from '../model/tenant-id.ts'
 import { bindOf, demandsOf, partiesOf, requiredOf, secondsOpen } from '../policy/approval.ts'
 import { type Refusal, refuse } from '../policy/gates/refusal.ts'
 import { problemText, type SchemaProblem } from '../policy/schema-problems.ts'
-import { approvalRecords, type StoredApproval } from '../storage/approvals.ts'
+import { type Asked, approvalRecords, type StoredApproval } from '../storage/approvals.ts'
+import type { Change, Work } from '../storage/work.ts'
 import { bindingOf } from './approval-binding.ts'
 import { type Attempt, sayMore, secretsOf } from './attempt.ts'
 import { type Call, callKey, fingerprintOf } from './call.ts'
@@ -75,8 +78,12 @@ export async function mintRequest(deps: GatewayDeps, attempt: Attempt, asking: A
   hideInBaggage(attempt)
   const nonce = Buffer.from(deps.random(16)).toString('hex')
   const problems = await inputProblems(attempt)
-  const request = requestOf(deps, attempt, asking, { nonce, problems })
   const [asked] = attempt.requests
+  const isFirst = problems.length === 0 && asked === undefined && !attempt.edited
+  const room = isFirst ? roomFor(deps, attempt.call.caller) : undefined
+  const full = room && (await deps.store.read(() => room(deps.tenant)))
+  if (full !== undefined) return crowded(attempt, asking, full)
+  const request = requestOf(deps, attempt, asking, { nonce, problems })
   const kept: Private = {
     nonce,
     fingerprint: asked === undefined ? fingerprintOf(attempt.call) : privateOf(asked).fingerprint,
@@ -88,11 +95,55 @@ export async function mintRequest(deps: GatewayDeps, attempt: Attempt, asking: A
   }
   const minted: StoredApproval = { request, private: kept as unknown as Json }
   if (isOpen(request)) attempt.minted = minted
-  attempt.changes.push(approvalRecords.add(kept.record_key, minted))
+  attempt.changes.push(room ? whileFits(room, addRequest(minted)) : addRequest(minted))
   attempt.events.push({ type: 'approval_requested', payload: requestedPayload(request) })
   const refusal = waiting(asking, request)
   // Nobody is asked about a call that could not run: whoever made it is told what is wrong.
   return problems.length === 0 ? refusal : sayMore(attempt, refusal, `, and ${unfit}: ${problemText(problems)}`)
+}
+
+/** Adds a request to the queue. */
+export const addRequest = (stored: StoredApproval): Change =>
+  approvalRecords.add(privateOf(stored).record_key, stored, askedBy(stored))
+
+function askedBy(stored: StoredApproval): Asked {
+  const { record_key, fingerprint } = privateOf(stored)
+  const { invocation_id, actor } = stored.request
+  const asker = record_key.slice(recordKeysOf(invocation_id).length)
+  return { asker, ask: askOf(asker, fingerprint, actor) }
+}
+
+/** Who asks for what, whatever the id of the call: by it, those who cannot repeat an id find what they asked for. */
+export const askOf = (asker: string, fingerprint: string, actor: Call['actor']): string =>
+  sha256(canonical([asker, fingerprint, actor?.id ?? null]))
+
+/** Somebody else of the same caller took the last place among the requests that wait. */
+export class Crowded extends Error {}
+
+/**
+ * How many requests of one caller wait, if those are all that may. Looked at before people are asked, and again with the
+ * request, so that it is exact. What takes the place of a request is not counted.
+ */
+const roomFor = ({ clock }: GatewayDeps, { name }: Call['caller']) =>
+  function* (tenant: TenantId): Work<number | undefined> {
+    const pending = yield* approvalRecords.countPending(tenant, callKey(name), clock.now())
+    return pending < limits.pendingRequestsPerCallerMax ? undefined : pending
+  }
+
+const whileFits = (room: ReturnType<typeof roomFor>, change: Change): Change =>
+  function* (tenant) {
+    if ((yield* room(tenant)) !== undefined) throw new Crowded()
+    yield* change(tenant)
+  }
+
+function crowded(attempt: Attempt, { gate }: Asking, used: number): Refusal {
+  const counts = { limit: 'pending_requests', used, max: limits.pendingRequestsPerCallerMax }
+  attempt.events.push({ type: 'budget_exceeded', payload: counts })
+  const required_next_action = 'wait until people have decided about some of them, then call with a new invocation_id'
+  return refuse(gate, 'budget_exceeded', {
+    message: `${used} calls of this caller wait for people, and no more may`,
+    details: { ...counts, required_next_action },
+  })
 }
 
 export const requestedPayload = ({ approval_id, expires_at, required, invocation_digest }: ApprovalRequest) => ({

@@ -9,7 +9,7 @@ import { problemText } from '../policy/schema-problems.ts'
 import { approvalRecords, type StoredApproval } from '../storage/approvals.ts'
 import type { Change } from '../storage/work.ts'
 import { approvalEvent, Changed, type Decider, type Desk, decidedEvent, writeDecision } from './approval-desk.ts'
-import { amended, privateOf, requestedPayload } from './approval-request.ts'
+import { addRequest, amended, privateOf, requestedPayload } from './approval-request.ts'
 import { startAttempt } from './attempt.ts'
 import type { Call } from './call.ts'
 import type { GatewayDeps } from './deps.ts'
@@ -50,7 +50,7 @@ export async function editCall(
         throw new Changed()
       return amended(now, { state: 'stale' }, { replaced_by: approval_id })
     })(tenant)
-    yield* approvalRecords.add(privateOf(next).record_key, next)(tenant)
+    yield* addRequest(next)(tenant)
   }
   return (await writeDecision(desk, old, change, drafts)) ? next : undefined
 }

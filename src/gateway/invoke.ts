@@ -4,7 +4,7 @@ import type { InvocationResult } from '../model/result.ts'
 import type { Refusal } from '../policy/gates/refusal.ts'
 import { approvalRecords, type StoredApproval } from '../storage/approvals.ts'
 import type { Desk } from './approval-desk.ts'
-import { isOpen, privateOf, recordKey } from './approval-request.ts'
+import { Crowded, isOpen, privateOf, recordKey } from './approval-request.ts'
 import { isOver, withdraw } from './approvals.ts'
 import { type Attempt, type EventSpec, startAttempt } from './attempt.ts'
 import { overBudget } from './budgets.ts'
@@ -67,6 +67,7 @@ export async function invoke(host: Host, call: Call, watch: Watch = unwatched): 
 
 const isOvertaken = (error: unknown): boolean =>
   error instanceof HistoryChanged ||
+  error instanceof Crowded ||
   (error instanceof Failure && (error.code === 'claim.taken' || error.code === 'approval.used'))
 
 async function run(host: Host, call: Call, entry: Entry & Found, watch: Watch): Promise<Recorded> {

@@ -5,7 +5,7 @@ import type { TenantId } from '../model/tenant-id.ts'
 import { type Page, type PageOptions, page } from './page.ts'
 import { bodyOf } from './records.ts'
 import { approvals } from './schema.ts'
-import { type Change, row, rows, sql, text, type Value, type Work } from './work.ts'
+import { type Change, number, row, rows, sql, text, type Value, type Work } from './work.ts'
 
 /** A request for approval, and what the queue keeps to itself: nothing of `private` is shown or recorded. */
 export interface StoredApproval {
@@ -17,15 +17,21 @@ export interface ApprovalFilter {
   readonly state?: ApprovalRequest['state']
 }
 
-export const approvalRecords = { add, get, amend, findByCall, list, overdue }
+/** Who asks, and who asks for what: the same for every call like this one. */
+export interface Asked {
+  readonly asker: string
+  readonly ask: string
+}
+
+export const approvalRecords = { add, get, amend, findByCall, findByAsk, countPending, list, overdue }
 
 /** Adds a request under its own id. `callKey` names the call it is for, of which there may be several. */
-function add(callKey: string, approval: StoredApproval): Change<void> {
+function add(callKey: string, approval: StoredApproval, { asker, ask }: Partial<Asked> = {}): Change<void> {
   return function* (tenant) {
     const { approval_id, state } = approval.request
-    yield [
-      { into: approvals, rows: [[tenant, approval_id, callKey, state, expiryOf(approval), JSON.stringify(approval)]] },
-    ]
+    const body = JSON.stringify(approval)
+    const cells = [tenant, approval_id, callKey, state, expiryOf(approval), body, asker ?? null, ask ?? null]
+    yield [{ into: approvals, rows: [cells] }]
   }
 }
 
@@ -53,6 +59,24 @@ function amend(id: string, next: (approval: StoredApproval) => StoredApproval): 
 function* findByCall(tenant: TenantId, callKey: string): Work<readonly StoredApproval[]> {
   const select = 'SELECT body FROM approvals WHERE tenant_id = ? AND call_key = ? ORDER BY approval_id DESC'
   return (yield* rows(select, tenant, callKey)).map(bodyOf<StoredApproval>)
+}
+
+/** The newest request that asks for this and is not over: one with people's yes, else with their no, else one that waits. */
+function* findByAsk(tenant: TenantId, ask: string, nowMs: number): Work<StoredApproval | undefined> {
+  // Chosen by the index alone: bodies are large. The names of the states happen to be in the order that is wanted.
+  const choose = `SELECT approval_id FROM approvals WHERE tenant_id = ? AND ask = ? AND expires_at_ms > ?
+    AND state IN ('approved', 'denied', 'pending') ORDER BY state, approval_id DESC LIMIT 1`
+  const select = `SELECT body FROM approvals WHERE tenant_id = ? AND approval_id = (${choose})`
+  const found = yield* row(select, tenant, tenant, ask, nowMs)
+  return found && bodyOf<StoredApproval>(found)
+}
+
+/** How many requests of one who asks are pending and not over. */
+function* countPending(tenant: TenantId, asker: string, nowMs: number): Work<number> {
+  const select =
+    "SELECT COUNT(*) AS count FROM approvals WHERE tenant_id = ? AND asker = ? AND expires_at_ms > ? AND state = 'pending'"
+  const found = yield* row(select, tenant, asker, nowMs)
+  return found === undefined ? 0 : number(found, 'count')
 }
 
 /** Requests newest first, from before the cursor on: ids are made in the order of time. */

@@ -156,6 +156,7 @@ test('what the gateway does for every call is one statement each, and none of th
     () => approvalRecords.list(tenant),
     () => approvalRecords.list(tenant, { state: 'pending' }),
     () => approvalRecords.overdue(tenant, 9, 9),
+    () => approvalRecords.countPending(tenant, 'asker', 9),
   ]
   await store.write(tenant, approvalRecords.add('call', sampleApproval('apr_1')))
   const plans = await store.write(tenant, function* () {
@@ -164,8 +165,15 @@ test('what the gateway does for every call is one statement each, and none of th
     return found
   })
   for (const plan of plans) assert.doesNotMatch(plan.join('\n'), /SCAN claims|SCAN approvals|TEMP B-TREE/)
+  const chosen = await store.read(() => planned(approvalRecords.findByAsk(tenant, 'ask', 9)))
+  // Those that ask for one thing are few, and sorted by the index alone.
+  assert.match(
+    chosen.join('\n'),
+    /SEARCH approvals USING COVERING INDEX approvals_ask \(tenant_id=\? AND ask=\? AND exp/,
+  )
   const all = plans.flat().join('\n')
-  for (const index of ['claims_running', 'claims_expiry', 'approvals_call', 'approvals_state', 'approvals_overdue'])
+  const indexes = ['call', 'state', 'overdue', 'asker'].map((name) => `approvals_${name}`)
+  for (const index of ['claims_running', 'claims_expiry', ...indexes])
     assert(all.includes(index), `${index} is not used:\n${all}`)
   await store.close()
 })

@@ -109,6 +109,9 @@ interface Step {
   readonly rows: readonly (readonly [sql: string, ...params: Value[]])[]
 }
 
+const approvalColumns = 'tenant_id, approval_id, call_key, state, expires_at_ms, body'
+const firstApprovals = `(SELECT ${approvalColumns} FROM approvals) AS first_approvals`
+
 /**
  * What each version added and is still there, and rows it may have held, in the SQL of its time. A new version needs its
  * entry here.
@@ -127,13 +130,13 @@ const steps: readonly Step[] = [
     rows: [...['e-1', 'e-2'].map(eventOf), ["INSERT INTO checkpoints VALUES ('acme', 2, '2', 'h', '{}')"]],
   },
   {
-    tables: ['blobs', 'claims', 'leases', 'counters', 'approvals', 'approvers', 'statements'],
+    tables: ['blobs', 'claims', 'leases', 'counters', firstApprovals, 'approvers', 'statements'],
     rows: [
       ["INSERT INTO blobs VALUES ('acme', 'h', ?)", Buffer.from('bytes')],
       ["INSERT INTO claims VALUES ('acme', 's', 'k', 'f', 'o', 'settled', '{}', '{}', 1)"],
       ["INSERT INTO leases VALUES ('acme', 'l', 'h', 7, 1)"],
       ["INSERT INTO counters VALUES ('acme', 's', 'k', 7)"],
-      ["INSERT INTO approvals VALUES ('acme', 'apr_1', 'call', 'pending', 1, '{}')"],
+      [`INSERT INTO approvals (${approvalColumns}) VALUES ('acme', 'apr_1', 'call', 'pending', 1, '{}')`],
       ["INSERT INTO approvers VALUES ('acme', 'ida', '{}')"],
       ["INSERT INTO statements VALUES ('acme', 'witness', 'w', '{}')"],
     ],
@@ -155,6 +158,10 @@ const steps: readonly Step[] = [
       ["INSERT INTO clocks VALUES ('acme', '2026-01-01T00:00:00.000Z', 5)"],
       ["INSERT INTO event_sections VALUES ('acme', 'capability_id', 'cap', 0)"],
     ],
+  },
+  {
+    tables: [],
+    rows: [["INSERT INTO approvals VALUES ('acme', 'apr_2', 'call', 'pending', 1, '{}', 'asker', 'ask')"]],
   },
 ]
 

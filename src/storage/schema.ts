@@ -92,7 +92,7 @@ const counters: Table = {
   columns: { tenant_id: 'text', scope: 'text', counter_key: 'text', value: 'number' },
   key: ['tenant_id', 'scope', 'counter_key'],
 }
-export const approvals: Table = {
+const firstApprovals: Table = {
   name: 'approvals',
   columns: {
     tenant_id: 'text',
@@ -103,6 +103,11 @@ export const approvals: Table = {
     body: 'text',
   },
   key: ['tenant_id', 'approval_id'],
+}
+export const approvals: Table = {
+  ...firstApprovals,
+  // Who asks, and who asks for what; of requests from before that was kept, nothing.
+  columns: { ...firstApprovals.columns, asker: 'text?', ask: 'text?' },
 }
 export const approvers: Table = {
   name: 'approvers',
@@ -187,7 +192,7 @@ const migrations: readonly Migration[] = [
     ],
   },
   {
-    tables: [blobs, claims, leases, counters, approvals, approvers, statements],
+    tables: [blobs, claims, leases, counters, firstApprovals, approvers, statements],
     after: [
       "CREATE INDEX claims_running ON claims (tenant_id, scope, claim_key) WHERE state = 'running'",
       "CREATE INDEX claims_expiry ON claims (tenant_id, expires_at_ms) WHERE state = 'settled'",
@@ -218,6 +223,17 @@ const migrations: readonly Migration[] = [
       `INSERT INTO event_sections SELECT tenant_id, 'timestamp', timestamp, sequence - 1 FROM events
         WHERE (sequence - 1) % 64 = 0`,
       'DROP INDEX events_time',
+    ],
+  },
+  {
+    tables: [],
+    after: [
+      // Both are compared for equality alone, which no language changes.
+      'ALTER TABLE approvals ADD COLUMN asker TEXT',
+      'ALTER TABLE approvals ADD COLUMN ask TEXT',
+      "CREATE INDEX approvals_asker ON approvals (tenant_id, asker, expires_at_ms) WHERE state = 'pending'",
+      `CREATE INDEX approvals_ask ON approvals (tenant_id, ask, expires_at_ms, state, approval_id)
+        WHERE state IN ('approved', 'denied', 'pending')`,
     ],
   },
 ]

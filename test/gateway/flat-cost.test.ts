@@ -5,9 +5,11 @@ import { openHost } from '../../src/runtime/host.ts'
 import { makeOffer } from '../../src/runtime/offer.ts'
 import { purgeEvidence } from '../../src/runtime/purge.ts'
 import { record } from '../../src/runtime/record.ts'
+import { approvalRecords } from '../../src/storage/approvals.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { openStore } from '../../src/storage/store.ts'
 import { rows, type Statement, text, type Work } from '../../src/storage/work.ts'
+import { sampleApproval } from '../../src/testing/storage/sample.ts'
 import { givenAmbit, givenTenant } from '../cli/given.ts'
 import { anyone, echo } from '../support/host.ts'
 import { startPostgres } from '../support/postgres.ts'
@@ -69,6 +71,14 @@ async function costs(stored: number, place: Place = { driver: 'sqlite', path: ':
     )
   await record(ambit, me, [{ event_type: 'noted', payload: {}, correlation: { correlation_id: 'gone' } }])
   await purgeEvidence(ambit, me, { correlation: 'gone' })
+  for (let index = 0; index < stored / 10; index++)
+    await ambit.store.write(
+      tenantId('northlight'),
+      approvalRecords.add('a call', sampleApproval(`apr_${index}`, { expires_at: '2999-01-01T00:00:00.000Z' }), {
+        asker: 'another',
+        ask: `something else ${index}`,
+      }),
+    )
   let asked: Asked[] = []
   const all = new Map<string, Asked>()
   const noted = noting(ambit.database, (one) => {
@@ -93,6 +103,9 @@ async function costs(stored: number, place: Place = { driver: 'sqlite', path: ':
     await vi.waitFor(async () => assert.deepEqual(await ambit.database.read(() => rows(running)), []))
     kinds[kind] = asked.map((one) => `${one.rows} ${one.sql}`)
   }
+  asked = []
+  await host.gateway.waitingCall(anyone, { capability_id: 'test.asks' })
+  kinds['that may wait already'] = asked.map((one) => `${one.rows} ${one.sql}`)
   return { kinds, plans: await plansOf(ambit.database, all.values()) }
 }
 
@@ -142,6 +155,7 @@ test('a call asks the same of the store whatever it holds, and no statement of i
   assert.deepEqual(full.kinds, empty.kinds)
   assert.deepEqual([...empty.plans, ...full.plans].filter(isLong), [])
   assert(full.plans.filter((line) => line.startsWith('SEARCH')).length > 5, full.plans.join('\n'))
+  assert.equal(full.kinds['that may wait already']?.length, 1)
   // Of the two transactions of a call, each is one step of few statements.
   assert((full.kinds['in a new correlation'] ?? []).length <= 8, full.kinds['in a new correlation']?.join('\n'))
 })

@@ -9,6 +9,7 @@ export function approvalRules(test: Register, on: Setting): void {
   test('an approval is found by its id and by its call, with what the queue keeps to itself [F-12]', on(foundAgain))
   test('of many who redeem an approval at the same time one does [F-12]', on(redeemedOnce))
   test('approvals are listed newest first, by state or all, while more come in between [F-12]', on(newestFirst))
+  test('a call like one that people were asked about is found by who asks for what [F-12]', on(foundByAsk))
   test('an approval is overdue when it is pending past its time, however it was amended [F-12]', on(overdue))
 }
 
@@ -73,6 +74,29 @@ async function newestFirst({ store, second, tenant }: Given): Promise<void> {
     store.read(() => approvalRecords.list(tenant, {}, { cursor: cursorOf([1]) })),
     { code: 'cursor.invalid' },
   )
+}
+
+async function foundByAsk({ store, second, tenant }: Given): Promise<void> {
+  const states = ['pending', 'denied', 'approved', 'redeemed', 'expired', 'withdrawn', 'stale', 'pending'] as const
+  for (const [index, state] of states.entries()) {
+    const approval = sampleApproval(id(index), { state, expires_at: formatTime(1000 * (10 - index)) })
+    await second.write(tenant, approvalRecords.add('call', approval, { asker: 'Ida', ask: 'this' }))
+  }
+  await store.write(tenant, approvalRecords.add('call', sampleApproval(id(20))))
+  const found = async (nowMs: number, ask = 'this') =>
+    (await store.read(() => approvalRecords.findByAsk(tenant, ask, nowMs)))?.request.approval_id
+  assert.deepEqual([await found(0), await found(8000), await found(9000)], [id(2), id(1), id(0)])
+  assert.deepEqual([await found(10_000), await found(0, 'This'), await found(0, '')], [undefined, undefined, undefined])
+  const pending = (nowMs: number, asker = 'Ida') => store.read(() => approvalRecords.countPending(tenant, asker, nowMs))
+  assert.deepEqual(
+    [await pending(0), await pending(3000), await pending(10_000), await pending(0, 'ida')],
+    [2, 1, 0, 0],
+  )
+  await store.write(
+    tenant,
+    approvalRecords.amend(id(2), (approval) => ({ ...approval, request: { ...approval.request, state: 'pending' } })),
+  )
+  assert.deepEqual([await found(0), await pending(0)], [id(1), 3])
 }
 
 async function overdue({ store, tenant }: Given): Promise<void> {
