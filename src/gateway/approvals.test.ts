@@ -12,6 +12,7 @@ import { approvalRequest } from '../model/approval.ts'
 import { makeOffer } from '../runtime/offer.ts'
 import { approvalRecords } from '../storage/approvals.ts'
 import { allPages } from '../storage/page.ts'
+import { privateOf } from './approval-request.ts'
 
 const minute = 60_000
 const asked = echo({
@@ -224,15 +225,23 @@ test.each(['a tidy-up first', 'the call first', 'both at once'])(
   },
 )
 
-test('a yes that nobody used in time is over, and was decided once [H-57 H-58]', async () => {
-  const given = await givenApprovals()
-  await given.person('ida')
-  const id = approvalIdOf(await given.ask())
-  await given.decide(id, 'ida', 'approve')
-  given.clock.advance(15 * minute)
-  assert.equal(reasonOf(await given.ask()), 'approval_expired')
-  assert.deepEqual(await typesIn(given), ['approval_requested', 'execution_denied', 'approval_granted'])
-})
+test.each(['a tidy-up', 'the call'])(
+  'a yes that nobody used in time is over, and was decided once: %s first [H-57 H-58]',
+  async (who) => {
+    const given = await givenApprovals()
+    await given.person('ida')
+    const id = approvalIdOf(await given.ask())
+    await given.decide(id, 'ida', 'approve')
+    given.clock.advance(15 * minute)
+    if (who === 'a tidy-up') {
+      assert.equal((await given.host.gateway.tidyUp()).expired, 1)
+      const kept = await given.ambit.store.read(() => approvalRecords.get(given.host.tenant, id))
+      assert.deepEqual([kept.request.state, 'call' in privateOf(kept)], ['expired', false])
+    }
+    assert.equal(reasonOf(await given.ask()), 'approval_expired')
+    assert.deepEqual(await typesIn(given), ['approval_requested', 'execution_denied', 'approval_granted'])
+  },
+)
 
 test.each([
   ['actor', { actor: { id: 'another' } }],

@@ -53,7 +53,7 @@ export interface Gateway {
    */
   waitForDecision(approvalId: string, options?: WaitOptions): Promise<ApprovalRequest>
   /**
-   * Ends what others left behind: calls of processes that are gone, requests that nobody decided; and takes away what is
+   * Ends what others left behind: calls of processes that are gone, requests whose time is over; and takes away what is
    * kept no longer, as far as that does not take long.
    */
   tidyUp(): Promise<Tidied>

@@ -96,10 +96,10 @@ function* list(
   return yield* page(options, '', fetch, bodyOf<StoredApproval>, (found) => text(found, 'approval_id'))
 }
 
-/** Requests still pending though their time has passed, at most `limit`, the longest overdue first. */
+/** Requests that wait for people, or whose yes waits to be used, though their time has passed: at most `limit`, the longest overdue first. */
 function* overdue(tenant: TenantId, nowMs: number, limit: number): Work<readonly StoredApproval[]> {
-  const select =
-    "SELECT body FROM approvals WHERE tenant_id = ? AND state = 'pending' AND expires_at_ms <= ? ORDER BY expires_at_ms, approval_id LIMIT ?"
+  const select = `SELECT body FROM approvals WHERE tenant_id = ? AND expires_at_ms <= ?
+    AND state IN ('pending', 'approved') ORDER BY expires_at_ms, approval_id LIMIT ?`
   return (yield* rows(select, tenant, nowMs, limit)).map(bodyOf<StoredApproval>)
 }
 

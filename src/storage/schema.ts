@@ -234,6 +234,9 @@ const migrations: readonly Migration[] = [
       "CREATE INDEX approvals_asker ON approvals (tenant_id, asker, expires_at_ms) WHERE state = 'pending'",
       `CREATE INDEX approvals_ask ON approvals (tenant_id, ask, expires_at_ms, state, approval_id)
         WHERE state IN ('approved', 'denied', 'pending')`,
+      'DROP INDEX approvals_overdue',
+      `CREATE INDEX approvals_overdue ON approvals (tenant_id, expires_at_ms, approval_id)
+        WHERE state IN ('pending', 'approved')`,
     ],
   },
 ]
