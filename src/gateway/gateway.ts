@@ -143,17 +143,22 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
       await calls.none()
       // Those that nobody waits for go on alone.
       await Promise.allSettled(host.running.values())
-      await within<unknown>(
-        tidying?.catch(() => undefined),
-        closingMs,
-        () => undefined,
-      )
+      await inTime(tidying)
+      // Whoever comes after this process knows nothing of how its calls ended.
+      await inTime(reconcile(host))
       // What is not found out now is not asked for any more.
       await within(asking.none(), limits.reconcileMs, () => undefined)
       await presence.stop()
     },
   }
 }
+
+const inTime = (work: Promise<unknown> | undefined): Promise<unknown> =>
+  within<unknown>(
+    work?.catch(() => undefined),
+    closingMs,
+    () => undefined,
+  )
 
 async function tidied(host: Host, { forget, purge }: typeof stepsMax): Promise<Tidied> {
   const { deps, desk, closing: signal } = host

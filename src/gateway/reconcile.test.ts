@@ -289,3 +289,36 @@ test('closing does not wait for a call that another process runs [H-45]', async 
   held.release()
   assert.equal((await calling).result.outcome, 'success')
 })
+
+const spends = (clock: ReturnType<typeof stillClock>, entered?: () => Promise<void>) =>
+  defineCapability(
+    { id: 'test.move', version: '1.0.0', description: 'Spends.', policy: {}, worstCase: { bytes: 100, cost: 5 } },
+    async (_, { spent }) => {
+      await entered?.()
+      spent(1)
+      clock.advance(700)
+      return 'done'
+    },
+  )
+
+test('a host that closes writes what it knows of calls whose end could not be written [H-45 H-99]', async () => {
+  const clock = stillClock()
+  const budgets: Budget[] = [{ ...budget, cost: 10 }]
+  const { host, second, failOn, ambit } = await givenTwo({}, budgets, { capability: spends(clock), clock })
+  failOn('execution_completed')
+  assert.equal((await second.gateway.invoke(anyone, envelope)).result.error?.effect, 'done')
+  failOn(undefined)
+  await second.close()
+  assert.equal((await host.gateway.recorded(anyone, 'inv-1'))?.error?.effect, 'done')
+  const [used] = await ambit.store.read(() => rows('SELECT bytes, cost FROM budget_uses'))
+  assert.deepEqual({ ...used }, { bytes: 6, cost: 1_000_000 })
+})
+
+test('a host closes though it cannot write what it knows [H-45]', async () => {
+  const { host, second, failOn } = await givenTwo()
+  failOn('execution_completed')
+  await second.gateway.invoke(anyone, envelope)
+  failOn('execution_indeterminate')
+  await second.close()
+  assert.deepEqual((await host.gateway.tidyUp()).interrupted, ['inv-1'])
+})
