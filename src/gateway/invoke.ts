@@ -20,7 +20,7 @@ import { HistoryChanged, rememberAgain } from './history.ts'
 import { type Entry, interruptedOf, type Journal, OverUse, type Started } from './journal.ts'
 import { type Found, lookUp, unknownCall } from './look-up.ts'
 import { appendEffect, endedAs, isUnknown } from './reconcile.ts'
-import { NoRoom, noRoom, settlements } from './reservations.ts'
+import { answered, NoRoom, noRoom, settlements } from './reservations.ts'
 import { type Ending, type Recorded, replayed, resultOf } from './results.ts'
 import type { Over, Unwritten } from './unwritten.ts'
 import { unwatched, type Watch } from './watch.ts'
@@ -236,14 +236,15 @@ async function overFor(
   started: Started,
   { over, error }: { readonly over: Over; readonly error: unknown },
 ): Promise<InvocationResult> {
-  const { effect, reserved = attempt.reserved } = over
+  const { effect, settlement, reserved = attempt.reserved } = over
   const now = deps.clock.now()
-  // Others have said that nobody knows: now somebody does.
   if (!(error instanceof Failure && error.code === 'claim.not_found')) unwritten.add(recordKey(attempt.call), over, now)
-  else if (effect !== 'unknown')
-    await appendEffect(deps, interruptedOf({ ...attempt, reserved: [...reserved] }, started), effect).catch(
-      () => undefined,
-    )
+  else if (effect !== 'unknown') {
+    // Others have said that nobody knows, and settled it so: now somebody does.
+    const call = interruptedOf({ ...attempt, reserved: [...reserved] }, started)
+    const taken = settlement && [...answered(attempt.reserved), ...settlement]
+    await appendEffect(deps, call, effect, taken).catch(() => undefined)
+  }
   const { at: startedAt, evidenceIds } = started
   const ending = { outcome: 'indeterminate', error: endedAs(over) } as const
   return resultOf(attempt, ending, { evidenceIds, startedAt, completedAt: formatTime(now) })

@@ -322,3 +322,35 @@ test('a host closes though it cannot write what it knows [H-45]', async () => {
   await second.close()
   assert.deepEqual((await host.gateway.tidyUp()).interrupted, ['inv-1'])
 })
+
+test.each([
+  { says: 'done', used: { bytes: 6, cost: 1_000_000, time_ms: 60_700 } },
+  // What was given back is not given back again.
+  { says: 'none', used: { bytes: 0, cost: 0, time_ms: 30_000 } },
+  { says: 'nothing', used: { bytes: 6, cost: 1_000_000, time_ms: 60_700 } },
+] as const)(
+  'a call that others took for gone is counted with what it took, once, though they said $says of it meanwhile [H-46 H-99]',
+  async ({ says, used }) => {
+    const clock = stillClock()
+    const [entered, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const arrive = () => {
+      entered.resolve()
+      return held.promise
+    }
+    const capability = {
+      ...spends(clock, arrive),
+      ...(says !== 'nothing' && { reconcile: () => ({ effect: says }) }),
+    }
+    const budgets: Budget[] = [{ ...budget, cost: 10, time_ms: 100_000 }]
+    const { host, second, ambit } = await givenTwo({}, budgets, { capability, clock })
+    const calling = second.gateway.invoke(anyone, envelope)
+    await entered.promise
+    clock.advance(60_000)
+    await host.gateway.tidyUp()
+    held.resolve()
+    assert.equal((await calling).result.error?.effect, 'done')
+    await host.gateway.tidyUp()
+    const [found] = await ambit.store.read(() => rows('SELECT bytes, cost, time_ms FROM budget_uses'))
+    assert.deepEqual({ ...found }, used)
+  },
+)

@@ -5,9 +5,10 @@ import { formatTime } from '../base/time.ts'
 import type { CallError } from '../model/denial.ts'
 import type { EventDraft } from '../model/evidence.ts'
 import { type Claim, runningClaims, settleClaim } from '../storage/claims.ts'
+import { hasEvent } from '../storage/events.ts'
 import { leaseOf } from '../storage/leases.ts'
 import { allPages } from '../storage/page.ts'
-import type { Change } from '../storage/work.ts'
+import { type Change, inOrder } from '../storage/work.ts'
 import type { Reconciled } from './capability.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { Doubt } from './doubts.ts'
@@ -154,9 +155,15 @@ async function findOut({ deps, doubts }: Reconciling, { call, asked }: Doubt): P
 
 /**
  * Adds to the record of a call what came of it after all, under an id of its own and with the call as its cause. Whoever
- * says the same again, because he does not know whether it was written, adds nothing.
+ * says the same again, because he does not know whether it was written, adds nothing. Budgets go by whoever spoke first:
+ * `taken` is what the call has really taken, where that is known.
  */
-export async function appendEffect(deps: GatewayDeps, call: Interrupted, effect: 'done' | 'none'): Promise<void> {
+export async function appendEffect(
+  deps: GatewayDeps,
+  call: Interrupted,
+  effect: 'done' | 'none',
+  taken: readonly Change[] = [],
+): Promise<void> {
   const correlation = { ...call.correlation, causation_id: call.invocation_id }
   const error = {
     type: 'Interrupted',
@@ -168,19 +175,32 @@ export async function appendEffect(deps: GatewayDeps, call: Interrupted, effect:
     deps,
     { ...call, invocation_id: deps.ids.next('inv'), correlation },
     {
-      event_id: `evt_${sha256(`${effect} ${call.evidence_ids.at(-1)}`).slice(0, 26)}`,
+      event_id: effectEventOf(call, effect),
       event_type: effect === 'done' ? 'execution_completed' : 'execution_failed',
       outcome: effect === 'done' ? 'success' : 'failure',
       payload: { reconciles: call.invocation_id, effect },
       error: effect === 'done' ? null : error,
     },
   )
+  const changes = [...(effect === 'none' ? unspent(call.reserved) : []), ...taken]
+  const other = effectEventOf(call, effect === 'done' ? 'none' : 'done')
+  const settled = changes.length === 0 ? [] : [unlessOnRecord(other, inOrder(...changes))]
   try {
-    await writeEvents(deps, [draft], effect === 'none' ? unspent(call.reserved) : [])
+    await writeEvents(deps, [draft], settled)
   } catch (error) {
     if (!(error instanceof Failure && error.code === 'event.conflict')) throw error
+    // Who found out that it was done did not know what it took.
+    if (effect === 'done' && taken.length > 0) await writeEvents(deps, [], settled)
   }
 }
+
+const effectEventOf = ({ evidence_ids }: Interrupted, effect: 'done' | 'none'): string =>
+  `evt_${sha256(`${effect} ${evidence_ids.at(-1)}`).slice(0, 26)}`
+
+const unlessOnRecord = (eventId: string, change: Change): Change =>
+  function* (tenant) {
+    if (!(yield* hasEvent(tenant, eventId))) yield* change(tenant)
+  }
 
 /** Whether nobody knows if what failed was written. */
 export const isUnknown = (error: unknown): boolean => error instanceof Failure && error.data['outcome'] === 'unknown'

@@ -124,6 +124,13 @@ export const settlements = ({ reserved, taken }: Attempt, elapsedMs: number): re
 export const unanswered = (reserved: readonly Reservation[] = []): readonly Change[] =>
   reserved.map((reservation) => settle(reservation, { bytes: 0 }))
 
+/** The other way round: a call that was taken for cut off did answer, and what it answered is counted. */
+export const answered = (reserved: readonly Reservation[]): readonly Change[] =>
+  reserved.map((reservation) => {
+    const { bytes } = reservation.amounts
+    return settle({ ...reservation, amounts: bytes === undefined ? {} : { bytes: 0 } }, { bytes: bytes ?? 0 })
+  })
+
 /** What is given back of a call that was never carried out. */
 export const unused = (reserved: readonly Reservation[] = []): readonly Change[] =>
   reserved.map((reservation) => settle(reservation, { time_ms: 0, cost: 0, bytes: 0 }))

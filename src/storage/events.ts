@@ -151,6 +151,11 @@ export function* getEvent(tenant: TenantId, eventId: string): Work<SealedEvent> 
   return eventOf(found)
 }
 
+export function* hasEvent(tenant: TenantId, eventId: string): Work<boolean> {
+  const select = 'SELECT 1 AS found FROM events WHERE tenant_id = ? AND event_id = ?'
+  return (yield* row(select, tenant, eventId)) !== undefined
+}
+
 /** How many events the tenant has; the last of them has this number. */
 export function* lastSequence(tenant: TenantId): Work<number> {
   const found = yield* row(selectSequence, tenant)
