@@ -101,10 +101,9 @@ async function begin(host: Host, attempt: Attempt, entry: Entry): Promise<Starte
     unwritten.delete(start.key)
     return started
   } catch (error) {
-    if (isUnknown(error) && !running.has(start.key)) {
-      const over: Over = unwritten.get(start.key)?.began ? { effect: 'unknown', began: true } : neverBegan
-      unwritten.add(start.key, over, deps.clock.now())
-    }
+    // One that did begin has taken the id: this start is not on record then.
+    if (isUnknown(error) && !running.has(start.key))
+      unwritten.add(start.key, unwritten.get(start.key) ?? neverBegan, deps.clock.now())
     throw error
   } finally {
     starting.delete(start)

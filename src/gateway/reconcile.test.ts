@@ -228,6 +228,25 @@ test('a start that nobody knows of does not end the call that took its id meanwh
   assert.deepEqual(typesOf(await events()).slice(-2), ['execution_started', 'execution_completed'])
 })
 
+test('a start that nobody knows of takes nothing from what is known of the call that took its id and is over [H-45 H-99]', async () => {
+  const clock = stillClock()
+  const budgets: Budget[] = [{ ...budget, cost: 10 }]
+  const { second, failOn, met, ambit } = await givenTwo({}, budgets, { capability: spends(clock), clock })
+  const late = Promise.withResolvers<void>()
+  failOn('execution_started', { unknownAfter: late.promise })
+  const first = second.gateway.invoke(anyone, envelope)
+  await vi.waitFor(() => assert.equal(met(), 1))
+  failOn('execution_completed')
+  assert.equal((await second.gateway.invoke(anyone, envelope)).result.error?.effect, 'done')
+  late.resolve()
+  await assert.rejects(first, { code: 'store.unavailable' })
+  failOn(undefined)
+  await second.gateway.tidyUp()
+  assert.equal((await second.gateway.recorded(anyone, 'inv-1'))?.error?.effect, 'done')
+  const [used] = await ambit.store.read(() => rows('SELECT cost FROM budget_uses'))
+  assert.equal(used?.['cost'], 1_000_000)
+})
+
 test('an end that cannot be written for hours is written at last [H-45]', async () => {
   const { second, failOn, clock } = await givenTwo()
   failOn('execution_completed')
