@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { approvalIdOf, type GivenApprovals, givenApprovals, payload } from '../../test/support/approvals.ts'
 import { typesOf } from '../../test/support/host.ts'
-import { addApprover, revokeApprover } from '../runtime/approvers.ts'
+import { addApprover, approversOf, revokeApprover } from '../runtime/approvers.ts'
 import { operator } from '../runtime/caller.ts'
 import { revokePrincipal } from '../runtime/principals.ts'
 import { approverRecords } from '../storage/approvers.ts'
@@ -127,4 +127,27 @@ test('who is revoked decides under none of their entries, and evidence names eac
   assert.deepEqual(await revoked('ida'), ['ida-3'])
   await assert.rejects(given.decide(id, 'ida', 'approve'), { code: 'approver.not_permitted' })
   assert.equal((await given.decide(id, 'jo', 'approve')).state, 'approved')
+})
+
+test('an id that names a person is that person, and never an entry of somebody else [H-55]', async () => {
+  const given = await givenApprovals()
+  const me = operator(given.host.tenant)
+  const live = async () =>
+    (await approversOf(given.ambit, me)).items
+      .filter((each) => each.revoked_at === null)
+      .map((each) => each.approver_id)
+  const named = { id: 'jo', roles: ['pharmacist'] }
+  await given.person('ida', named)
+  await given.person('jo')
+  assert.deepEqual(await live(), ['jo', 'jo/2'])
+  for (let times = 0; times < 2; times++) {
+    await revokeApprover(given.ambit, me, 'jo')
+    assert.deepEqual(await live(), ['jo'])
+  }
+  await revokeApprover(given.ambit, me, 'ida')
+  assert.deepEqual(await live(), [])
+  await assert.rejects(given.person('kai', { ...named, id: 'ida' }), {
+    code: 'field.invalid',
+    data: { pointer: '/id' },
+  })
 })

@@ -16,7 +16,7 @@ import { type Caller, demand } from './caller.ts'
 export interface NewApprover {
   /**
    * Names the entry; the principal unless given, with a number behind it where that entry was revoked. A person who gets
-   * a new key needs an entry of another name.
+   * a new key needs an entry of another name, which must not be that of another principal.
    */
   readonly id?: string
   /** The person, a principal of the tenant. */
@@ -53,6 +53,9 @@ export async function addApprover(ambit: Ambit, caller: Caller, wish: NewApprove
       throw new Failure('approver.not_permitted', `only people approve, and this principal is of kind \`${kind}\``, {
         id: record.principal,
       })
+    const { approver_id: id } = record
+    if (id !== record.principal && (yield* principalRecords.find(tenant, id)) !== undefined)
+      throw new Failure('field.invalid', `approver: ${quote(id)} is another principal`, { pointer: '/id' })
     yield* approverRecords.add(record)(tenant)
   }
   const { approver_id, principal, roles, key_id, custody } = record
@@ -60,13 +63,13 @@ export async function addApprover(ambit: Ambit, caller: Caller, wish: NewApprove
   return record
 }
 
-/** Where the entries of a person were revoked, the next one has another id: what was said under the old ones stays void. */
+/** Where an entry was revoked, or is another's, the next one has another id: what was said under the old ones stays void. */
 function* freeIdFor(tenant: TenantId, principal: string): Work<string> {
   for (let count = 1; ; count++) {
     const id = count === 1 ? principal : `${principal}/${count}`
     const found = yield* approverRecords.find(tenant, id)
     if (found === undefined) return id
-    if (found.revoked_at !== null) continue
+    if (found.revoked_at !== null || found.principal !== principal) continue
     const help = `run \`ambit approver revoke ${principal}\` first: then add them with what is right`
     throw new Failure('approver.exists', `approver ${quote(principal)} exists already`, { id }, help)
   }
@@ -81,8 +84,8 @@ function checkedKeyId(publicKey: string): string {
 }
 
 /**
- * From now on this entry, or this person under whichever entry, decides about nothing; what they said before no longer
- * counts either. Evidence names every entry that ended.
+ * From now on this person under whichever entry, or this entry of a person of another name, decides about nothing; what
+ * they said before no longer counts either. Evidence names every entry that ended.
  */
 export async function revokeApprover(ambit: Ambit, caller: Caller, id: string): Promise<void> {
   demand(caller, 'administer')
@@ -97,13 +100,12 @@ export async function revokeApprover(ambit: Ambit, caller: Caller, id: string): 
   await administer(ambit, caller, 'ambit.approver.revoked', { approver_id: id, entries }, end)
 }
 
-/** The entries of this id or person that still count. None do of one who was revoked; of a stranger it fails. */
+/** The entries of this person that still count, or else this entry. None do of one who was revoked; of a stranger it fails. */
 function* standingAs(tenant: TenantId, id: string): Work<readonly string[]> {
   const all = yield* allPages((options) => approverRecords.list(tenant, options))
-  const live = all.filter(({ revoked_at }) => revoked_at === null)
-  const own = live.filter(({ approver_id, principal }) => approver_id === id || principal === id)
-  if (own.length === 0) yield* approverRecords.get(tenant, id)
-  return own.map(({ approver_id }) => approver_id)
+  const own = all.filter(({ principal }) => principal === id)
+  const meant = own.length > 0 ? own : [yield* approverRecords.get(tenant, id)]
+  return meant.filter(({ revoked_at }) => revoked_at === null).map(({ approver_id }) => approver_id)
 }
 
 export async function approversOf(ambit: Ambit, caller: Caller, options?: PageOptions): Promise<Page<Approver>> {
