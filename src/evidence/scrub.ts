@@ -1,5 +1,6 @@
 import { limits } from '../base/limits.ts'
 import { wordFinder } from './find-words.ts'
+import { type Unescaped, unescaped } from './unescape.ts'
 
 /**
  * Puts what `hide` gives in the place of every secret, in whatever form; secrets that overlap go as one. Of a very long
@@ -12,23 +13,52 @@ export function scrubber(secrets: readonly string[], hide: () => string): (text:
   if (forms === undefined) return hide
   if (forms.size === 0) return (text) => text
   const find = wordFinder(forms.keys())
-  return (text, whole) => {
+  const rangesIn = (text: string): readonly Range[] => {
     const ranges: Range[] = []
     find(text, (form, end) => {
       const start = end - form.length
-      if (whole ? form !== text : form.length < partCharsMin && !isWord(text, start, end)) return false
-      const isCut = forms.get(form) === true
-      cover(ranges, { start, end: isCut ? text.length : end })
+      if (form.length < partCharsMin && !isWord(text, start, end)) return false
+      cover(ranges, { start, end: forms.get(form) === true ? text.length : end })
       return true
     })
-    return ranges.length === 0 ? text : replaced(text, ranges, hide)
+    return ranges
+  }
+  return (text, whole) => {
+    if (whole) return forms.has(text) ? hide() : text
+    const found = readingsOf(text).flatMap((reading) =>
+      [...rangesIn(reading.text), ...passwordsIn(reading.text, rangesIn)].map(
+        ({ start, end }): Range => ({ start: reading.placeOf(start), end: reading.placeOf(end) }),
+      ),
+    )
+    return found.length === 0 ? text : replaced(text, joined(found), hide)
   }
 }
 
 // Anywhere in a text a short secret would hide parts of other words: below this it must stand as a word.
 const partCharsMin = 8
 
-const { secretFormCharsMax: formCharsMax } = limits
+/** A text as it stands, and without the escapes of up to two writers. */
+function readingsOf(text: string): readonly Unescaped[] {
+  const readings: Unescaped[] = [{ text, placeOf: (at) => at }]
+  for (let last = readings[0]; last !== undefined && readings.length <= layersMax; last = readings.at(-1)) {
+    const { placeOf } = last
+    const next = unescaped(last.text)
+    if (next === undefined) break
+    readings.push({ text: next.text, placeOf: (at) => placeOf(next.placeOf(at)) })
+  }
+  return readings
+}
+
+const layersMax = 2
+
+/** In base64 no word can be seen, so a name and a short password are read as they were before. */
+const passwordsIn = (text: string, rangesIn: (text: string) => readonly Range[]): readonly Range[] =>
+  [...text.matchAll(/\bbasic[ +]+([\w+/-]{2,}={0,2})/gi)].flatMap(({ index, 0: all, 1: token = '' }) => {
+    const plain = Buffer.from(token, 'base64').toString()
+    const isPair = plain.includes(':') && !/[\p{Cc}\ufffd]/u.test(plain)
+    const end = index + all.length
+    return isPair && rangesIn(plain).length > 0 ? [{ start: end - token.length, end }] : []
+  })
 
 /** What to look for, and whether it is but the beginning of a secret; undefined if it is too much. */
 function formsOf(secrets: readonly string[]): Map<string, boolean> | undefined {
@@ -44,55 +74,20 @@ function formsOf(secrets: readonly string[]): Map<string, boolean> | undefined {
   return forms
 }
 
-/** Blanks around a secret are gone where it was sent as a header, and tell nothing where they are not. */
+/**
+ * Blanks around a secret are gone where it was sent as a header, and tell nothing where they are not. Whoever takes escapes
+ * off a text takes off what only looks like one in a secret too.
+ */
 function formsOfOne(secret: string): readonly Form[] {
-  // One more than is looked for: the cut may halve a character, and then only behind what is looked for.
-  const start = secret.slice(0, formCharsMax + 1)
-  const json = JSON.stringify(start).slice(1, -1)
-  const urls = inUrl(start.toWellFormed())
-  const seldom = [...inOtherJson(json), ...inHtml(start), ...urls.map(encodeURIComponent)]
-  const usual = [start, json, ...urls]
-  const isUsual = (beginning: string): boolean => usual.some((one) => one.startsWith(beginning))
-  return [
-    ...usual.map((whole) => cut(whole, formCharsMax)),
-    ...seldom.map((whole) => cut(whole, isUsual(whole.slice(0, seldomCharsMax)) ? formCharsMax : seldomCharsMax)),
-    ...bytesOf(secret),
-  ]
+  const isCut = secret.length > limits.secretFormCharsMax
+  const start = secret.slice(0, limits.secretFormCharsMax)
+  // The cut may halve an escape.
+  const bare = unescaped(start)?.text.slice(0, isCut ? -escapeCharsMax : undefined) ?? start
+  const written = [start, start.toWellFormed(), bare.trim()].flatMap((form) => [form, form.replaceAll(' ', '+')])
+  return [...written.map((form) => ({ form, isCut })), ...bytesOf(secret)]
 }
 
-const cut = (whole: string, charsMax: number): Form => ({
-  form: whole.slice(0, charsMax),
-  isCut: whole.length > charsMax,
-})
-
-// Of forms that are many and hardly ever met less is enough, where it tells them apart.
-const seldomCharsMax = 256
-
-/** As writers of JSON do that escape more than ours: slashes, signs of HTML, or all that is not ASCII. */
-function inOtherJson(json: string): readonly string[] {
-  const unicode = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
-  const ascii = json.replace(/[^\0-\x7f]/g, unicode)
-  return [json, ascii].flatMap((one) => [one, one.replaceAll('/', '\\/'), one.replace(/[&<>]/g, unicode)])
-}
-
-function inHtml(text: string): readonly string[] {
-  const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
-  return [
-    ['&quot;', '&#39;'],
-    ['&quot;', '&#x27;'],
-    ['&#34;', '&#39;'],
-  ].map(([double = '', single = '']) => escaped.replaceAll('"', double).replaceAll("'", single))
-}
-
-/** As browsers write it, as our own requests do, which escape more, as forms do and as whole addresses are; each also with escapes in lower case. */
-function inUrl(text: string): readonly string[] {
-  if (/^[\w.-]*$/.test(text)) return []
-  const plain = encodeURIComponent(text)
-  const strict = plain.replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
-  const form = `${new URLSearchParams({ '': text })}`.slice(1)
-  const written = [plain, strict].flatMap((one) => [one, one.replaceAll('%20', '+')])
-  return [...written, form, encodeURI(text)].flatMap((one) => [one, one.replace(/%../g, (code) => code.toLowerCase())])
-}
+const escapeCharsMax = 12
 
 interface Form {
   readonly form: string
@@ -116,19 +111,25 @@ function bytesOf(secret: string): readonly Form[] {
   return [...base64, hex, hex.toUpperCase()].map((form) => ({ form, isCut: bytes.length > bytesMax }))
 }
 
-const bytesMin = 10
+const bytesMin = partCharsMin
 const bytesMax = 48
 
-/** The last letter or digit of an escape, as in `%20` and `\n`, is none of a word. */
 function isWord(text: string, start: number, end: number): boolean {
-  const before = text.slice(Math.max(0, start - 6), start)
-  const begins = !/[\p{L}\p{N}]$/u.test(before) || /(?:%[\da-f]{2}|\\[bfnrt]|\\u[\da-f]{4})$/i.test(before)
-  return begins && !/^[\p{L}\p{N}]/u.test(text.slice(end, end + 2))
+  return (
+    !/[\p{L}\p{N}]$/u.test(text.slice(Math.max(0, start - 2), start)) &&
+    !/^[\p{L}\p{N}]/u.test(text.slice(end, end + 2))
+  )
 }
 
 interface Range {
   readonly start: number
   readonly end: number
+}
+
+function joined(found: readonly Range[]): readonly Range[] {
+  const ranges: Range[] = []
+  for (const range of found.toSorted((one, other) => one.start - other.start)) cover(ranges, range)
+  return ranges
 }
 
 /** Adds a range, and joins it with those that it overlaps. */
