@@ -1,7 +1,6 @@
 import type { Json } from '../../base/canonical.ts'
 import { isJsonObject } from '../../base/object.ts'
 import { mediaOf } from './http-media.ts'
-import { isMethodName } from './http-names.ts'
 import { isList, plain, refuse } from './http-styles.ts'
 
 export interface Body {
@@ -42,7 +41,6 @@ async function multipartOf(value: Json, name: string): Promise<Body> {
 /** A list is one field per item. */
 function fieldsOf(value: Json, name: string): [string, Json][] {
   if (!isJsonObject(value)) return refuse(name, 'an object')
-  if (Object.keys(value).some(isMethodName)) return refuse(name, 'an object without the member `_method`')
   return Object.entries(value).flatMap(([key, member = null]) =>
     (isList(member) ? member : [member]).map((item): [string, Json] => [key, item]),
   )

@@ -1,6 +1,6 @@
 import { Failure, quote } from '../../base/failure.ts'
 import type { HttpRequestTemplate, HttpUpstream } from '../../model/upstream.ts'
-import { foldedName } from './http-names.ts'
+import { foldedName, isMethodName, readsAs } from './http-names.ts'
 import { cookieNames } from './http-request.ts'
 import { checkSecretPlaces } from './secret-text.ts'
 
@@ -15,16 +15,16 @@ export function checkHttp(upstream: HttpUpstream): void {
   checkSecretPlaces(server)
 }
 
-/** The names that every request has at a place, folded. */
-type Fixed = Readonly<Record<Parameter['in'], readonly string[]>>
+/** True of what reads as a name that every request has at a place. */
+type Fixed = Readonly<Record<Parameter['in'], (name: string) => boolean>>
 
 function fixedIn({ headers = {}, query = {} }: HttpUpstream['server']): Fixed {
   const cookies = Object.keys(headers).filter((name) => name.toLowerCase() === 'cookie')
   return {
-    path: [],
-    query: Object.keys(query).map(foldedName),
-    header: Object.keys(headers).map(foldedName),
-    cookie: cookies.flatMap((name) => cookieNames(headers[name] ?? '').map(foldedName)),
+    path: () => false,
+    query: readsAs(Object.keys(query)),
+    header: readsAs(Object.keys(headers)),
+    cookie: readsAs(cookies.flatMap((name) => cookieNames(headers[name] ?? ''))),
   }
 }
 
@@ -51,8 +51,9 @@ const reserved: ReadonlySet<string> = new Set([
   ...['x-host', 'x-real-ip', 'x-client-ip', 'true-client-ip', 'cf-connecting-ip', 'content-encoding'],
 ])
 
-/** True of a header that no input sets. Many servers take `_` for `-` there. */
-export function isReservedHeader(name: string): boolean {
+/** True of what no input sets. Many servers take `_` for `-` in a header. */
+export function isReserved(name: string, place: Parameter['in']): boolean {
+  if (place !== 'header') return place !== 'path' && isMethodName(name)
   const header = name.toLowerCase().replaceAll('_', '-')
   return reserved.has(header) || /^x-(?:http-method|forwarded-)/.test(header)
 }
@@ -93,8 +94,8 @@ function problemOf({ path, parameters = [], body, method }: HttpRequestTemplate,
   for (const { name, in: place, style } of parameters) {
     if (style !== undefined && !stylesOf(place).includes(style))
       return `${quote(name)} cannot be written as ${quote(style)}`
-    const isTaken = fixed[place].includes(foldedName(name))
-    if (isTaken || (place === 'header' && (!token.test(name) || isReservedHeader(name) || isOurKey(name, method))))
+    const isTaken = fixed[place](name) || isReserved(name, place)
+    if (isTaken || (place === 'header' && (!token.test(name) || isOurKey(name, method))))
       return `an input cannot set the ${placeNames[place]} ${quote(name)}`
   }
   return undefined

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { expect, test } from 'vitest'
+import type { Json } from '../../base/canonical.ts'
 import type { HttpRequestTemplate, HttpUpstream } from '../../model/upstream.ts'
 import { checkHttp } from './http-check.ts'
 import { foldedName } from './http-names.ts'
@@ -26,8 +27,20 @@ const fill = (place: Place, value: Record<string, string>, name = 'prefs') => {
 }
 
 const alike = {
-  query: ['api_key', 'API_KEY', 'api.key', 'api key', 'api_key[]', 'api_key[a', 'api_key ', ' api-key', 'api%5fkey'],
-  cookie: ['sid', 'SID', ' sid', '%20sid', '%2520sid', 'sid[x]', 'sid\0'],
+  query: [
+    'api_key',
+    'API_KEY',
+    'api.key',
+    'api key',
+    'api_key[]',
+    'api_key[a',
+    'api_key ',
+    ' api-key',
+    'api%5fkey',
+    'api[key',
+    'api_key\0x',
+  ],
+  cookie: ['sid', 'SID', ' sid', '%20sid', '%2520sid', 'sid[x]', 'sid\0', 'sid\0x'],
 } as const
 
 test.each([
@@ -55,11 +68,31 @@ test('parameters that read alike are still sent, each by its own name [H-90]', a
   assert.deepEqual(Object.fromEntries(sent.searchParams), input)
 })
 
-test('a form holds no method [H-90]', async () => {
-  for (const type of ['application/x-www-form-urlencoded', 'multipart/form-data'])
-    await expect(
-      fillRequest({ method: 'POST', path: '/', body: { from: 'b', type } }, { url }, { b: { _method: 'DELETE' } }),
-    ).rejects.toMatchObject({ code: 'request_invalid' })
+test.each(['application/x-www-form-urlencoded', 'multipart/form-data', 'application/json'])(
+  'a body of %s holds no method, and nothing that reads as a credential of the query [H-90]',
+  async (type) => {
+    const send = (b: Json) =>
+      fillRequest({ method: 'POST', path: '/', body: { from: 'b', type } }, { url, ...fixed }, { b })
+    for (const name of ['_method', '_METHOD', '_method[]', ...alike.query])
+      await expect(send({ a: '1', [name]: 'x' }), name).rejects.toMatchObject({ code: 'request_invalid' })
+    for (const name of ['method', 'sid', 'key', 'x-api-key'])
+      await expect(send({ [name]: 'x' }), name).resolves.toBeDefined()
+  },
+)
+
+test('what stands deeper in a body, or in none with members, is nobody else’s name [H-90]', async () => {
+  const send = (b: Json, type: string) =>
+    fillRequest({ method: 'POST', path: '/', body: { from: 'b', type } }, { url, ...fixed }, { b })
+  for (const b of [[{ api_key: 'x' }], { a: { _method: 'x' } }, '_method'])
+    await expect(send(b, 'application/json')).resolves.toBeDefined()
+  await expect(send('api_key', 'text/plain')).resolves.toBeDefined()
+})
+
+test('no parameter is a method [H-90]', () => {
+  for (const place of ['query', 'cookie'] as const)
+    for (const name of ['_method', '_Method', ' _method', '_method[]'])
+      assert.throws(() => check(name, place, 'POST'), { code: 'upstream.invalid' })
+  assert.doesNotThrow(() => check('method', 'query', 'POST'))
 })
 
 test.each([
@@ -79,4 +112,8 @@ test('names of other scripts stay apart [H-90]', () => {
   const names = ['ключ', 'имя', '名前', '鍵', 'é', 'e']
   assert.equal(new Set(names.map((name) => foldedName(encodeURIComponent(name)))).size, names.length)
   assert.equal(foldedName(encodeURIComponent('Ключ')), foldedName('ключ'))
+})
+
+test('a name with very many blanks inside is read as fast as any [H-90]', () => {
+  assert.equal(foldedName(` a${' '.repeat(500_000)}b \0`).length, 500_002)
 })

@@ -3,7 +3,7 @@ import { isJsonObject } from '../../base/object.ts'
 import type { HttpRequestTemplate, ServerAddress } from '../../model/upstream.ts'
 import { CallEnded } from '../ended.ts'
 import { type Body, bodyOf } from './http-body.ts'
-import { foldedName, isMethodName } from './http-names.ts'
+import { foldedName, isMethodName, readsAs } from './http-names.ts'
 import { asPairs, encoded, inPath, isList, type Pair, type PairStyle, type PathStyle, refuse } from './http-styles.ts'
 
 type Input = Readonly<Record<string, Json>>
@@ -35,7 +35,16 @@ export async function fillRequest(
   const { from = '', type = '' } = template.body ?? {}
   const value = memberOf(input, from)
   const url = addressOf(template, server, placed('path'), queryOf(template, server, placed('query')))
-  return { url, headers, body: value === undefined || type === '' ? undefined : await bodyOf(value, type, from) }
+  if (value === undefined || type === '') return { url, headers, body: undefined }
+  checkMembers(value, from, Object.keys(server.query ?? {}))
+  return { url, headers, body: await bodyOf(value, type, from) }
+}
+
+/** Many servers read the query and the members of a body as one, and the body first. */
+function checkMembers(body: Json, from: string, fixed: readonly string[]): void {
+  const isFixed = readsAs(fixed)
+  if (isJsonObject(body) && Object.keys(body).some((name) => isFixed(name) || isMethodName(name)))
+    refuse(from, 'an object without members that are a credential of the query, or a method')
 }
 
 const memberOf = (input: Input, name: string): Json | undefined =>
@@ -103,14 +112,14 @@ function pairsIn(
   fixed: readonly string[],
 ): Pair[] {
   const declared = parameters.filter((one) => one.in === place).map(({ name }) => name)
-  const isFixed = foldedIn(fixed)
+  const isFixed = readsAs(fixed)
   return given.flatMap((one) => {
     const { name: own, from } = one.parameter
     const others = declared.filter((name) => name !== own)
-    const [exact, isOther] = [new Set(others.map(encoded)), foldedIn(others)]
+    const [exact, isOther] = [new Set(others.map(encoded)), readsAs(others)]
     const isTaken = ([name]: Pair): boolean => {
-      if (isFixed(name) || exact.has(name)) return true
-      return foldedName(name) !== foldedName(own) && (isOther(name) || isMethodName(name))
+      if (isFixed(name) || isMethodName(name) || exact.has(name)) return true
+      return foldedName(name) !== foldedName(own) && isOther(name)
     }
     const pairs = pairsOf(one)
     return pairs.some(isTaken) ? refuse(from, memberRule) : pairs
@@ -118,11 +127,6 @@ function pairsIn(
 }
 
 const memberRule = 'an object without members that are parameters themselves, or a method'
-
-function foldedIn(names: readonly string[]): (name: string) => boolean {
-  const folded = new Set(names.map(foldedName))
-  return (name) => folded.has(foldedName(name))
-}
 
 /** The names in the text of a `cookie` header. */
 export const cookieNames = (text: string): readonly string[] =>

@@ -2,9 +2,9 @@ import type { Json } from '../../../base/canonical.ts'
 import { quote } from '../../../base/failure.ts'
 import { isJsonObject, type JsonObject } from '../../../base/object.ts'
 import type { HttpRequestTemplate } from '../../../model/upstream.ts'
-import { isOurKey, isReservedHeader, stylesOf } from '../http-check.ts'
+import { isOurKey, isReserved, stylesOf } from '../http-check.ts'
 import { mediaOf } from '../http-media.ts'
-import { foldedName } from '../http-names.ts'
+import { readsAs } from '../http-names.ts'
 import { followed, listOf, type OpenApi, textOf, Unmapped } from './document.ts'
 import type { Credential } from './security.ts'
 
@@ -33,7 +33,7 @@ export function parametersOf(api: OpenApi, { path, method, lists, credentials }:
     found.set(`${textOf(read['in'])}:${textOf(read['name'])}`, read)
   }
   const isSent = ({ in: place, name }: JsonObject): boolean =>
-    credentials.some(({ place: sent }) => sent.in === place && foldedName(sent.name) === foldedName(textOf(name))) ||
+    credentials.some(({ place: sent }) => sent.in === place && readsAs([sent.name])(textOf(name))) ||
     (place === 'header' && isOurKey(textOf(name), method))
   const wanted = [...found.values()].filter((parameter) => !isSent(parameter) && !isIgnored(parameter, path))
   return wanted.flatMap((parameter) => readParameter(api, parameter, memberOf(parameter, wanted)) ?? [])
@@ -57,7 +57,7 @@ function readParameter(api: OpenApi, parameter: JsonObject, from: string): Param
   const place = places.find((known) => known === parameter['in'])
   const isRequired = place === 'path' || parameter['required'] === true
   const written = place && writtenAs(api, parameter, place)
-  if (place === undefined || written === undefined || (place === 'header' && isReservedHeader(name))) {
+  if (place === undefined || written === undefined || isReserved(name, place)) {
     if (isRequired || place === undefined) throw new Unmapped(`its parameter ${quote(name)} cannot be sent`)
     return undefined
   }

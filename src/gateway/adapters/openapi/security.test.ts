@@ -89,3 +89,15 @@ test('a parameter that reads as a credential, or as the key that we set, is not 
     ],
   )
 })
+
+test('a parameter that some take for the method is left out; an operation that needs it is listed [H-90]', () => {
+  const named = (required: boolean) => ({
+    post: { ...ok, parameters: [{ name: '_method', in: 'query', required, schema: text }] },
+  })
+  const { upstream, skipped } = given({ paths: { '/a': named(false), '/b': named(true) } })
+  assert.deepEqual(skipped, [{ operation: 'POST /b', reason: 'its parameter `_method` cannot be sent' }])
+  assert.deepEqual(
+    upstream.capabilities.map(({ request }) => request.parameters),
+    [undefined],
+  )
+})
