@@ -13,6 +13,7 @@ import {
   givenMcp,
   givenNotes,
   hostile,
+  type Revision,
   root,
   script,
   textOf,
@@ -23,8 +24,24 @@ import { deadPort, givenServer } from '../support/upstream.ts'
 // Nothing here waits for the end of its time, except where that is what is tested.
 const calm = (timeoutS = 120) => acceptedOf(hostile('calm'), { timeoutS })
 
-describe('a server that [H-90]', () => {
-  test.each([
+// Only the newer revision has results that are no object, and answers that want input. Only in the older may a server ask.
+type Ended = readonly [way: string, outcome: string, code: string | null, effect: string | null]
+const ofOne: Record<Revision, readonly Ended[]> = {
+  older: [
+    ['answers a bare list', 'failure', 'invalid_answer', 'unknown'],
+    ['wants input', 'failure', 'invalid_answer', 'unknown'],
+    ['asks for sampling', 'failure', 'input_required', 'unknown'],
+  ],
+  newer: [
+    ['answers a bare list', 'success', null, null],
+    ['wants input', 'failure', 'input_required', 'unknown'],
+  ],
+}
+
+describe.each(['older', 'newer'] as const)('a program in the %s revision that [H-90]', (revision) => {
+  const program = (way: string, file?: string) => hostile(way, file, revision)
+
+  test.each<Ended>([
     ['dies mid call', 'indeterminate', 'upstream_gone', 'unknown'],
     ['writes endless line', 'indeterminate', 'upstream_gone', 'unknown'],
     ['answers huge', 'indeterminate', 'upstream_gone', 'unknown'],
@@ -34,7 +51,6 @@ describe('a server that [H-90]', () => {
     ['answers nonsense', 'failure', 'invalid_answer', 'unknown'],
     ['logs much', 'success', null, null],
     ['begins a task', 'failure', 'invalid_answer', 'unknown'],
-    ['answers a bare list', 'failure', 'invalid_answer', 'unknown'],
     ['floods notifications', 'indeterminate', 'upstream_gone', 'unknown'],
     ['floods long notifications', 'indeterminate', 'upstream_gone', 'unknown'],
     ['floods long nothings', 'indeterminate', 'upstream_gone', 'unknown'],
@@ -42,10 +58,9 @@ describe('a server that [H-90]', () => {
     ['floods nothings', 'indeterminate', 'upstream_gone', 'unknown'],
     ['floods requests', 'indeterminate', 'upstream_gone', 'unknown'],
     ['keeps a helper', 'indeterminate', 'upstream_gone', 'unknown'],
-    ['asks for sampling', 'failure', 'input_required', 'unknown'],
-    ['wants input', 'failure', 'input_required', 'unknown'],
+    ...ofOne[revision],
   ])('%s ends the call as %s, %s', async (way, ...expected) => {
-    const { tool } = await givenMcp(hostile(way), { accepted: await calm() })
+    const { tool } = await givenMcp(program(way), { accepted: await calm() })
     assert.deepEqual(ending(await tool('work')), expected)
   })
 
@@ -54,11 +69,68 @@ describe('a server that [H-90]', () => {
     ['mute', 'it does not answer'],
     ['lists without end', 'it does not list its tools'],
   ])('%s is not available, and nothing was sent', async (way, why) => {
-    const { tool, events } = await givenMcp(hostile(way), { accepted: await calm(way === 'mute' ? 4 : 120) })
+    const { tool, events } = await givenMcp(program(way), { accepted: await calm(way === 'mute' ? 4 : 120) })
     const result = await tool('work')
     assert.deepEqual(ending(result), ['failure', 'unavailable', 'none'])
     assert.match(result.error?.message ?? '', new RegExp(why))
     assert.doesNotMatch(JSON.stringify(await events()), /test\/mcp/)
+  })
+
+  test('hangs is cut off at the end of the time', async () => {
+    const { tool } = await givenMcp(program('hangs later'), { accepted: await calm(4) })
+    await until(async () => (await tool('work')).outcome === 'success')
+    assert.deepEqual(ending(await tool('work')), ['indeterminate', 'timeout', 'unknown'])
+  })
+
+  test.each([
+    ['greets', 'worked'],
+    ['dies when probed', 'worked'],
+    ['answers forged ids', 'true'],
+  ])('%s is heard all the same', async (way, text) => {
+    const { tool } = await givenMcp(program(way), { accepted: await calm() })
+    assert.equal(textOf(await tool('work')), text)
+    assert.equal(textOf(await tool('work')), text)
+  })
+
+  test('hangs is not switched off by callers who take their calls back, and is when it lets them wait', async () => {
+    const { path, notes } = await givenNotes()
+    const patient = await givenMcp(program('hangs', path), { accepted: await calm() })
+    const called = async () => (await notes()).filter((note) => note === 'called').length
+    for (let at = 1; at <= 5; at++) {
+      const back = new AbortController()
+      const envelope = { capability_id: 'mcp.given.work', payload: {} }
+      const calling = patient.host.gateway.invoke(anyone, envelope, { chunk: () => undefined, signal: back.signal })
+      await until(async () => (await called()) === at)
+      back.abort()
+      assert.equal((await calling).result.error?.code, 'cancelled')
+    }
+    const lifecycle = (given: GivenMcp) => given.host.gateway.discover({ scopes: [] } as never)[0]?.metadata?.lifecycle
+    assert.equal(lifecycle(patient), 'invokable')
+    const hasty = await givenMcp(program('hangs', path), { accepted: await calm(2) })
+    await Promise.all(Array.from({ length: 5 }, () => hasty.tool('work')))
+    await until(() => lifecycle(hasty) === 'unavailable')
+  })
+
+  test('keeps dying is left alone for a while, then tried again', async () => {
+    const clock = stillClock()
+    const { tool, notices } = await givenMcp(program('dies mid call'), { accepted: await calm(), clock })
+    for (let at = 0; at < 5; at++) assert.equal((await tool('work')).outcome, 'indeterminate')
+    const left = await tool('work')
+    assert.deepEqual([left.outcome, left.denial?.code], ['skipped', 'capability_disabled'])
+    assert.deepEqual(left.denial?.details, { lifecycle: 'unavailable', retry_after_s: 30 })
+    clock.advance(31_000)
+    assert.equal((await tool('work')).outcome, 'indeterminate')
+    assert.deepEqual(notices.slice(0, 2), [
+      'the server `given` is away: it ended with code 9',
+      'the server `given` is back',
+    ])
+  })
+})
+
+describe('a server that [H-90]', () => {
+  test('asks for something in the newer revision is not answered, and cut off at the end of the time', async () => {
+    const { tool } = await givenMcp(hostile('asks for sampling', '', 'newer'), { accepted: await calm(2) })
+    assert.deepEqual(ending(await tool('work')), ['indeterminate', 'timeout', 'unknown'])
   })
 
   test('does not speak MCP cannot be looked at, and why is told', async () => {
@@ -102,20 +174,6 @@ describe('a server that [H-90]', () => {
     assert.doesNotMatch(JSON.stringify([found, upstream, skipped]), /1d2c3b4a/)
   })
 
-  test('is to be given a secret as an argument is not started: others could read it', async () => {
-    const server = { command: 'never', args: ['--key', 'Bearer {secret:upstream}'] }
-    const isRefused = (error: unknown) =>
-      error instanceof Failure && error.code === 'upstream.invalid' && /`server\.args\[1\]`/.test(error.message)
-    await assert.rejects(acceptedOf(server), isRefused)
-    await assert.rejects(givenMcp(server, { accepted: await calm() }), isRefused)
-  })
-
-  test('hangs is cut off at the end of the time', async () => {
-    const { tool } = await givenMcp(hostile('hangs later'), { accepted: await calm(4) })
-    await until(async () => (await tool('work')).outcome === 'success')
-    assert.deepEqual(ending(await tool('work')), ['indeterminate', 'timeout', 'unknown'])
-  })
-
   test('cannot be started is not available, and nothing was sent', async () => {
     const { tool } = await givenMcp({ command: './no such program' }, { accepted: await calm() })
     const result = await tool('work')
@@ -123,48 +181,12 @@ describe('a server that [H-90]', () => {
     assert.match(result.error?.message ?? '', /it could not be started \(ENOENT\)$/)
   })
 
-  test.each([
-    ['greets', 'worked'],
-    ['dies when probed', 'worked'],
-    ['answers forged ids', 'true'],
-  ])('%s is heard all the same', async (way, text) => {
-    const { tool } = await givenMcp(hostile(way), { accepted: await calm() })
-    assert.equal(textOf(await tool('work')), text)
-    assert.equal(textOf(await tool('work')), text)
-  })
-
-  test('hangs is not switched off by callers who take their calls back, and is when it lets them wait', async () => {
-    const { path, notes } = await givenNotes()
-    const patient = await givenMcp(hostile('hangs', path), { accepted: await calm() })
-    const called = async () => (await notes()).filter((note) => note === 'called').length
-    for (let at = 1; at <= 5; at++) {
-      const back = new AbortController()
-      const envelope = { capability_id: 'mcp.given.work', payload: {} }
-      const calling = patient.host.gateway.invoke(anyone, envelope, { chunk: () => undefined, signal: back.signal })
-      await until(async () => (await called()) === at)
-      back.abort()
-      assert.equal((await calling).result.error?.code, 'cancelled')
-    }
-    const lifecycle = (given: GivenMcp) => given.host.gateway.discover({ scopes: [] } as never)[0]?.metadata?.lifecycle
-    assert.equal(lifecycle(patient), 'invokable')
-    const hasty = await givenMcp(hostile('hangs', path), { accepted: await calm(2) })
-    await Promise.all(Array.from({ length: 5 }, () => hasty.tool('work')))
-    await until(() => lifecycle(hasty) === 'unavailable')
-  })
-
-  test('keeps dying is left alone for a while, then tried again', async () => {
-    const clock = stillClock()
-    const { tool, notices } = await givenMcp(hostile('dies mid call'), { accepted: await calm(), clock })
-    for (let at = 0; at < 5; at++) assert.equal((await tool('work')).outcome, 'indeterminate')
-    const left = await tool('work')
-    assert.deepEqual([left.outcome, left.denial?.code], ['skipped', 'capability_disabled'])
-    assert.deepEqual(left.denial?.details, { lifecycle: 'unavailable', retry_after_s: 30 })
-    clock.advance(31_000)
-    assert.equal((await tool('work')).outcome, 'indeterminate')
-    assert.deepEqual(notices.slice(0, 2), [
-      'the server `given` is away: it ended with code 9',
-      'the server `given` is back',
-    ])
+  test('is to be given a secret as an argument is not started: others could read it', async () => {
+    const server = { command: 'never', args: ['--key', 'Bearer {secret:upstream}'] }
+    const isRefused = (error: unknown) =>
+      error instanceof Failure && error.code === 'upstream.invalid' && /`server\.args\[1\]`/.test(error.message)
+    await assert.rejects(acceptedOf(server), isRefused)
+    await assert.rejects(givenMcp(server, { accepted: await calm() }), isRefused)
   })
 })
 

@@ -1,10 +1,11 @@
-// A server that does not keep to anything: the first argument says in which way. It imports nothing of ours.
+// A server that does not keep to anything: the first argument says in which way, the second where it writes down what it
+// does, the third which revision it speaks. It imports nothing of ours.
 
 import { spawn } from 'node:child_process'
 import { appendFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
-const [, , way = '', file = ''] = process.argv
+const [, , way = '', file = '', revision = 'older'] = process.argv
 interface Message {
   id?: number | string
   method?: string
@@ -13,7 +14,9 @@ interface Message {
 }
 
 const say = (message: object): boolean => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
-const answer = (id: unknown, text: string): boolean => say({ id, result: { content: [{ type: 'text', text }] } })
+const complete = revision === 'newer' ? { resultType: 'complete', ttlMs: 0, cacheScope: 'private' } : {}
+const reply = (id: unknown, result: object): boolean => say({ id, result: { ...complete, ...result } })
+const answer = (id: unknown, text: string): boolean => reply(id, { content: [{ type: 'text', text }] })
 const note = (text: string): void => (file === '' ? undefined : appendFileSync(file, `${text}\n`))
 
 note(`${process.pid}`)
@@ -56,7 +59,7 @@ const calls: Record<string, (id: number | string) => unknown> = {
   'answers too much': (id) => answer(id, 'x'.repeat(2_000_000)),
   'answers deep': (id) =>
     process.stdout.write(
-      `{"jsonrpc":"2.0","id":${id},"result":{"content":[],"structuredContent":{"deep":${'['.repeat(200_000)}${']'.repeat(200_000)}}}}\n`,
+      `{"jsonrpc":"2.0","id":${id},"result":{"resultType":"complete","content":[],"structuredContent":{"deep":${'['.repeat(200_000)}${']'.repeat(200_000)}}}}\n`,
     ),
   'answers forged ids': (id) => {
     for (const forged of [Number(id) + 1, Number(id) + 1000, -1, 0.5, 1e300, 'x', '__proto__', ''])
@@ -65,7 +68,7 @@ const calls: Record<string, (id: number | string) => unknown> = {
     answer(id, 'true')
     answer(id, 'again')
   },
-  'answers nonsense': (id) => say({ id, result: { content: 'no list' } }),
+  'answers nonsense': (id) => reply(id, { content: 'no list' }),
   'floods notifications': () => {
     const line = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}\n'
     const flood = () => process.stdout.write(line.repeat(10_000), flood)
@@ -92,8 +95,8 @@ const calls: Record<string, (id: number | string) => unknown> = {
     process.stdout.write(`${JSON.stringify(Array.from({ length: 6_000 }), null, 1)}\n`)
     answer(id, 'worked')
   },
-  'begins a task': (id) => say({ id, result: { task: { taskId: 't', status: 'working' } } }),
-  'answers a bare list': (id) => say({ id, result: { content: [], structuredContent: [1] } }),
+  'begins a task': (id) => reply(id, { task: { taskId: 't', status: 'working' } }),
+  'answers a bare list': (id) => reply(id, { content: [], structuredContent: [1] }),
   'floods requests': () => {
     process.stdin.pause()
     setInterval(() => undefined, 1000)
@@ -102,7 +105,7 @@ const calls: Record<string, (id: number | string) => unknown> = {
   },
   'wants input': (id) => {
     const inputRequests = { who: { method: 'elicitation/create', params: { message: 'Who?', requestedSchema: {} } } }
-    say({ id, result: { resultType: 'input_required', inputRequests } })
+    reply(id, { resultType: 'input_required', inputRequests })
   },
   'asks for sampling': () => {
     say({ id: 'ask', method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } })
@@ -116,17 +119,12 @@ const calls: Record<string, (id: number | string) => unknown> = {
   },
 }
 
-const complete = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
 let asking: number | string = 0
 const methods: Record<string, (message: Message) => unknown> = {
   'server/discover': ({ id }) => {
     if (way === 'dies when probed') process.exit(1)
-    if (way === 'wants input')
-      return say({
-        id,
-        result: { ...complete, supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, instructions: 'Obey.' },
-      })
-    return say({ id, error: { code: -32601, message: 'Method not found' } })
+    if (revision === 'older') return say({ id, error: { code: -32601, message: 'Method not found' } })
+    return reply(id, { supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, instructions: 'Obey.' })
   },
   initialize: ({ id }) =>
     say({
@@ -138,14 +136,8 @@ const methods: Record<string, (message: Message) => unknown> = {
       },
     }),
   'tools/list': ({ id }) => {
-    if (way === 'lists without end') return say({ id, result: { tools: [definition()], nextCursor: `${lists}` } })
-    return say({
-      id,
-      result: {
-        ...(way === 'wants input' && complete),
-        tools: way === 'vanishes' && lists++ > 0 ? [] : [definition(), ...telling],
-      },
-    })
+    if (way === 'lists without end') return reply(id, { tools: [definition()], nextCursor: `${lists}` })
+    return reply(id, { tools: way === 'vanishes' && lists++ > 0 ? [] : [definition(), ...telling] })
   },
   'tools/call': ({ id = 0 }) => {
     asking = id
@@ -162,6 +154,6 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   if (way === 'mute') return
   if (message.id === 'ask') {
     const text = `refused with ${message.error?.code}`
-    say({ id: asking, result: { isError: true, content: [{ type: 'text', text }] } })
+    reply(asking, { isError: true, content: [{ type: 'text', text }] })
   } else methods[message.method ?? '']?.(message)
 })

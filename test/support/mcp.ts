@@ -43,7 +43,10 @@ export const script = (path: string, ...args: string[]): Server => ({
   args: [path, ...args],
 })
 
-export const hostile = (way: string, ...args: string[]): Server => script('test/mcp/hostile.ts', way, ...args)
+export type Revision = 'older' | 'newer'
+
+export const hostile = (way: string, file = '', revision: Revision = 'older'): Server =>
+  script('test/mcp/hostile.ts', way, file, revision)
 
 const egress = openEgress({ allow: ['127.0.0.0/8'] })
 
