@@ -1,8 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import type { Writable } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import { limits } from '../../../base/limits.ts'
 import { lineCutter } from '../../../base/lines.ts'
 import { isObject } from '../../../base/object.ts'
+import { CallEnded } from '../../ended.ts'
 import { within } from '../../within.ts'
 import { flood, openFloodGate } from './flood-gate.ts'
 import { endWithUs, signalGroup } from './processes.ts'
@@ -18,12 +20,14 @@ export interface Program {
 
 /**
  * Speaks with a program over its standard streams. What it writes to its error stream is not read: it may hold secrets.
- * Whoever writes lines without an end, floods us or does not read what we write is cut off.
+ * Whoever writes lines without an end, floods us or does not read our answers is cut off; calls that it does not read are
+ * refused before they pile up, for it may only be busy with one of them.
  */
 export function stdioTransport(program: Program): ClosableTransport {
   let child: ChildProcess | undefined
   let why: string | undefined
   let isClosed = false
+  let draining: Promise<boolean> | undefined
   const linesIn = lineCutter(limits.mcpMessageBytesMax)
   const gate = openFloodGate()
 
@@ -71,10 +75,14 @@ export function stdioTransport(program: Program): ClosableTransport {
     },
     send: async (message) => {
       const stdin = child?.stdin
+      while (stdin?.writable && isFull(stdin)) {
+        if (!('method' in message)) return cutOff('it does not read what it is sent')
+        draining ??= drains(stdin).finally(() => {
+          draining = undefined
+        })
+        if (!(await draining)) throw unread()
+      }
       if (!stdin?.writable) throw new NotSent()
-      // Calls wait in any case. Answers to whoever does not read them would pile up.
-      if (!('method' in message) && stdin.writableLength > limits.mcpUnsentBytesMax)
-        return cutOff('it does not read what it is sent')
       gate.sent(message)
       stdin.write(`${JSON.stringify(message)}\n`)
     },
@@ -102,6 +110,23 @@ async function started({ command, args, env, cwd }: Program, tell: (why: string)
   endWithUs(child)
   return child
 }
+
+const isFull = (stdin: Writable): boolean => stdin.writableLength > limits.mcpUnsentBytesMax
+
+/** False if the program does not read all that waits for it. */
+async function drains(stdin: Writable): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const drained = (): void => resolve(true)
+  stdin.once('drain', drained)
+  try {
+    return await within(promise, limits.mcpGraceMs, () => false)
+  } finally {
+    stdin.off('drain', drained)
+  }
+}
+
+const unread = (): CallEnded =>
+  new CallEnded('unavailable', 'the server does not read what it is sent', { effect: 'none' })
 
 /** Calls back once the program has ended and all it wrote before has been read, or someone else keeps its stream. */
 function whenOver(child: ChildProcess, over: (code: string) => void): void {
