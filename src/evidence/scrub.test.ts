@@ -88,3 +88,14 @@ test('of a very long secret the beginning is hidden in other forms too, with all
     for (const form of [long, encodeURIComponent(long), JSON.stringify(long).replaceAll('/', '\\/')])
       assert.match(scrubText(`<${form}>`, [long]), /^<"?\[redacted\]$/)
 })
+
+test('of a name and a password that were kept as they are sent, the password is hidden by itself [H-69 H-71 H-90]', () => {
+  for (const kept of [btoa('bob:hunter2'), `Basic ${btoa('bob:hunter2')}`])
+    assert.equal(
+      scrubText(`bob sent hunter2, bob:hunter2 and ${btoa('bob:hunter2')}`, [kept]),
+      `bob sent [redacted], [redacted] and [redacted]`,
+    )
+  for (const password of ['', 'X'])
+    assert.equal(scrubText('X sent key-8d1f6c', [btoa(`key-8d1f6c:${password}`)]), 'X sent [redacted]')
+  assert.equal(scrubText('a plan b', [btoa('a\0:b'), btoa('abc'), 'a:b', 'YTpi!', 'basic plan']), 'a plan b')
+})

@@ -54,18 +54,33 @@ const layersMax = 2
 /** In base64 no word can be seen, so a name and a short password are read as they were before. */
 const passwordsIn = (text: string, rangesIn: (text: string) => readonly Range[]): readonly Range[] =>
   [...text.matchAll(/\bbasic[ +]+([\w+/-]{2,}={0,2})/gi)].flatMap(({ index, 0: all, 1: token = '' }) => {
-    const plain = Buffer.from(token, 'base64').toString()
-    const isPair = plain.includes(':') && !/[\p{Cc}\ufffd]/u.test(plain)
     const end = index + all.length
-    return isPair && rangesIn(plain).length > 0 ? [{ start: end - token.length, end }] : []
+    return rangesIn(pairIn(token)).length > 0 ? [{ start: end - token.length, end }] : []
   })
+
+/** A name and a password, with a colon between them, from their base64; empty if it is that of something else. */
+function pairIn(token: string): string {
+  const plain = Buffer.from(token, 'base64').toString()
+  return plain.includes(':') && !/[\p{Cc}\ufffd]/u.test(plain) ? plain : ''
+}
+
+/** A secret, and what it holds if it is a name and a password as they are sent. */
+function partsOf(secret: string): readonly string[] {
+  const [, token = ''] = /^(?:basic +)?([\w+/-]{4,1024}={0,2})$/i.exec(secret) ?? []
+  const pair = pairIn(token)
+  if (pair === '') return [secret]
+  const colon = pair.indexOf(':')
+  const [name, password] = [pair.slice(0, colon), pair.slice(colon + 1)]
+  // Some take a key for the name, and anything for the password.
+  return [secret, token, pair, password.length < 4 && name.length > password.length ? name : password]
+}
 
 /** What to look for, and whether it is but the beginning of a secret; undefined if it is too much. */
 function formsOf(secrets: readonly string[]): Map<string, boolean> | undefined {
   const forms = new Map<string, boolean>()
   let chars = 0
-  for (const secret of secrets)
-    for (const { form, isCut } of formsOfOne(secret.trim())) {
+  for (const secret of secrets.flatMap((one) => partsOf(one.trim())))
+    for (const { form, isCut } of formsOfOne(secret)) {
       if (form === '' || forms.get(form) === true) continue
       if (!forms.has(form)) chars += form.length
       if (chars > limits.secretFormsCharsMax) return undefined
