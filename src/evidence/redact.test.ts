@@ -4,10 +4,9 @@ import { test } from 'vitest'
 import type { Json } from '../base/canonical.ts'
 import { marksOf } from './marks.ts'
 import { isSensitiveName } from './names.ts'
-import { type Marks, redact, scrubText, scrubValue, secretsIn } from './redact.ts'
+import { allMarked, nothingMarked as none, redact, scrubText, scrubValue, secretsIn } from './redact.ts'
 
-const none: Marks = { pointers: new Set(), all: false }
-const at = (...pointers: string[]): Marks => ({ pointers: new Set(pointers), all: false })
+const at = (...pointers: string[]) => marksOf({ schema: {}, pointers })
 
 test('sensitive names are whole words of a key, however it is written [H-69 H-71]', () => {
   const names = [
@@ -78,7 +77,7 @@ test('redaction hides marked places; a star is any item or member [H-69 H-71 H-5
   assert.deepEqual(redact(value, at('/list/*')).value, { ...value, list: ['[redacted]', '[redacted]'] })
   assert.deepEqual(redact(value, at('/x~1y~0z')).value, { ...value, 'x/y~z': '[redacted]' })
   assert.deepEqual(redact(value, at('')), { value: '[redacted]', redacted: true })
-  assert.deepEqual(redact(value, { pointers: new Set(), all: true }), { value: '[redacted]', redacted: true })
+  assert.deepEqual(redact(value, allMarked), { value: '[redacted]', redacted: true })
   assert.deepEqual(redact(value, at('/absent', '/a/b/c')), { value, redacted: false })
   assert.deepEqual(redact({ '': 1 }, at('/')), { value: { '': '[redacted]' }, redacted: true })
 })
@@ -242,59 +241,6 @@ test('the secrets of a call are the texts below its marks and sensitive names [H
   }
   assert.deepEqual(secretsIn(payload, at('/consignee', '/list/*/phone')), ['Clinic 88', 't-1', '42', '555', '556'])
   assert.deepEqual(secretsIn(payload, none), ['t-1', '42'])
-  assert.deepEqual(secretsIn('x', { pointers: new Set(), all: true }), ['x'])
+  assert.deepEqual(secretsIn('x', allMarked), ['x'])
   assert.deepEqual(secretsIn(null, at('')), [])
-})
-
-const marks = (schema: Json, more: object = {}) => [...marksOf({ schema, ...more }).pointers].toSorted()
-const secret = { type: 'string', 'x-sensitive': true }
-
-test('marks of a capability are the `x-sensitive` places of its schema, in every kind of subschema [H-69 H-50]', () => {
-  assert.deepEqual(marks({ properties: { a: secret, b: { type: 'string', 'x-sensitive': false }, 'c/d': secret } }), [
-    '/a',
-    '/c~1d',
-  ])
-  assert.deepEqual(marks({ properties: { list: { type: 'array', items: { properties: { n: secret } } } } }), [
-    '/list/*/n',
-  ])
-  assert.deepEqual(marks(secret), [''])
-  for (const name of ['allOf', 'anyOf', 'oneOf'])
-    assert.deepEqual(marks({ [name]: [{ properties: { a: secret } }] }), ['/a'])
-  for (const name of ['not', 'if', 'then', 'else'])
-    assert.deepEqual(marks({ [name]: { properties: { a: secret } } }), ['/a'])
-  for (const name of ['items', 'contains', 'unevaluatedItems', 'additionalProperties', 'unevaluatedProperties']) {
-    assert.deepEqual(marks({ [name]: secret }), ['/*'], name)
-  }
-  assert.deepEqual(marks({ prefixItems: [{}, secret] }), ['/*'])
-  assert.deepEqual(marks({ patternProperties: { '^x': secret } }), ['/*'])
-  assert.deepEqual(marks({ dependentSchemas: { a: { properties: { b: secret } } } }), ['/b'])
-  assert.deepEqual(marks({ items: false, additionalProperties: true, properties: 7 as never }), [])
-})
-
-test('marks of a capability follow references inside the schema [H-69 H-50]', () => {
-  const $defs = { person: { properties: { name: secret } }, 'a/b': secret }
-  assert.deepEqual(marks({ $defs, properties: { who: { $ref: '#/$defs/person' }, x: { $ref: '#/$defs/a~1b' } } }), [
-    '/who/name',
-    '/x',
-  ])
-  assert.deepEqual(marks({ $defs, allOf: [{ $dynamicRef: '#/$defs/person' }] }), ['/name'])
-})
-
-test('marks of a capability hide the whole of what cannot be looked into, if anything is marked at all [H-69 H-50]', () => {
-  const tree = { properties: { name: secret, child: { $ref: '#' } } }
-  assert.deepEqual(marks(tree), ['/child/child', '/child/name', '/name'])
-  assert.deepEqual(marks({ properties: { child: { $ref: '#' } } }), [])
-  assert.deepEqual(marks({ properties: { a: secret, b: { $ref: 'https://elsewhere/x' } } }), ['/a', '/b'])
-  assert.deepEqual(marks({ properties: { a: secret, b: { $ref: '#/$defs/absent' } } }), ['/a', '/b'])
-  assert.deepEqual(marks({ properties: { b: { $ref: '#anchor' } } }), [])
-})
-
-test('marks of a capability include what the context contract names [H-69 H-50]', () => {
-  assert.deepEqual(marks({ properties: { a: secret } }, { pointers: ['/consignee'] }), ['/a', '/consignee'])
-})
-
-test('marks of a capability are everything from confidential up, and for a class nobody knows [H-69 H-50]', () => {
-  const all = (classification?: string) => marksOf({ schema: {}, ...(classification && { classification }) }).all
-  assert.deepEqual([all(), all('public'), all('Internal')], [false, false, false])
-  assert.deepEqual([all('confidential'), all('restricted'), all('secret'), all('purple')], [true, true, true, true])
 })

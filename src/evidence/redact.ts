@@ -4,11 +4,15 @@ import { redactedText } from '../model/evidence.ts'
 import { isSensitiveName } from './names.ts'
 import { scrubber } from './scrub.ts'
 
-/** What must not be seen: places by JSON Pointer (`*` for any item or member), or everything. */
+/** What must not be seen of a value: all of it, or what is marked in its members and items. */
 export interface Marks {
-  readonly pointers: ReadonlySet<string>
   readonly all: boolean
+  member(name: string): Marks
+  item(): Marks
 }
+
+export const nothingMarked: Marks = { all: false, member: () => nothingMarked, item: () => nothingMarked }
+export const allMarked: Marks = { all: true, member: () => allMarked, item: () => allMarked }
 
 export interface Redaction {
   readonly value: Json
@@ -33,32 +37,28 @@ export function redact(
   }
   const scrub = scrubber(secrets, hide)
   const scrubNumber = numberScrubber(secrets, scrub)
-  const walk = (node: Json, pointer: string): Json => {
-    if (isMarked(marks, pointer)) return hide()
+  const walk = (node: Json, place: Marks): Json => {
+    if (place.all) return hide()
     if (typeof node === 'string') return scrub(node)
     if (typeof node === 'number') return scrubNumber(node)
     if (node === null || typeof node !== 'object') return node
-    if (isList(node)) return mapItems(node, (item) => walk(item, below(marks, pointer)))
-    return mapMembers(node, scrub, (member, key) =>
-      isSensitive(key) ? hide() : walk(member, below(marks, pointer, key)),
-    )
+    if (isList(node)) return mapItems(node, (item) => walk(item, place.item()))
+    return mapMembers(node, scrub, (member, key) => (isSensitive(key) ? hide() : walk(member, place.member(key))))
   }
-  return { value: walk(value, ''), redacted }
+  return { value: walk(value, marks), redacted }
 }
 
 /** The texts of a call that must turn up nowhere: those of its marked and sensitively named values. */
 export function secretsIn(value: Json, marks: Marks): string[] {
   const texts = new Set<string>()
-  const walk = (node: Json, pointer: string, inside: boolean): void => {
-    const secret = inside || isMarked(marks, pointer)
-    if (secret && ((typeof node === 'string' && node !== '') || typeof node === 'number')) texts.add(`${node}`)
+  const walk = (node: Json, place: Marks): void => {
+    if (place.all && ((typeof node === 'string' && node !== '') || typeof node === 'number')) texts.add(`${node}`)
     if (node === null || typeof node !== 'object') return
-    if (isList(node)) for (const item of node) walk(item, below(marks, pointer), secret)
+    if (isList(node)) for (const item of node) walk(item, place.item())
     else
-      for (const key of Object.keys(node))
-        walk(node[key] ?? null, below(marks, pointer, key), secret || isSensitiveName(key))
+      for (const key of Object.keys(node)) walk(node[key] ?? null, isSensitiveName(key) ? allMarked : place.member(key))
   }
-  walk(value, '', false)
+  walk(value, marks)
   return [...texts]
 }
 
@@ -84,17 +84,6 @@ function numberScrubber(secrets: readonly string[], scrub: ReturnType<typeof scr
   if (!secrets.some((secret) => /^\s*[\d.e+-]+\s*$/.test(secret))) return (number) => number
   return (number) => (scrub(`${number}`, 'whole') === `${number}` ? number : redactedText)
 }
-
-function isMarked({ pointers, all }: Marks, pointer: string): boolean {
-  if (all || pointers.size === 0) return all
-  if (pointers.has(pointer)) return true
-  const parent = pointer.slice(0, Math.max(0, pointer.lastIndexOf('/')))
-  return pointer !== '' && pointers.has(`${parent}/*`)
-}
-
-/** The pointer of a member, or of any item. Where nothing is marked no place matters, and none is written. */
-const below = ({ pointers }: Marks, pointer: string, key?: string): string =>
-  pointers.size === 0 ? '' : `${pointer}/${key === undefined ? '*' : escaped(key)}`
 
 const isList = (node: Json): node is readonly Json[] => Array.isArray(node)
 

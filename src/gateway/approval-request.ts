@@ -4,9 +4,7 @@ import { sha256 } from '../base/hash.ts'
 import { limits } from '../base/limits.ts'
 import { isJsonObject } from '../base/object.ts'
 import { formatTime } from '../base/time.ts'
-import { marksOf } from '../evidence/marks.ts'
-import { isPrivateName } from '../evidence/names.ts'
-import { type Marks, redact, scrubText } from '../evidence/redact.ts'
+import { allMarked, redact, scrubText } from '../evidence/redact.ts'
 import type { ApprovalRequest, Demand } from '../model/approval.ts'
 import type { ApprovalTerms } from '../model/policy.ts'
 import type { TenantId } from '../model/tenant-id.ts'
@@ -206,18 +204,12 @@ function shownOf({ call, capability, context }: Attempt): ApprovalRequest['shown
   const marked = context.fields.flatMap(({ name, shown, sensitive, value }) =>
     shown && !sensitive && value !== undefined ? [{ name, value }] : [],
   )
-  const { value } = redact(call.payload as Json, approverMarks(capability), [], () => false)
+  const { value } = redact(call.payload as Json, capability?.approverMarks() ?? allMarked, [], () => false)
   const members = isJsonObject(value) ? Object.entries(value) : []
   return [
     ...marked,
     ...members.map(([name, member = null]) => ({ name: `payload:/${shortened(name)}`, value: member })),
   ]
-}
-
-function approverMarks(capability: Attempt['capability']): Marks {
-  if (capability === undefined) return { pointers: new Set(), all: true }
-  const { pointers, all } = capability.inputMarks
-  return { ...marksOf({ schema: capability.input.json as Json, pointers, isNamed: isPrivateName }), all }
 }
 
 const nameCharsMax = 200

@@ -1,5 +1,5 @@
 import type { Json } from '../base/canonical.ts'
-import { secretsIn } from '../evidence/redact.ts'
+import { allMarked, secretsIn } from '../evidence/redact.ts'
 import type { CallError, Denial } from '../model/denial.ts'
 import type { AttemptRecord } from '../model/evidence.ts'
 import type { Subject } from '../model/subject.ts'
@@ -117,7 +117,7 @@ export function secretsOf({ call, capability, context, credentials }: Attempt, d
     ...new Set([
       ...credentials,
       ...secretsIn(call.payload as Json, capability.inputMarks),
-      ...secretsIn(fields, { pointers: new Set(), all: true }),
+      ...secretsIn(fields, allMarked),
       ...(data === undefined ? [] : secretsIn(data, capability.outputMarks)),
     ]),
   ]

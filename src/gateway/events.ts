@@ -4,7 +4,7 @@ import type { Ids } from '../base/ids.ts'
 import { limits } from '../base/limits.ts'
 import { contextDigest, inputDigest, type TenantDigest } from '../evidence/digests.ts'
 import { asJson, hashedText } from '../evidence/json.ts'
-import { type Marks, redact, scrubText } from '../evidence/redact.ts'
+import { nothingMarked, redact, scrubText } from '../evidence/redact.ts'
 import type { CallError, Denial } from '../model/denial.ts'
 import type { AttemptRecord, EventDraft } from '../model/evidence.ts'
 import type { FieldState } from '../policy/contract.ts'
@@ -77,8 +77,6 @@ function draftOf(attempt: Attempt, spec: EventSpec, { event_id, timestamp, secre
     record,
   }
 }
-
-const nothingMarked: Marks = { pointers: new Set(), all: false }
 
 const safeDenial = (denial: Denial, details: Json | undefined, secrets: readonly string[]): Denial => ({
   ...denial,

@@ -116,6 +116,20 @@ test('a rule that allows lets the call through, and is on record with the fields
   assert.deepEqual([refused.denial?.code, refused.denial?.details?.['reason']], ['policy_blocked', 'no_matching_allow'])
 })
 
+test('what a record holds under a mark is nowhere in evidence, whatever the names in it [H-69 H-71]', async () => {
+  const person = z.object({ ssn: z.string().meta({ 'x-sensitive': true }) })
+  const input = z.object({ people: z.record(z.string(), person) })
+  const spec = { id: 'test.people', version: '1.0.0', description: 'Takes people.', policy: {}, input }
+  const capability = defineCapability(spec, (given) => {
+    throw new Error(`cannot take ${JSON.stringify(given)}`)
+  })
+  const { call, events } = await givenHost({ capabilities: [capability] })
+  const payload = { people: { ida: { ssn: '0207-61-33' } } }
+  const { error } = await call(anyone, { capability_id: 'test.people', payload })
+  assert.equal(error?.message, 'cannot take {"people":{"ida":{"ssn":"[redacted]"}}}')
+  assert.doesNotMatch(JSON.stringify(await events()), /0207/)
+})
+
 test('what is on record of a call is enough to decide it again, or says which field is needed [H-49]', async () => {
   const fields = {
     amount: { source: 'payload:/amount', schema: { type: 'integer' }, evidence: 'value' },

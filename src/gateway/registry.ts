@@ -2,6 +2,7 @@ import type { Json } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
 import { objectHash } from '../base/hash.ts'
 import { marksOf } from '../evidence/marks.ts'
+import { isPrivateName } from '../evidence/names.ts'
 import type { Marks } from '../evidence/redact.ts'
 import { type CapabilityDescriptor, capabilityDescriptor, type Lifecycle } from '../model/capability.ts'
 import type { AttemptRecord, PolicyState } from '../model/evidence.ts'
@@ -23,6 +24,8 @@ export interface Registered extends Capability {
   readonly checkOutput: (value: Json) => SchemaProblem[]
   readonly inputMarks: Marks
   readonly outputMarks: Marks
+  /** What those who answer for a call are not shown of it, worked out when the first is asked. */
+  readonly approverMarks: () => Marks
   /** True if a call may have to wait for a yes: then its payload has no fractions, so that its commitment is portable. */
   readonly mayNeedApproval: boolean
 }
@@ -79,8 +82,13 @@ function register(capability: Capability, { lifecycles = {}, reserved = [], aske
   checkEmits(descriptor)
   const contract = metadata?.context && compileContract(metadata.context)
   const classification = policy?.data_classification
-  const marks = (schema: Json, pointers: readonly string[]): Marks =>
-    marksOf({ schema, pointers, ...(classification !== undefined && { classification }) })
+  const classified = classification === undefined ? {} : { classification }
+  const input = {
+    schema: capability.input.json as Json,
+    pointers: [...capability.redact, ...sensitiveSources(contract)],
+    ...classified,
+  }
+  let approverMarks: Marks | undefined
   // What may be hindered comes from elsewhere, with schemas that others wrote.
   const compile = capability.hindrance === undefined ? compileSchema : compileLater
   return {
@@ -94,8 +102,12 @@ function register(capability: Capability, { lifecycles = {}, reserved = [], aske
     contract,
     checkInput: compile(capability.input.json),
     checkOutput: compile(capability.output.json),
-    inputMarks: marks(capability.input.json as Json, [...capability.redact, ...sensitiveSources(contract)]),
-    outputMarks: marks(capability.output.json as Json, capability.redact),
+    inputMarks: marksOf(input),
+    outputMarks: marksOf({ schema: capability.output.json as Json, pointers: capability.redact, ...classified }),
+    approverMarks: () => {
+      approverMarks ??= marksOf({ ...input, isNamed: isPrivateName })
+      return approverMarks
+    },
     mayNeedApproval:
       asksItself(descriptor) || (metadata?.policy?.may_require ?? []).includes('approval') || asked?.(id) === true,
   }

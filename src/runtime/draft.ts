@@ -2,7 +2,7 @@ import { Failure } from '../base/failure.ts'
 import { formatTime } from '../base/time.ts'
 import { copyEvent } from '../evidence/copy.ts'
 import { asJson } from '../evidence/json.ts'
-import { type Marks, redact, secretsIn } from '../evidence/redact.ts'
+import { nothingMarked, redact, secretsIn } from '../evidence/redact.ts'
 import { predicateOf } from '../evidence/shape.ts'
 import type { Correlation } from '../model/correlation.ts'
 import type { CallError, Denial } from '../model/denial.ts'
@@ -106,8 +106,6 @@ function withoutSecrets(event: Unsigned): Unsigned {
   }
   return { ...safe, redacted }
 }
-
-const nothingMarked: Marks = { pointers: new Set(), all: false }
 
 type Hide = <T>(part: T) => T
 
