@@ -2,7 +2,6 @@ import { canonical, type Json } from '../base/canonical.ts'
 import { quote } from '../base/failure.ts'
 import { sha256 } from '../base/hash.ts'
 import { limits } from '../base/limits.ts'
-import { isJsonObject } from '../base/object.ts'
 import { formatTime } from '../base/time.ts'
 import { allMarked, redact, scrubText } from '../evidence/redact.ts'
 import type { ApprovalRequest, Demand } from '../model/approval.ts'
@@ -196,20 +195,21 @@ function requestOf(
 }
 
 /**
- * What an approver is shown: the fields the contract marks, and the arguments; hidden is only what the capability itself
- * says is private, by a mark or by the name of a declared argument. What is hidden in one place is not looked for in others,
- * and names that nobody declared hide nothing: whoever asks could hide there what is to be done.
+ * What an approver is shown: the fields the contract marks, and the arguments, of which none goes without its name; hidden
+ * is only what the capability itself says is private, by a mark or by the name of a declared argument. What is hidden in
+ * one place is not looked for in others, and names that nobody declared hide nothing: whoever asks could hide there what
+ * is to be done.
  */
 function shownOf({ call, capability, context }: Attempt): ApprovalRequest['shown'] {
   const marked = context.fields.flatMap(({ name, shown, sensitive, value }) =>
     shown && !sensitive && value !== undefined ? [{ name, value }] : [],
   )
-  const { value } = redact(call.payload as Json, capability?.approverMarks() ?? allMarked, [], () => false)
-  const members = isJsonObject(value) ? Object.entries(value) : []
-  return [
-    ...marked,
-    ...members.map(([name, member = null]) => ({ name: `payload:/${shortened(name)}`, value: member })),
-  ]
+  const marks = capability?.approverMarks() ?? allMarked
+  const members = Object.entries(call.payload).map(([name, member]) => ({
+    name: `payload:/${shortened(name)}`,
+    value: redact(member as Json, marks.member(name), [], () => false).value,
+  }))
+  return [...marked, ...members]
 }
 
 const nameCharsMax = 200

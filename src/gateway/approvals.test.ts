@@ -80,6 +80,27 @@ test('whoever asks cannot hide from approvers what is to be done [H-59]', async 
   assert.equal(byName.size, Object.keys(payload).length)
 })
 
+test('of a call that is confidential as a whole approvers are shown what its arguments are called [H-59]', async () => {
+  const policy = { approval_required: true, data_classification: 'confidential' }
+  const amount = {
+    source: 'payload:/amount',
+    schema: { type: 'integer' },
+    show_to_approver: true,
+  } as const
+  const context = { name: 'c', version: '1.0.0', identifies: 'what', fields: { amount }, example: { amount: 1 } }
+  const given = await givenApprovals(
+    {},
+    {},
+    { capabilities: [echo({ id: 'a.secret', policy, context })], policies: [] },
+  )
+  const denied = await given.ask({ amount: 1000000, to: 'mallory' }, { capability_id: 'a.secret' })
+  assert.deepEqual((await given.request(approvalIdOf(denied))).shown, [
+    { name: 'amount', value: 1000000 },
+    { name: 'payload:/amount', value: '[redacted]' },
+    { name: 'payload:/to', value: '[redacted]' },
+  ])
+})
+
 test('a no comes with its reason; who said it stays with them [H-56]', async () => {
   const given = await givenApprovals({}, {}, { capabilities: [asked], policies: [] })
   await given.person('ida', { roles: [] })
