@@ -20,10 +20,18 @@ export const printApprovals = (io: Io, items: readonly ApprovalRequest[], now: n
 
 /** What the call would be made with, as far as approvers are shown it, on one line. */
 export function argumentsOf({ shown }: ApprovalRequest): string {
-  // A context field is often a member of the payload under its own name.
-  const texts = new Set(shown.map(({ name, value }) => `${name.replace(/^payload:\//, '')}=${JSON.stringify(value)}`))
-  return short([...texts].join(' ')) || '–'
+  const texts = new Map<string, string>()
+  for (const { name, value } of shown) {
+    const text = JSON.stringify(value)
+    const bare = name.replace(/^payload:\//, '')
+    // A context field is often a member of the payload under its own name, and need not be.
+    texts.set(texts.has(bare) && texts.get(bare) !== text ? name : bare, text)
+  }
+  return short(Array.from(texts, ([name, text]) => `${nameText(name)}=${text}`).join(' ')) || '–'
 }
+
+/** The caller chose it: in quotes if it could be taken for more than a name. */
+const nameText = (name: string): string => (/^[\p{L}\p{N}_.:/-]+$/u.test(name) ? name : JSON.stringify(name))
 
 function ageText(ms: number): string {
   const minutes = Math.floor(ms / 60_000)
@@ -58,7 +66,7 @@ export function printApproval(io: Io, request: ApprovalRequest, now: number): vo
   ])
   line(io)
   printColumns(io, request.shown, 'it is called without arguments', {
-    ARGUMENT: ({ name }) => name,
+    ARGUMENT: ({ name }) => nameText(name),
     VALUE: ({ value }) => JSON.stringify(value),
   })
 }
