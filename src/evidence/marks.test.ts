@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import type { DataValidateFunction } from 'ajv/dist/types/index.js'
+import fc from 'fast-check'
 import { test } from 'vitest'
 import type { Json } from '../base/canonical.ts'
 import { marksOf } from './marks.ts'
@@ -187,4 +190,75 @@ test('marks of a capability are everything from confidential up, and for a class
   const all = (classification?: string) => marksOf({ schema: {}, ...(classification && { classification }) }).all
   assert.deepEqual([all(), all('public'), all('Internal')], [false, false, false])
   assert.deepEqual([all('confidential'), all('restricted'), all('secret'), all('purple')], [true, true, true, true])
+})
+
+const names = fc.constantFrom('a', 'b', 'ab')
+const refs = fc.constantFrom('#', '#/$defs/a', '#/$defs/b', '#b', '#/%24defs/a', 'part', 'part#/$defs/b', 'part#b')
+const { schema: anySchema } = fc.letrec<{ schema: Json }>((tie) => {
+  const one = (...keywords: string[]) => fc.dictionary(fc.constantFrom(...keywords), tie('schema'), { maxKeys: 1 })
+  const members = fc.dictionary(names, tie('schema'), { maxKeys: 2 })
+  const parts = fc.tuple(
+    one('not', 'if', 'items', 'contains', 'additionalProperties', 'unevaluatedProperties', 'unevaluatedItems'),
+    fc.dictionary(
+      fc.constantFrom('anyOf', 'allOf', 'prefixItems'),
+      fc.array(tie('schema'), { minLength: 1, maxLength: 2 }),
+    ),
+    fc.dictionary(fc.constantFrom('properties', 'dependentSchemas', 'dependencies'), members, { maxKeys: 1 }),
+    fc.dictionary(fc.constant('patternProperties'), fc.dictionary(fc.constantFrom('^a', '^b$', 'b'), tie('schema'))),
+    fc.dictionary(fc.constant('$ref'), refs, { maxKeys: 1 }),
+  )
+  const schema = parts.map((all) => Object.assign({ 'x-step': true }, ...all) as Json)
+  return { schema: fc.oneof({ maxDepth: 2 }, fc.constantFrom<Json>(secret, {}, true, false), schema) }
+})
+const { value: anyValue } = fc.letrec<{ value: Json }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    fc.constantFrom<Json>(1, 'x'),
+    fc.dictionary(names, tie('value'), { maxKeys: 3 }),
+    fc.array(tie('value'), { maxLength: 2 }),
+  ),
+}))
+
+/** The places at which a value is held against a part that is marked: in the first thousand steps, as some lead back. */
+function markedPlaces(schema: Json, value: Json): string[] {
+  const places = new Set<string>()
+  const ajv = new Ajv2020({ strict: false, allErrors: true, logger: false, inlineRefs: false })
+  const mark: DataValidateFunction = (_, at) => places.add(at?.instancePath ?? '') !== undefined
+  let left = 1000
+  const step = (): boolean => {
+    if (left-- === 0) throw new Error('enough')
+    return true
+  }
+  ajv.addKeyword({ keyword: 'x-sensitive', compile: () => mark })
+  ajv.addKeyword({ keyword: 'x-step', compile: () => step })
+  try {
+    ajv.compile(schema as object)(value)
+  } catch {
+    // It refers to nothing, or took too many steps.
+  }
+  return [...places]
+}
+
+test('whatever a validator holds against a marked part of a schema is hidden [H-69 H-71]', () => {
+  const documents = fc.tuple(anySchema, anySchema, anySchema, anySchema).map(([top, a, b, inner]): Json => {
+    const withMembers = (schema: Json, more: object): Json => ({
+      ...(typeof schema === 'object' ? schema : {}),
+      ...more,
+    })
+    const part = withMembers(inner, { $id: 'part', $defs: { b: withMembers(a, { $anchor: 'b' }) } })
+    return JSON.parse(JSON.stringify(withMembers(top, { $defs: { a, b: withMembers(b, { $anchor: 'b' }), part } })))
+  })
+  let found = 0
+  fc.assert(
+    fc.property(documents, anyValue, (schema, value) => {
+      const shown = seen(schema, value)
+      for (const place of markedPlaces(schema, value)) {
+        let node: unknown = shown
+        for (const name of place.split('/').slice(1)) node = node === hidden ? node : (node as never)[name]
+        assert.equal(node, hidden, place)
+        found += 1
+      }
+    }),
+  )
+  assert(found > 0)
 })
