@@ -4,6 +4,7 @@ import { resolveRef } from 'ajv/dist/compile/index.js'
 import { canonical, type Json } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
 import type { Steps } from '../base/steps.ts'
+import { sharedErrors } from './schema-errors.ts'
 import { type CountedSchema, partSteps, stepsKeyword } from './schema-parts.ts'
 
 export interface Counts {
@@ -32,17 +33,19 @@ export function withKeywords(ajv: Ajv2020, keywords: readonly (CodeKeywordDefini
 }
 
 /** Counts every part of a schema when it is compiled, and again for every value it is held against. */
-function countOf({ steps, applied, parts }: Counts): CodeKeywordDefinition {
+function countOf({ steps, applied, parts, slowness }: CountedSchema & Counts): CodeKeywordDefinition {
   const spend = (count: number, value: Json): void => {
     applied.spend(count)
-    steps.spend(count + sizeOf(value))
+    steps.spend(count * slowness + sizeOf(value))
   }
+  const share = sharedErrors(applied)
   return {
     keyword: stepsKeyword,
     schemaType: 'number',
     // The first of all: whatever fails leaves out what comes after it.
     before: '$dynamicAnchor',
     code: ({ gen, schema, data, it }) => {
+      share(gen)
       // Every problem that a part can have is written with its whole path.
       const pathChars = it.errSchemaPath.length + it.errorPath.toString().length
       parts.spend(Math.floor((schema / partSteps) * (1 + (pathChars >> 9))))
@@ -106,10 +109,14 @@ function equalToAny(allowed: readonly Json[], steps: Steps): (value: Json) => bo
   const plain = new Set(allowed.filter((value) => !hasMembers(value)))
   const written = new Set(allowed.filter(hasMembers).map(writtenOf))
   return (value) => {
+    steps.spend(comparedSteps)
     if (!hasMembers(value)) return plain.has(value)
     return written.size > 0 && written.has(countedText(value, steps))
   }
 }
+
+// To look a value up takes longer than to apply a part that only compares numbers.
+const comparedSteps = 4
 
 const hasMembers = (value: Json): boolean => typeof value === 'object' && value !== null
 

@@ -11,23 +11,29 @@ export interface CountedSchema {
   readonly schema: JsonObject
   /** True for such a part of it. */
   readonly isCounted: (part: unknown) => boolean
+  /** How many times as long as usual it takes to run what is compiled of it. */
+  readonly slowness: number
 }
 
 /** A schema of whoever, with its work counted. */
 export function countSchema(schema: JsonObject): CountedSchema {
   // To know what nothing else has looked at, lists of names are carried along and joined at every part.
   const factor = JSON.stringify(schema).includes('"unevaluated') ? 4 : 1
-  const walk: Walk = { factor, counted: new WeakSet(), pathChars: 0 }
+  const walk: Walk = { factor, counted: new Set(), pathChars: 0 }
   return {
     schema: countPart(schema, walk) as JsonObject,
     isCounted: (part) => typeof part === 'boolean' || walk.counted.has(part as object),
+    slowness: walk.counted.size > quickPartsMax ? 2 : 1,
   }
 }
+
+// The platform does not make the code of more parts quicker, however often it runs.
+const quickPartsMax = 150
 
 interface Walk {
   /** How much more work than usual each part is. */
   readonly factor: number
-  readonly counted: WeakSet<object>
+  readonly counted: Set<object>
   /** Of the names and ids that lead here. */
   readonly pathChars: number
 }
@@ -38,6 +44,13 @@ const mapKeywords: ReadonlySet<string> = new Set([
   ...['dependentSchemas', 'dependentRequired', 'dependencies'],
 ])
 
+/** Keywords that go on after a part that does not fit. At all others a part that never fits is the last that is looked at. */
+const choiceKeywords: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'contains'])
+
+/** What never fits leaves an error, as any part that does not, and only an object can be counted. */
+const withoutNever = (node: Json): Json =>
+  Array.isArray(node) ? node.map(withoutNever) : node === false ? { not: {} } : node
+
 function countPart(node: Json, walk: Walk): Json {
   if (Array.isArray(node)) return node.map((item) => countPart(item, walk))
   if (!isJsonObject(node)) return node
@@ -46,6 +59,7 @@ function countPart(node: Json, walk: Walk): Json {
     // A schema that says so would be held against values later, when nobody waits for what comes of it.
     if (key === '$async') return []
     if (comparedKeywords.has(key)) return [[key, value]]
+    if (choiceKeywords.has(key)) return [[key, countPart(withoutNever(value), under(key, within))]]
     return [[key, (mapKeywords.has(key) ? countMap : countPart)(value, under(key, within))]]
   })
   const steps = stepsOf(node) * walk.factor

@@ -15,4 +15,5 @@ function pathSteps(value: Json | undefined): number {
   return most
 }
 
-const nameSteps = (name: string): number => (name.length >> 8) + (/[~/]/.test(name) ? name.split(/[~/]/).length - 1 : 0)
+const nameSteps = (name: string): number =>
+  (name.length >> 4) + (/[~/]/.test(name) ? 4 * (name.split(/[~/]/).length - 1) : 0)

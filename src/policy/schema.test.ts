@@ -61,6 +61,12 @@ test('two schemas may share an id and differ [H-41 H-71]', () => {
   assert.deepEqual([first(1)[0]?.keyword, second('a')[0]?.keyword], ['type', 'type'])
 })
 
+test('what a schema calls itself is never run [H-41]', () => {
+  const thrown = '*/throw 1/*"*/throw 1//'
+  const check = compileSchema({ $id: thrown, properties: { [thrown]: { $id: `${thrown}/a`, type: 'string' } } })
+  assert.deepEqual(keywordsOf(check({ [thrown]: 1 })), ['type'])
+})
+
 test('a member of a schema that is undefined is none [H-41]', () => {
   const check = compileSchema({ maxLength: undefined, properties: { b: { type: 'string', minLength: undefined } } })
   assert.deepEqual([check({ a: 1, b: 'x' }), check('abc')], [[], []])
@@ -104,6 +110,14 @@ describe('a schema of others takes no more than a bounded number of steps [H-41]
     ...members(count, (at) => ({ anyOf: times(2, () => ({ $ref: `#/$defs/m${at + 1}` })) })),
     [`m${count}`]: { not: {} },
   })
+  const chainOf = (keyword: string, last: Json) => ({
+    properties: { a: { not: { $ref: '#/$defs/m0' } } },
+    $defs: {
+      m0: { [keyword]: times(190, () => ({ $ref: '#/$defs/m1' })) },
+      m1: { [keyword]: times(190, () => ({ $ref: '#/$defs/m2' })) },
+      m2: { [keyword]: times(190, () => last) },
+    },
+  })
   const nested = times(40, () => 0).reduce<Json>((inner) => ({ x: inner }), {})
 
   test('a pattern with many ways to find nothing', () => {
@@ -124,6 +138,19 @@ describe('a schema of others takes no more than a bounded number of steps [H-41]
       'the same beside a long text',
       { properties: { a: { not: { $ref: '#/$defs/m0' } } }, $defs: failing(20) },
       { a: 1, b: 'x'.repeat(1_500_000) },
+    ],
+    ['parts that all fail, the last of them always', chainOf('anyOf', false), { a: 1 }],
+    ['the same where one has to fit', chainOf('oneOf', false), { a: 1 }],
+    ['the same with a number', chainOf('anyOf', { minimum: 2 }), { a: 1 }],
+    [
+      'lists that should contain what is never there',
+      { anyOf: times(10, () => ({ contains: false })) },
+      times(400_000, () => 1),
+    ],
+    [
+      'many choices at long names',
+      { additionalProperties: { additionalProperties: { items: { anyOf: [...times(20, () => false), true] } } } },
+      { ['k'.repeat(2_000)]: { ['k'.repeat(2_000)]: times(6_000, () => 1) } },
     ],
     [
       'many choices at a name that has to be written otherwise',
@@ -238,6 +265,13 @@ describe('a schema of others takes no more than a bounded number of steps [H-41]
         assert.equal(compileSchema({ enum: [one] })(other).length === 0, expected)
       }
     assert.deepEqual(compileSchema({ const: 0 })(-0), [])
+  })
+
+  test('a part that never fits is one choice among others', () => {
+    const check = compileSchema({ anyOf: [false, { type: 'string' }], contains: false, minContains: 0 })
+    assert.deepEqual([check('x'), keywordsOf(check(1))], [[], ['anyOf']])
+    assert.deepEqual(keywordsOf(compileSchema({ contains: false })([1])), ['contains'])
+    assert.deepEqual(keywordsOf(compileSchema({ oneOf: [true, false, true] })(1)), ['oneOf'])
   })
 
   test('a long list of words is no more work than a short one', () => {

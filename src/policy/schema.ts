@@ -116,7 +116,9 @@ function compiled(schema: JsonObject, how: { readonly allErrors: boolean }): Che
       const factor = pathFactor(value)
       counts.steps.allow(stepsMax / factor)
       counts.applied.allow(limits.schemaAppliedStepsMax / factor)
-      return validate(value) ? undefined : (validate.errors ?? [])
+      const found = validate(value) ? undefined : (validate.errors ?? [])
+      validate.errors = null
+      return found
     } catch (error) {
       return error instanceof StepsSpent ? 'too_much' : 'too_deep'
     }
