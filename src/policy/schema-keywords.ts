@@ -1,4 +1,4 @@
-import { _, type CodeKeywordDefinition, type FuncKeywordDefinition } from 'ajv'
+import { _, type CodeKeywordDefinition, type FuncKeywordDefinition, Name } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
 import { resolveRef } from 'ajv/dist/compile/index.js'
 import { canonical, type Json } from '../base/canonical.ts'
@@ -24,6 +24,7 @@ export function withCounting(ajv: Ajv2020, how: CountedSchema & Counts) {
     equalOf('const', how.steps),
     equalOf('enum', how.steps),
     uniqueItems(how.steps),
+    unevaluatedOf(ajv),
   ])
 }
 
@@ -79,6 +80,21 @@ function referenceOf(ajv: Ajv2020, { isCounted, parts }: CountedSchema & Pick<Co
         throw new Failure('field.invalid', `${quote(context.schema)} refers to what is not a schema`)
       // The names that a part knows are written again wherever it is referred to.
       if (typeof target === 'object') parts.spend(Math.floor((target.schema[stepsKeyword] ?? 0) / partSteps / 8))
+      code(context)
+    },
+  }
+}
+
+/** Looks names up among those that were looked at, where every object knows the names that all objects have. */
+function unevaluatedOf(ajv: Ajv2020): CodeKeywordDefinition {
+  const { code, ...definition } = ajv.getKeyword('unevaluatedProperties') as CodeKeywordDefinition
+  const bare = (names: object | true | undefined) =>
+    typeof names === 'object' ? Object.assign(Object.create(null), names) : names
+  return {
+    ...definition,
+    code: (context) => {
+      const { gen, it } = context
+      if (it.props instanceof Name) gen.assign(it.props, _`${gen.scopeValue('func', { ref: bare })}(${it.props})`)
       code(context)
     },
   }

@@ -6,7 +6,17 @@ import type { Json } from '../base/canonical.ts'
 import type { JsonObject } from '../base/object.ts'
 import { compileSchema } from './schema.ts'
 
-const name = fc.constantFrom('a', 'b', 'enum', 'const', '$ref', 'properties', 'x-ambit-steps')
+const name = fc.constantFrom(
+  'a',
+  'b',
+  'enum',
+  'const',
+  '$ref',
+  'properties',
+  'x-ambit-steps',
+  'const-ructor',
+  'to-String',
+)
 const value = fc.letrec<{ value: Json }>((tie) => ({
   value: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
@@ -82,19 +92,23 @@ test('what is counted is decided as the plain validator decides it [H-41]', () =
   fc.assert(
     fc.property(whole, fc.array(value, { minLength: 4, maxLength: 8 }), (any, values) => {
       const plain = attempt(() => new Ajv2020(options).compile(any))
-      const ours = attempt(() => compileSchema(any))
+      const ours = attempt(() => compileSchema(renamed(any)))
       // What leads back to itself.
       if (plain instanceof RangeError) return
       if (plain instanceof Error) return assert.ok(ours instanceof Error)
       for (const each of values) {
         const expected = attempt((): unknown => plain(each))
         if (ours instanceof Error) assert.match(ours.message, /leads back to itself/)
-        else assert.equal(ours(each).length === 0, expected === true, JSON.stringify(each))
+        else assert.equal(ours(renamed(each)).length === 0, expected === true, JSON.stringify(each))
       }
     }),
     { numRuns: 1_000 },
   )
 })
+
+/** The same with names that all objects know, of which the plain validator thinks that they are there. */
+const renamed = <T extends Json>(value: T): T =>
+  JSON.parse(JSON.stringify(value).replaceAll('const-ructor', 'constructor').replaceAll('to-String', 'toString'))
 
 const options = { strict: false, logger: false, meta: false, validateSchema: false } as const
 

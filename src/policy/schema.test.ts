@@ -61,6 +61,22 @@ test('two schemas may share an id and differ [H-41 H-71]', () => {
   assert.deepEqual([first(1)[0]?.keyword, second('a')[0]?.keyword], ['type', 'type'])
 })
 
+test.each<[object, Json, string[]]>([
+  [{ required: ['constructor'] }, {}, ['required']],
+  [{ properties: { constructor: { type: 'string' } } }, { year: 2024 }, []],
+  [{ properties: { constructor: { type: 'string' } } }, { constructor: 1 }, ['type']],
+  [{ dependentRequired: { constructor: ['a'] } }, {}, []],
+  [{ dependentSchemas: { toString: false } }, {}, []],
+  [{ additionalProperties: false }, { valueOf: 1 }, ['additionalProperties']],
+  [
+    { anyOf: [{ properties: { a: true } }, { required: ['b'] }], unevaluatedProperties: false },
+    { constructor: 1 },
+    ['unevaluatedProperties'],
+  ],
+])('an object has the names that are written in it: %j %j [H-41]', (schema, value, keywords) => {
+  assert.deepEqual(keywordsOf(compileSchema({ ...schema })(value)), keywords)
+})
+
 test('what a schema calls itself is never run [H-41]', () => {
   const thrown = '*/throw 1/*"*/throw 1//'
   const check = compileSchema({ $id: thrown, properties: { [thrown]: { $id: `${thrown}/a`, type: 'string' } } })

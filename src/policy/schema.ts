@@ -83,7 +83,7 @@ export function schemaFault(schema: JsonObject): string | undefined {
 const faultIn = (error: unknown): string => (error instanceof Failure ? error : unusable()).message
 
 // Annotations of ours and formats are not checked; references reach no further than the schema itself.
-const options = { strict: false, validateFormats: false, logger: false } as const
+const options = { strict: false, validateFormats: false, logger: false, ownProperties: true } as const
 let meta: Ajv2020 | undefined
 
 /** True for a JSON Schema (2020-12) as far as its form goes: much quicker than to compile it. */
