@@ -96,6 +96,15 @@ describe('a pattern takes no more steps than it has states for each character [H
     },
   )
 
+  test.each(['\\bx', '\\Bx', '$x', '(?!a)x', '(?<=b)x'])('a place that is asked for is a step: 50 times %s', (one) => {
+    const steps = new Steps()
+    steps.allow(1_000_000)
+    const pattern = compilePattern(Array.from({ length: 50 }, () => one).join('|'), steps)
+    const before = steps.left
+    assert.equal(pattern.test('a'.repeat(1_000)), false)
+    assert.ok(before - steps.left > 2 * 50 * 1_000, `${before - steps.left} steps`)
+  })
+
   test('and is given up where that is more than is allowed', () => {
     const pattern = patternOf('a.{100}b', 100_000)
     assert.throws(() => pattern.test('a'.repeat(5_000)), StepsSpent)

@@ -11,7 +11,7 @@ export function compilePattern(source: string, steps: Steps): { test(text: strin
   machines.push(machineOf(readPattern(source), { isBackwards: false, machines, steps, tests: new Map() }))
   const test = (text: string): boolean => {
     steps.spend(text.length + testSteps)
-    const read: Text = { points: Array.from(text, (char) => char.codePointAt(0) ?? 0), looks: [] }
+    const read: Text = { points: pointsOf(text), looks: [] }
     for (const machine of machines) read.looks.push(endsOf(machine, read, steps))
     return read.looks.at(-1)?.includes(1) === true
   }
@@ -22,8 +22,20 @@ const testSteps = 128
 // What is asked of the platform, of one character, takes longer than to look it up.
 const askedSteps = 8
 
+/** Far quicker than to ask for one character after the other. */
+function pointsOf(text: string): Uint32Array {
+  const points = new Uint32Array(text.length)
+  let count = 0
+  for (let at = 0; at < text.length; at++) {
+    const point = text.codePointAt(at) ?? 0
+    points[count++] = point
+    if (point > 0xffff) at++
+  }
+  return points.subarray(0, count)
+}
+
 interface Text {
-  readonly points: readonly number[]
+  readonly points: Uint32Array
   /** By machine: 1 at each place where it comes to an end. */
   readonly looks: Uint8Array[]
 }
@@ -48,27 +60,33 @@ function endsOf(machine: Machine, text: Text, steps: Steps): Uint8Array {
   const { start, isBackwards } = machine
   const { length } = text.points
   const ends = new Uint8Array(length + 1)
+  // Filled again and again from the start: to empty a list gives its room away.
   const reached: State[] = []
   const taking: State[] = []
+  let waiting = 0
   for (let count = 0; count <= length; count++) {
     const at = isBackwards ? length - count : count
     const turn = ++machine.turn
-    taking.length = 0
-    reached.push(start)
-    for (let state = reached.pop(); state !== undefined; state = reached.pop()) {
+    let takers = 0
+    reached[waiting++] = start
+    while (waiting > 0) {
+      const state = reached[--waiting] as State
       if (state.turn === turn) continue
       state.turn = turn
-      if (state.takes !== undefined) taking.push(state)
+      if (state.takes !== undefined) taking[takers++] = state
       else if (state.next.length === 0) ends[at] = 1
       else if (state.holds === undefined || state.holds(text, at)) {
         steps.spend(1 + state.next.length)
-        for (const next of state.next) reached.push(next)
-      }
+        for (const next of state.next) reached[waiting++] = next
+      } else steps.spend(1)
     }
-    const point = text.points[isBackwards ? at - 1 : at]
-    if (point === undefined) break
-    steps.spend(1 + taking.length * (point > 127 ? askedSteps : 1))
-    for (const { takes, next } of taking) if (takes?.(point)) for (const state of next) reached.push(state)
+    if (count === length) break
+    const point = text.points[isBackwards ? at - 1 : at] as number
+    steps.spend(1 + takers * (point > 127 ? askedSteps : 1))
+    for (let index = 0; index < takers; index++) {
+      const { takes, next } = taking[index] as State
+      if (takes?.(point)) for (const state of next) reached[waiting++] = state
+    }
   }
   return ends
 }
@@ -131,8 +149,12 @@ function machineOf(whole: PatternPart, building: Building): Machine {
   return { start: before(whole, state([])), isBackwards, turn: 0 }
 }
 
-const isWord = (point: number | undefined): boolean => point !== undefined && /^\w$/.test(String.fromCodePoint(point))
-const isEdge = ({ points }: Text, at: number): boolean => isWord(points[at - 1]) !== isWord(points[at])
+const isWord = charTest('\\w')
+const isWordAt = ({ points }: Text, at: number): boolean => {
+  const point = points[at]
+  return point !== undefined && point < 128 && isWord(point)
+}
+const isEdge = (text: Text, at: number): boolean => isWordAt(text, at - 1) !== isWordAt(text, at)
 
 const places = {
   '^': (_: Text, at: number) => at === 0,

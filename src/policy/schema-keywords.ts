@@ -145,9 +145,11 @@ export function uniqueItems(steps?: Steps): FuncKeywordDefinition {
 
 function countedText(value: Json, steps: Steps | undefined): string {
   const text = writtenOf(value)
-  steps?.spend(text.length)
+  steps?.spend(writtenSteps + text.length * 2)
   return text
 }
+
+const writtenSteps = 8
 
 /** The same text for the same value. What has no canonical form is never written as something that has one. */
 function writtenOf(value: Json): string {

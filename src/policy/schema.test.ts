@@ -174,6 +174,11 @@ describe('a schema of others takes no more than a bounded number of steps [H-41]
       { ['~'.repeat(500_000)]: 1 },
     ],
     [
+      'a list whose items are compared again and again',
+      { allOf: times(30, () => ({ uniqueItems: true })) },
+      times(100_000, (at) => `a${at}`),
+    ],
+    [
       'many choices of which none is it',
       { items: { anyOf: [...times(500, () => ({ enum: [1] })), true] } },
       times(10_000, () => 2),
