@@ -96,6 +96,8 @@ describe('what is wrong with a value is said in a sentence, without the value [H
   test('why a schema cannot be used, and that a value takes too long', () => {
     assert.throws(() => compileSchema({ pattern: '(a)\\1' }), /: the pattern .* refers back to what it found$/)
     assert.throws(() => compileSchema({ $ref: '#' }), /: it is nested too deeply, or leads back to itself$/)
+    const properties = Object.fromEntries(Array.from({ length: 1_400 }, (_, at) => [`m${at}`, { type: 'string' }]))
+    assert.throws(() => compileSchema({ properties }), /: it has too many members or choices in one place$/)
     const nested = Array.from({ length: 40 }).reduce<Json>((inner) => ({ x: inner }), {})
     const twice = { properties: { x: { allOf: [{ $ref: '#' }, { $ref: '#' }] } } }
     assert.equal(said(twice, nested), 'to check it takes too many steps')

@@ -18,8 +18,7 @@ type CheckSchema = (value: Json, under?: string) => SchemaProblem[]
 export function compileSchema(schema: JsonObject): CheckSchema {
   const decide = compiled(schema, { allErrors: false })
   // What is nested too deeply to be run, or leads back to itself, fails at any value.
-  if (decide({}, limits.schemaProblemStepsMax) === 'too_deep')
-    throw unusable('it is nested too deeply, or leads back to itself')
+  if (decide({}, limits.schemaProblemStepsMax) === 'too_deep') throw unusable(whyTooDeep(schema))
   let explain: Check | undefined
   return (value, under = '') => {
     const first = decideBySize(decide, value)
@@ -30,6 +29,12 @@ export function compileSchema(schema: JsonObject): CheckSchema {
     return problemsOf(all === undefined || isGivenUp(all) ? first : all, under)
   }
 }
+
+/** The code that decides has each member inside the one before it, and the code that explains has not. */
+const whyTooDeep = (schema: JsonObject): string =>
+  explained(schema)({}, limits.schemaProblemStepsMax) === 'too_deep'
+    ? 'it is nested too deeply, or leads back to itself'
+    : 'it has too many members or choices in one place'
 
 /** A large value may take more steps. How large it is, is asked only of those that need to know. */
 function decideBySize(decide: Check, value: Json): ReturnType<Check> {
