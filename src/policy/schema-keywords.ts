@@ -18,6 +18,7 @@ export interface Counts {
 
 /** The compiler with keywords of ours in place of its own, all of which count what they do. */
 export function withCounting(ajv: Ajv2020, how: CountedSchema & Counts) {
+  ajv.opts.unevaluated = how.isCarrying
   return withKeywords(ajv, [
     countOf(how),
     referenceOf(ajv, how),
@@ -34,7 +35,7 @@ export function withKeywords(ajv: Ajv2020, keywords: readonly (CodeKeywordDefini
 }
 
 /** Counts every part of a schema when it is compiled, and again for every value it is held against. */
-function countOf({ steps, applied, parts, slowness }: CountedSchema & Counts): CodeKeywordDefinition {
+function countOf({ steps, applied, parts, isCarrying, slowness }: CountedSchema & Counts): CodeKeywordDefinition {
   const spend = (count: number, value: Json): void => {
     applied.spend(count)
     steps.spend(count * slowness + sizeOf(value))
@@ -45,15 +46,19 @@ function countOf({ steps, applied, parts, slowness }: CountedSchema & Counts): C
     schemaType: 'number',
     // The first of all: whatever fails leaves out what comes after it.
     before: '$dynamicAnchor',
-    code: ({ gen, schema, data, it }) => {
+    code: ({ gen, schema, parentSchema, data, it }) => {
       share(gen)
       // Every problem that a part can have is written with its whole path.
       const pathChars = it.errSchemaPath.length + it.errorPath.toString().length
       parts.spend(Math.floor((schema / partSteps) * (1 + (pathChars >> 9))))
-      gen.code(_`${gen.scopeValue('func', { ref: spend })}(${schema as number}, ${data})`)
+      const carried = isCarrying ? Object.keys(parentSchema['properties'] ?? {}).length * carriedSteps : 0
+      gen.code(_`${gen.scopeValue('func', { ref: spend })}(${schema + carried}, ${data})`)
     },
   }
 }
+
+// Of each name, in lists that soon are too long to be quick.
+const carriedSteps = 16
 
 /** How much of a value is looked at, but for what is in its members. */
 function sizeOf(value: Json): number {
@@ -89,7 +94,7 @@ function referenceOf(ajv: Ajv2020, { isCounted, parts }: CountedSchema & Pick<Co
 function unevaluatedOf(ajv: Ajv2020): CodeKeywordDefinition {
   const { code, ...definition } = ajv.getKeyword('unevaluatedProperties') as CodeKeywordDefinition
   const bare = (names: object | true | undefined) =>
-    typeof names === 'object' ? Object.assign(Object.create(null), names) : names
+    typeof names === 'object' ? Object.setPrototypeOf(names, null) : names
   return {
     ...definition,
     code: (context) => {

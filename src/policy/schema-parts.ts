@@ -11,21 +11,26 @@ export interface CountedSchema {
   readonly schema: JsonObject
   /** True for such a part of it. */
   readonly isCounted: (part: unknown) => boolean
+  /** To know what nothing else has looked at, lists of names are carried along and joined at every part. */
+  readonly isCarrying: boolean
   /** How many times as long as usual it takes to run what is compiled of it. */
   readonly slowness: number
 }
 
 /** A schema of whoever, with its work counted. */
 export function countSchema(schema: JsonObject): CountedSchema {
-  // To know what nothing else has looked at, lists of names are carried along and joined at every part.
-  const factor = JSON.stringify(schema).includes('"unevaluated') ? 4 : 1
-  const walk: Walk = { factor, counted: new Set(), pathChars: 0 }
+  const isAsked = JSON.stringify(schema).includes('"unevaluated')
+  const walk: Walk = { factor: isAsked ? 4 : 1, counted: new Set(), choices: { max: 0 }, pathChars: 0 }
   return {
     schema: countPart(schema, walk) as JsonObject,
     isCounted: (part) => typeof part === 'boolean' || walk.counted.has(part as object),
+    isCarrying: isAsked || walk.choices.max > nestedChoicesMax,
     slowness: walk.counted.size > quickPartsMax ? 2 : 1,
   }
 }
+
+// Where no names are carried along, the code of each choice is inside that of the one before it.
+const nestedChoicesMax = 100
 
 // The platform does not make the code of more parts quicker, however often it runs.
 const quickPartsMax = 150
@@ -34,6 +39,8 @@ interface Walk {
   /** How much more work than usual each part is. */
   readonly factor: number
   readonly counted: Set<object>
+  /** Of the longest list of choices so far. */
+  readonly choices: { max: number }
   /** Of the names and ids that lead here. */
   readonly pathChars: number
 }
@@ -47,9 +54,13 @@ const mapKeywords: ReadonlySet<string> = new Set([
 /** Keywords that go on after a part that does not fit. At all others a part that never fits is the last that is looked at. */
 const choiceKeywords: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'contains'])
 
-/** What never fits leaves an error, as any part that does not, and only an object can be counted. */
-const withoutNever = (node: Json): Json =>
-  Array.isArray(node) ? node.map(withoutNever) : node === false ? { not: {} } : node
+/** Only an object can be counted. What never fits leaves an error; beside what always fits, nothing would be looked at. */
+function asChoices(key: string, node: Json): Json {
+  if (Array.isArray(node)) return node.map((choice) => asChoices(key, choice))
+  if (node === false) return { not: {} }
+  const isAlways = node === true || (isJsonObject(node) && Object.keys(node).length === 0)
+  return key === 'anyOf' && isAlways ? { not: false } : node
+}
 
 function countPart(node: Json, walk: Walk): Json {
   if (Array.isArray(node)) return node.map((item) => countPart(item, walk))
@@ -59,7 +70,8 @@ function countPart(node: Json, walk: Walk): Json {
     // A schema that says so would be held against values later, when nobody waits for what comes of it.
     if (key === '$async') return []
     if (comparedKeywords.has(key)) return [[key, value]]
-    if (choiceKeywords.has(key)) return [[key, countPart(withoutNever(value), under(key, within))]]
+    if (key === 'anyOf' && Array.isArray(value)) walk.choices.max = Math.max(walk.choices.max, value.length)
+    if (choiceKeywords.has(key)) return [[key, countPart(asChoices(key, value), under(key, within))]]
     return [[key, (mapKeywords.has(key) ? countMap : countPart)(value, under(key, within))]]
   })
   const steps = stepsOf(node) * walk.factor
