@@ -99,9 +99,9 @@ const calls: Record<string, (id: number | string) => unknown> = {
   'answers a bare list': (id) => reply(id, { content: [], structuredContent: [1] }),
   'floods requests': () => {
     process.stdin.pause()
-    setInterval(() => undefined, 1000)
-    for (let at = 0; at < 20; at++)
-      say({ id: `${at}${'x'.repeat(1024 * 1024)}`, method: 'sampling/createMessage', params: {} })
+    const line = `{"jsonrpc":"2.0","id":"${'x'.repeat(1024 * 1024)}","method":"sampling/createMessage","params":{}}\n`
+    const flood = () => process.stdout.write(line, flood)
+    flood()
   },
   'wants input': (id) => {
     const inputRequests = { who: { method: 'elicitation/create', params: { message: 'Who?', requestedSchema: {} } } }
