@@ -19,7 +19,8 @@ interface Answer {
   readonly result?: unknown
   readonly error?: unknown
 }
-type Send = (message: JSONRPCMessage) => Promise<void>
+/** Sends nothing any more once the signal has fallen. */
+type Send = (message: JSONRPCMessage, signal?: AbortSignal) => Promise<void>
 
 /** The library counts its own requests from 0. */
 const firstId = 1_000_000_000
@@ -28,8 +29,10 @@ const firstId = 1_000_000_000
 export function openQuestions(send: Send, envelope: Params): Questions {
   const waiting = new Map<number, (answer: Answer) => void>()
   let lastId = firstId
-  const sendWith = ({ _meta, ...params }: Params, rest: object) =>
-    send({ jsonrpc: '2.0', ...rest, params: { ...params, _meta: { ...envelope, ...(_meta as object) } } } as never)
+  const sendWith = ({ _meta, ...params }: Params, rest: object, signal?: AbortSignal) => {
+    const whole = { ...params, _meta: { ...envelope, ...(_meta as object) } }
+    return send({ jsonrpc: '2.0', ...rest, params: whole } as never, signal)
+  }
 
   return {
     ask: (params, signal) =>
@@ -56,7 +59,7 @@ export function openQuestions(send: Send, envelope: Params): Questions {
           else reject(error)
         })
         signal.addEventListener('abort', cancel)
-        sendWith(params, { id, method: 'tools/call' }).catch(fail)
+        sendWith(params, { id, method: 'tools/call' }, signal).catch(fail)
       }),
     take: (message) => {
       if (!isAnswer(message)) return false

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { onTestFinished, test } from 'vitest'
+import { onTestFinished, test, vi } from 'vitest'
 import { limits } from '../../../base/limits.ts'
 import { CallEnded } from '../../ended.ts'
 import { stdioTransport } from './stdio.ts'
@@ -29,6 +29,24 @@ test('calls wait for a program that does not read only so far, and of the others
     assert.deepEqual([reason.code, reason.effect], ['unavailable', 'none'])
   }
   assert.equal(program.why, undefined)
+})
+
+test('a call that is taken back while it waits to be read is not sent [H-90]', async () => {
+  const late = `setTimeout(() => require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
+    process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(line).id, result: {} }) + '\\n')
+  }), 500)`
+  const program = await givenProgram(late)
+  const read: unknown[] = []
+  program.onmessage = (message) => void read.push((message as { id?: unknown }).id)
+  const [before, taken, last] = [calls.slice(0, 9), calls[9], calls[10]]
+  const controller = new AbortController()
+  const sent = before.map((call) => program.send(call))
+  const taking = assert.rejects(program.send(taken as never, { requestSignal: controller.signal }), CallEnded)
+  controller.abort()
+  await Promise.all([...sent, taking])
+  await program.send(last as never)
+  await vi.waitFor(() => assert(read.includes(last?.id)), { timeout: 10_000 })
+  assert.equal(read.includes(taken?.id), false)
 })
 
 test('many long calls at once reach a program that reads [H-90]', async () => {

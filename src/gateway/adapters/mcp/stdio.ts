@@ -73,14 +73,14 @@ export function stdioTransport(program: Program): ClosableTransport {
         transport.onclose?.()
       })
     },
-    send: async (message) => {
+    send: async (message, options) => {
       const stdin = child?.stdin
       while (stdin?.writable && isFull(stdin)) {
         if (!('method' in message)) return cutOff('it does not read what it is sent')
         draining ??= drains(stdin).finally(() => {
           draining = undefined
         })
-        if (!(await draining)) throw unread()
+        if (!(await draining) || options?.requestSignal?.aborted) throw unread()
       }
       if (!stdin?.writable) throw new NotSent()
       gate.sent(message)
