@@ -27,7 +27,7 @@ export interface McpDoor {
   /** The task that its calls belong to, unless a call names another. */
   readonly correlationId: string
   /** What it serves beside tools. */
-  readonly content: Content
+  readonly content: () => Content
   readonly states: RequestStateCodec<WaitingState>
   /** How long one round waits for people before it asks the client again; 20 s unless given. */
   readonly roundMs?: number

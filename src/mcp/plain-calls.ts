@@ -87,17 +87,22 @@ interface PlainCall {
 }
 
 /** A call with nothing else than a name, arguments and what goes with every request. */
-function plainCall({ jsonrpc, id, method: _, params, ...rest }: Members): PlainCall | undefined {
-  if (jsonrpc !== '2.0' || !isId(id) || !isObject(params) || Object.keys(rest).length > 0) return undefined
-  const { name, arguments: given = {}, _meta = {}, ...others } = params
-  if (typeof name !== 'string' || !isObject(given) || !isObject(_meta) || Object.keys(others).length > 0)
-    return undefined
+function plainCall(message: Members): PlainCall | undefined {
+  const { jsonrpc, id, params } = message
+  if (jsonrpc !== '2.0' || !isId(id) || !isObject(params) || !hasOnly(messageKeys, message)) return undefined
+  const { name, arguments: given = {}, _meta = {} } = params
+  if (typeof name !== 'string' || !isObject(given) || !isObject(_meta) || !hasOnly(paramKeys, params)) return undefined
   // The library leaves this member out, and we refuse it.
   if (Object.hasOwn(given, '__proto__') || !isKnown(_meta)) return undefined
   const era = PROTOCOL_VERSION_META_KEY in _meta ? 'modern' : 'legacy'
   const envelope = envelopeText(era === 'modern' ? _meta : undefined)
   return envelope === undefined ? undefined : { id, era, params: params as CallToolRequest['params'], envelope }
 }
+
+const messageKeys: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params'])
+const paramKeys: ReadonlySet<string> = new Set(['name', 'arguments', '_meta'])
+const hasOnly = (known: ReadonlySet<string>, members: Members): boolean =>
+  Object.keys(members).every((key) => known.has(key))
 
 const isId = (value: unknown): value is RequestId => typeof value === 'string' || Number.isSafeInteger(value)
 

@@ -61,36 +61,36 @@ export function openMcpServer(deps: McpServerDeps): Server {
   })
   server.setRequestHandler('resources/list', ({ params }) =>
     answer(async ({ content }) => {
-      const { items, next } = page(await content.resources(), params?.cursor, ({ uri }) => uri)
+      const { items, next } = page(await content().resources(), params?.cursor, ({ uri }) => uri)
       return { resources: [...items], ...(next !== undefined && { nextCursor: next }) }
     }),
   )
   server.setRequestHandler('resources/templates/list', () =>
-    answer(async ({ content }) => ({ resourceTemplates: [...(await content.templates())] })),
+    answer(async ({ content }) => ({ resourceTemplates: [...(await content().templates())] })),
   )
   server.setRequestHandler('resources/read', ({ params: { uri } }) =>
     answer(async ({ content }) => {
-      const contents = await content.read(uri)
+      const contents = await content().read(uri)
       if (contents === undefined) throw invalid('resource not found', { uri })
       return { contents: [...contents] }
     }),
   )
   server.setRequestHandler('prompts/list', ({ params }) =>
     answer(async ({ content }) => {
-      const { items, next } = page(await content.prompts(), params?.cursor, ({ name }) => name)
+      const { items, next } = page(await content().prompts(), params?.cursor, ({ name }) => name)
       return { prompts: [...items], ...(next !== undefined && { nextCursor: next }) }
     }),
   )
   server.setRequestHandler('prompts/get', ({ params: { name, arguments: given } }) =>
     answer(async ({ content }) => {
-      const found = await content.prompt(name, given ?? {})
+      const found = await content().prompt(name, given ?? {})
       if (found === undefined) throw invalid(`prompt not found: ${plain(quote(name))}`)
       return found
     }),
   )
   server.setRequestHandler('completion/complete', ({ params: { ref } }) =>
     answer(async ({ content }) => {
-      if (!(await isServed(content, ref))) throw invalid('there is no such prompt or resource template')
+      if (!(await isServed(content(), ref))) throw invalid('there is no such prompt or resource template')
       return { completion: { values: [] } }
     }),
   )
@@ -125,13 +125,12 @@ function answered<T>(deps: McpServerDeps, work: Work<T>): Promise<T> {
 
 /** Answers one request, if whoever sends it still may. What goes wrong is said as at every other door. */
 async function worked<T>(deps: McpServerDeps, work: Work<T>): Promise<T> {
-  const { caller: ask, content, onError, until: _, called: __, ...rest } = deps
   try {
-    const caller = await ask()
-    return await work({ ...rest, caller, content: content(caller) })
+    const caller = await deps.caller()
+    return await work({ ...deps, caller, content: () => deps.content(caller) })
   } catch (error) {
     if (error instanceof ProtocolError) throw error
-    if (!(error instanceof Failure)) onError?.(error)
+    if (!(error instanceof Failure)) deps.onError?.(error)
     const { status, code, detail, remediation } = problem(shown(error))
     const kind = status < 500 ? ProtocolErrorCode.InvalidRequest : ProtocolErrorCode.InternalError
     throw new ProtocolError(kind, detail, { code, ...(remediation !== undefined && { remediation }) })

@@ -15,16 +15,20 @@ export interface ToolAnswer {
 
 /** The answer to a call in the newer revision, which says what kind it is. */
 export function readAnswer(answer: unknown, schema: StandardSchemaV1<unknown, ToolAnswer>): ToolAnswer {
-  const { resultType, content, _meta = {}, ...others } = isObject(answer) ? answer : {}
+  if (!isObject(answer)) throw invalidAnswer()
+  const { resultType, content, _meta = {} } = answer
   if (typeof resultType !== 'string') throw invalidAnswer()
   if (resultType !== 'complete') throw inputRequired()
   if (!Array.isArray(content)) throw invalidAnswer()
   // Texts and nothing else, as most answers are: to know that no schema is needed.
-  if (Object.keys(others).length === 0 && isObject(_meta) && content.every(isTextBlock)) return { content }
+  const isPlain = Object.keys(answer).every((key) => plainKeys.has(key))
+  if (isPlain && isObject(_meta) && content.every(isTextBlock)) return { content }
   const read = schema['~standard'].validate(answer)
   if (read instanceof Promise || read.issues) throw invalidAnswer()
   return read.value
 }
+
+const plainKeys: ReadonlySet<string> = new Set(['resultType', 'content', '_meta'])
 
 /**
  * The result of a call. A tool that reports an error has failed; whether it had an effect, it does not say. One that

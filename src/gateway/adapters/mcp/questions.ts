@@ -29,8 +29,8 @@ const firstId = 1_000_000_000
 export function openQuestions(send: Send, envelope: Params): Questions {
   const waiting = new Map<number, (answer: Answer) => void>()
   let lastId = firstId
-  const sendWith = ({ _meta, ...params }: Params, rest: object, signal?: AbortSignal) => {
-    const whole = { ...params, _meta: { ...envelope, ...(_meta as object) } }
+  const sendWith = (params: Params, rest: object, signal?: AbortSignal) => {
+    const whole = { ...params, _meta: { ...envelope, ...(params['_meta'] as object) } }
     return send({ jsonrpc: '2.0', ...rest, params: whole } as never, signal)
   }
 
