@@ -46,6 +46,16 @@ test('a secret that looks like escapes itself is hidden as it is and as others w
   assert.equal(scrubText('C:\\n1234567x 5%a1b2c3d4', ['n1234567x', 'a1b2c3d4']), 'C:\\[redacted] 5%[redacted]')
 })
 
+test('a backslash before or behind a secret is no part of its escapes [H-69 H-71 H-90]', () => {
+  const texts: readonly (readonly [string, string, string])[] = [
+    ["robert.o'neill", 'CORP\\robert.o&#39;neill', 'CORP\\[redacted]'],
+    ['tom & anna 1987', 'C:\\Users\\tom &amp; anna 1987 is locked', 'C:\\Users\\[redacted] is locked'],
+    ['nora@home.example', 'user=CORP\\nora%40home.example failed', 'user=CORP\\[redacted] failed'],
+    ['93"6<.(F:2\\', '93&quot;6&lt;.(F:2\\" end', '[redacted]" end'],
+  ]
+  for (const [known, text, hidden] of texts) assert.equal(scrubText(text, [known]), hidden)
+})
+
 test('blanks are hidden as forms write them, and a sign for one stays what it is [H-69 H-71 H-90]', () => {
   assert.equal(scrubText('?q=a%2Bb+c+d', ['a+b c d']), '?q=[redacted]')
   assert.equal(scrubText('a b: 49', ['a+b', '+49']), 'a b: 49')

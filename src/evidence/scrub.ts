@@ -37,16 +37,22 @@ export function scrubber(secrets: readonly string[], hide: () => string): (text:
 // Anywhere in a text a short secret would hide parts of other words: below this it must stand as a word.
 const partCharsMin = 8
 
-/** A text as it stands, and without the escapes of up to two writers. */
+/** A text as it stands, and without the escapes of up to two writers, whether or not one of them escapes by backslashes. */
 function readingsOf(text: string): readonly Unescaped[] {
-  const readings: Unescaped[] = [{ text, placeOf: (at) => at }]
-  for (let last = readings[0]; last !== undefined && readings.length <= layersMax; last = readings.at(-1)) {
+  const whole: Unescaped = { text, placeOf: (at) => at }
+  const layers = layersOf(whole, true)
+  return [whole, ...layers, ...(layers.length > 0 && text.includes('\\') ? layersOf(whole, false) : [])]
+}
+
+function layersOf(whole: Unescaped, backslashes: boolean): readonly Unescaped[] {
+  const layers: Unescaped[] = []
+  for (let last = whole; layers.length < layersMax; last = layers.at(-1) ?? whole) {
     const { placeOf } = last
-    const next = unescaped(last.text)
+    const next = unescaped(last.text, backslashes)
     if (next === undefined) break
-    readings.push({ text: next.text, placeOf: (at) => placeOf(next.placeOf(at)) })
+    layers.push({ text: next.text, placeOf: (at) => placeOf(next.placeOf(at)) })
   }
-  return readings
+  return layers
 }
 
 const layersMax = 2

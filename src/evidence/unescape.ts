@@ -5,8 +5,12 @@ export interface Unescaped {
   readonly placeOf: (at: number) => number
 }
 
-/** Takes off what writers of JSON, of addresses and of HTML put on, each of them any part of a text; undefined if there is nothing. */
-export function unescaped(text: string): Unescaped | undefined {
+/**
+ * Takes off what writers of JSON, of addresses and of HTML put on, each of them any part of a text; undefined if there is
+ * nothing. Without backslashes, those stay that stand before a name, as in a path.
+ */
+export function unescaped(text: string, backslashes = true): Unescaped | undefined {
+  const escapes = backslashes ? allEscapes : otherEscapes
   const edits: Edit[] = []
   let shorter = 0
   const plain = text.replace(escapes, (written: string, start: number) => {
@@ -43,14 +47,12 @@ function placeOf(edits: readonly Edit[], at: number): number {
 const hex = '[\\dA-Fa-f]'
 const tail = `%[89ABab]${hex}`
 
-const escapes = new RegExp(
-  [
-    `\\\\(?:u${hex}{4}|x${hex}{2}|["'\\\\/bfnrt])`,
-    `%(?:u${hex}{4}|[0-7]${hex}|[CDcd]${hex}${tail}|[Ee]${hex}(?:${tail}){2}|[Ff][0-4](?:${tail}){3})`,
-    `&(?:#\\d{1,7}|#[Xx]${hex}{1,6}|[A-Za-z][A-Za-z0-9]{1,7});`,
-  ].join('|'),
-  'g',
-)
+const others = [
+  `%(?:u${hex}{4}|[0-7]${hex}|[CDcd]${hex}${tail}|[Ee]${hex}(?:${tail}){2}|[Ff][0-4](?:${tail}){3})`,
+  `&(?:#\\d{1,7}|#[Xx]${hex}{1,6}|[A-Za-z][A-Za-z0-9]{1,7});`,
+]
+const otherEscapes = new RegExp(others.join('|'), 'g')
+const allEscapes = new RegExp([`\\\\(?:u${hex}{4}|x${hex}{2}|["'\\\\/bfnrt])`, ...others].join('|'), 'g')
 
 function charOf(written: string): string | undefined {
   if (written.startsWith('&#')) return charOfCode(Number(written.slice(2, -1).replace(/^x/i, '0x')))

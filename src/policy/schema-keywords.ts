@@ -35,7 +35,14 @@ export function withKeywords(ajv: Ajv2020, keywords: readonly (CodeKeywordDefini
 }
 
 /** Counts every part of a schema when it is compiled, and again for every value it is held against. */
-function countOf({ steps, applied, parts, isCarrying, slowness }: CountedSchema & Counts): CodeKeywordDefinition {
+function countOf({
+  steps,
+  applied,
+  parts,
+  isCarrying,
+  isJoining,
+  slowness,
+}: CountedSchema & Counts): CodeKeywordDefinition {
   const spend = (count: number, value: Json): void => {
     applied.spend(count)
     steps.spend(count * slowness + sizeOf(value))
@@ -51,7 +58,7 @@ function countOf({ steps, applied, parts, isCarrying, slowness }: CountedSchema 
       // Every problem that a part can have is written with its whole path.
       const pathChars = it.errSchemaPath.length + it.errorPath.toString().length
       parts.spend(Math.floor((schema / partSteps) * (1 + (pathChars >> 9))))
-      const carried = isCarrying ? Object.keys(parentSchema['properties'] ?? {}).length * carriedSteps : 0
+      const carried = isCarrying && isJoining ? Object.keys(parentSchema['properties'] ?? {}).length * carriedSteps : 0
       gen.code(_`${gen.scopeValue('func', { ref: spend })}(${schema + carried}, ${data})`)
     },
   }

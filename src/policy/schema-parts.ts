@@ -13,18 +13,23 @@ export interface CountedSchema {
   readonly isCounted: (part: unknown) => boolean
   /** To know what nothing else has looked at, lists of names are carried along and joined at every part. */
   readonly isCarrying: boolean
+  /** True if which names they are depends on the value. */
+  readonly isJoining: boolean
   /** How many times as long as usual it takes to run what is compiled of it. */
   readonly slowness: number
 }
 
 /** A schema of whoever, with its work counted. */
 export function countSchema(schema: JsonObject): CountedSchema {
-  const isAsked = JSON.stringify(schema).includes('"unevaluated')
-  const walk: Walk = { factor: isAsked ? 4 : 1, counted: new Set(), choices: { max: 0 }, pathChars: 0 }
+  const text = JSON.stringify(schema)
+  const isAsked = text.includes('"unevaluated')
+  const isJoining = /"(?:anyOf|oneOf|if|dependentSchemas|dependencies|patternProperties|\$\w*[rR]ef)"/.test(text)
+  const walk: Walk = { factor: isAsked && isJoining ? 4 : 1, counted: new Set(), choices: { max: 0 }, pathChars: 0 }
   return {
     schema: countPart(schema, walk) as JsonObject,
     isCounted: (part) => typeof part === 'boolean' || walk.counted.has(part as object),
     isCarrying: isAsked || walk.choices.max > nestedChoicesMax,
+    isJoining,
     slowness: walk.counted.size > quickPartsMax ? 2 : 1,
   }
 }

@@ -3,6 +3,7 @@ import { isJsonObject } from '../../base/object.ts'
 import type { HttpRequestTemplate, ServerAddress } from '../../model/upstream.ts'
 import { CallEnded } from '../ended.ts'
 import { type Body, bodyOf } from './http-body.ts'
+import { mediaOf } from './http-media.ts'
 import { foldedName, isMethodName, readsAs } from './http-names.ts'
 import { asPairs, encoded, inPath, isList, type Pair, type PairStyle, type PathStyle, refuse } from './http-styles.ts'
 
@@ -36,15 +37,18 @@ export async function fillRequest(
   const value = memberOf(input, from)
   const url = addressOf(template, server, placed('path'), queryOf(template, server, placed('query')))
   if (value === undefined || type === '') return { url, headers, body: undefined }
-  checkMembers(value, from, Object.keys(server.query ?? {}))
+  if (isForm(type)) checkMembers(value, from, Object.keys(server.query ?? {}))
   return { url, headers, body: await bodyOf(value, type, from) }
 }
 
-/** Many servers read the query and the members of a body as one, and the body first. */
+const isForm = (type: string): boolean =>
+  /^(?:application\/x-www-form-urlencoded|multipart\/form-data)$/.test(mediaOf(type).essence)
+
+/** Many servers read the query and the fields of a form as one, and the form first. */
 function checkMembers(body: Json, from: string, fixed: readonly string[]): void {
   const isFixed = readsAs(fixed)
   if (isJsonObject(body) && Object.keys(body).some((name) => isFixed(name) || isMethodName(name)))
-    refuse(from, 'an object without members that are a credential of the query, or a method')
+    refuse(from, 'an object without members that every request has in its query, or a method')
 }
 
 const memberOf = (input: Input, name: string): Json | undefined =>
