@@ -1,6 +1,6 @@
 import { Failure, quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
-import { escaped } from './redact.ts'
+import { escapedKey } from '../base/pointer.ts'
 
 /**
  * The event as it was when it was given: whoever gave it may change theirs while it waits for its turn. Refuses, with
@@ -81,6 +81,6 @@ function count(walk: Walk, bytes: number): void {
 }
 
 function refusal({ what: whole, path }: Walk, what: string): Failure {
-  const pointer = path.map((key) => `/${escaped(String(key))}`).join('')
+  const pointer = path.map((key) => `/${escapedKey(String(key))}`).join('')
   return new Failure('field.invalid', `${whole}: ${quote(pointer)} ${what}`, { pointer })
 }

@@ -1,6 +1,7 @@
 import type { Json } from '../base/canonical.ts'
-import { openPlaces } from './places.ts'
+import { unescapedKey } from '../base/pointer.ts'
 import { allMarked, type Marks, nothingMarked } from './redact.ts'
+import { schemaMarks } from './schema-marks.ts'
 
 /**
  * What a capability declares as sensitive: the `x-sensitive` places of its schema, further pointers of its context
@@ -17,7 +18,7 @@ export function marksOf(declared: {
   const { schema, pointers = [], classification = 'public', isNamed } = declared
   if (!openClasses.has(classification.toLowerCase())) return allMarked
   const mayMark = isNamed !== undefined || pointers.length > 0 || JSON.stringify(schema).includes('"x-sensitive":true')
-  return mayMark ? openPlaces(schema, pointers.map(markedAt), isNamed) : nothingMarked
+  return mayMark ? schemaMarks(schema, pointers.map(markedAt), isNamed) : nothingMarked
 }
 
 const openClasses: ReadonlySet<string> = new Set(['public', 'internal'])
@@ -28,7 +29,7 @@ function markedAt(pointer: string): Json {
   return parts.reduceRight<Json>(
     (inner, part) => {
       if (part === '*') return { additionalProperties: inner, items: inner }
-      const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
+      const name = unescapedKey(part)
       return { properties: { [name]: inner }, ...(/^\d+$/.test(name) && { items: inner }) }
     },
     { 'x-sensitive': true },

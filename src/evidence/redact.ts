@@ -114,5 +114,3 @@ function mapMembers(
   }
   return changed ? Object.fromEntries(entries) : object
 }
-
-export const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')

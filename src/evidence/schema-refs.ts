@@ -1,5 +1,6 @@
 import type { Json } from '../base/canonical.ts'
 import type { JsonObject } from '../base/object.ts'
+import { unescapedKey } from '../base/pointer.ts'
 
 /** What the reference in a part of the schema stands for; undefined if that cannot be told. */
 export type Resolve = (part: JsonObject, keyword: '$ref' | '$dynamicRef' | '$recursiveRef') => Json | undefined
@@ -60,7 +61,8 @@ const uriOf = (address: string, base: string): string =>
 function memberAt(from: Json | undefined, pointer: string): Json | undefined {
   let node = from
   for (const part of pointer.split('/').slice(1)) {
-    const key = decoded(part)?.replaceAll('~1', '/').replaceAll('~0', '~')
+    const text = decoded(part)
+    const key = text === undefined ? undefined : unescapedKey(text)
     const has = key !== undefined && typeof node === 'object' && node !== null && Object.hasOwn(node, key)
     node = has ? Reflect.get(node as object, key) : undefined
   }

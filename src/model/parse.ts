@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { FailureCode } from '../base/codes.ts'
 import { Failure, quote } from '../base/failure.ts'
+import { escapedKey } from '../base/pointer.ts'
 
 /** What is wrong at one place of a value: a JSON Pointer and a message, both without the value itself. */
 export interface ParseProblem {
@@ -55,7 +56,7 @@ function located(issue: Issue, above: Path): Located[] {
 const isInside = (issue: Issue): boolean => issue.path.length > 0 || issue.code === 'unrecognized_keys'
 
 function problemAt(path: Path, issue: Issue, value: unknown): ParseProblem {
-  const pointer = path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+  const pointer = path.map((key) => `/${escapedKey(String(key))}`).join('')
   if (issue.code === 'unrecognized_keys') return { code: 'field.unknown', pointer, message: 'is not a known member' }
   if (isMissing(path, value)) return { code: 'field.missing', pointer, message: 'is missing' }
   return { code: 'field.invalid', pointer, message: issue.message }

@@ -1,6 +1,7 @@
 import type { Json } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
 import { isJsonObject, type JsonObject } from '../base/object.ts'
+import { unescapedKey } from '../base/pointer.ts'
 import type { ContextContract } from '../model/context.ts'
 import { compileSchema } from './schema.ts'
 import type { SchemaProblem } from './schema-problems.ts'
@@ -103,13 +104,7 @@ function compileField(name: string, field: DeclaredField): Field {
   if (sensitive && evidence === 'value')
     throw invalid(name, 'it is sensitive, so evidence may keep a digest of it or nothing')
   const [from = '', rest = ''] = split(source)
-  const path =
-    from === 'host'
-      ? [rest]
-      : rest
-          .slice(1)
-          .split('/')
-          .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const path = from === 'host' ? [rest] : rest.slice(1).split('/').map(unescapedKey)
   return { name, source, from, path, required, sensitive, evidence, shown, check: compileSchema(schema) }
 }
 

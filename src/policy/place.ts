@@ -1,5 +1,6 @@
 import type { Json } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
+import { escapedKey } from '../base/pointer.ts'
 import type { Expression } from './operators.ts'
 import { compilePath } from './paths.ts'
 import type { Kind, Value } from './values.ts'
@@ -41,7 +42,7 @@ export interface Operands {
 
 export const below = (place: Place, step: string | number): Place => ({
   ...place,
-  pointer: `${place.pointer}/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`,
+  pointer: `${place.pointer}/${escapedKey(String(step))}`,
 })
 
 export const refusal = (place: Place, message: string, help?: string): Failure =>

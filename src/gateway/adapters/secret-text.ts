@@ -1,5 +1,5 @@
 import { Failure } from '../../base/failure.ts'
-import { escaped } from '../../evidence/redact.ts'
+import { escapedKey } from '../../base/pointer.ts'
 import type { ServerAddress, ServerCommand } from '../../model/upstream.ts'
 
 const place = /\{secret:([A-Za-z][A-Za-z0-9_.-]{0,63})\}/g
@@ -32,7 +32,7 @@ export function checkSecretPlaces(server: ServerAddress | ServerCommand): void {
       const hasPlaces = ['headers', 'query', 'env'].includes(member)
       if (!/\{\s*secret\s*:/i.test(hasPlaces ? text.replace(place, '') : text)) continue
       const at = `server.${member}${key === '' ? '' : `[${key}]`}`
-      const pointer = `/server/${member}${key === '' ? '' : `/${escaped(key)}`}`
+      const pointer = `/server/${member}${key === '' ? '' : `/${escapedKey(key)}`}`
       throw hasPlaces ? malformed(at, pointer) : misplaced(at, pointer, server)
     }
 }

@@ -1,5 +1,6 @@
 import { canonical, type Json } from '../../../base/canonical.ts'
 import { problem } from '../../../base/failure.ts'
+import { escapedKey } from '../../../base/pointer.ts'
 import type { McpUpstream } from '../../../model/upstream.ts'
 import { presentOf } from './accept.ts'
 import type { ToolDefinition } from './definition.ts'
@@ -52,9 +53,7 @@ function differencesOf(before: Json | undefined, now: Json): readonly Difference
 function leavesOf(value: Json, at: string): readonly (readonly [string, Json])[] {
   const inner = Object.entries(isBranch(value) ? value : {})
   if (inner.length === 0) return [[at, value]]
-  return inner.flatMap(([key, one]) =>
-    leavesOf(one as Json, `${at}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`),
-  )
+  return inner.flatMap(([key, one]) => leavesOf(one as Json, `${at}/${escapedKey(key)}`))
 }
 
 const isBranch = (value: Json): value is Json & object =>

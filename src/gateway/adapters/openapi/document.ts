@@ -1,7 +1,7 @@
 import type { Json } from '../../../base/canonical.ts'
 import { Failure, quote } from '../../../base/failure.ts'
 import { isJsonObject, type JsonObject } from '../../../base/object.ts'
-import { escaped } from '../../../evidence/redact.ts'
+import { escapedKey, unescapedKey } from '../../../base/pointer.ts'
 
 export interface OpenApi {
   readonly root: JsonObject
@@ -35,7 +35,7 @@ export const listOf = (value: Json | undefined): readonly Json[] => (Array.isArr
 export const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
 
 export const pointerOf = (...keys: readonly (string | number)[]): string =>
-  keys.map((key) => `/${escaped(String(key))}`).join('')
+  keys.map((key) => `/${escapedKey(String(key))}`).join('')
 
 /** The object that a reference leads to, over others if need be; what is no reference is itself. */
 export function followed({ root }: OpenApi, value: Json | undefined, what: string): JsonObject {
@@ -54,7 +54,7 @@ export function followed({ root }: OpenApi, value: Json | undefined, what: strin
 export function at(root: JsonObject, ref: string): Json | undefined {
   let found: Json | undefined = root
   for (const part of ref.replace(/^#\/?/, '').split('/')) {
-    const key = decoded(part).replaceAll('~1', '/').replaceAll('~0', '~')
+    const key = unescapedKey(decoded(part))
     if (typeof found !== 'object' || found === null || !Object.hasOwn(found, key)) return undefined
     found = (found as JsonObject)[key]
   }

@@ -8,7 +8,7 @@ import { type Resolve, resolverOf } from './schema-refs.ts'
  * The places of a schema, each made when a value first has it, and once: a value is held against the schema by going
  * through both. Whatever may apply to a value counts, whether or not the value fits it.
  */
-export function openPlaces(root: Json, more: readonly Json[], isNamed = (_: string): boolean => false): Marks {
+export function schemaMarks(root: Json, more: readonly Json[], isNamed = (_: string): boolean => false): Marks {
   const steps = new Steps()
   steps.allow(stepsMax)
   const known = { isNamed, resolve: resolverOf(root), places: new Map(), ids: new Map(), steps }
