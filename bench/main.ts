@@ -62,7 +62,7 @@ else process.stdout.write(`${table(rows)}\n`)
 function table(shown: readonly Row[]): string {
   const out = new Table({
     head: ['what', 'unit', 'ours', 'compared with', 'theirs', 'ratio', 'goal', ''],
-    style: { head: [] },
+    style: { head: [], border: [] },
   })
   for (const row of shown) {
     out.push([
