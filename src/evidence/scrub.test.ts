@@ -18,6 +18,9 @@ test.each([
   ['html/template of Go', 'abc&#43;def/ghi=jklm'],
   ['names of HTML', 'abc&plus;def&sol;ghi&equals;jklm'],
   ['HTML in JSON', 'abc\\u0026#43;def/ghi=jklm'],
+  ['Markdown', 'abc\\+def/ghi=jklm'],
+  ['a shell', 'abc+def/ghi\\=jklm'],
+  ['Markdown in JSON', 'abc\\\\+def\\/ghi=jklm'],
   ['HTML in HTML', 'abc&amp;#43;def/ghi=jklm'],
 ])('a secret is hidden as written by %s, and nothing around it [H-69 H-71 H-90]', (_, form) => {
   assert.equal(scrubText(`a%20b &lt;${form}&gt; c\\n`, [secret]), 'a%20b &lt;[redacted]&gt; c\\n')
@@ -54,6 +57,11 @@ test('a backslash before or behind a secret is no part of its escapes [H-69 H-71
     ['93"6<.(F:2\\', '93&quot;6&lt;.(F:2\\" end', '[redacted]" end'],
   ]
   for (const [known, text, hidden] of texts) assert.equal(scrubText(text, [known]), hidden)
+})
+
+test('a key is hidden where its underscores are escaped as in Markdown [H-69 H-71 H-90]', () => {
+  const text = 'the key `sk\\_live\\_51H8xab` in C:\\keys\\sk_live_51H8xab'
+  assert.equal(scrubText(text, ['sk_live_51H8xab']), 'the key `[redacted]` in C:\\keys\\[redacted]')
 })
 
 test('blanks are hidden as forms write them, and a sign for one stays what it is [H-69 H-71 H-90]', () => {

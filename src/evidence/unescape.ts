@@ -6,8 +6,8 @@ export interface Unescaped {
 }
 
 /**
- * Takes off what writers of JSON, of addresses and of HTML put on, each of them any part of a text; undefined if there is
- * nothing. Without backslashes, those stay that stand before a name, as in a path.
+ * Takes off what writers of JSON, of addresses, of HTML and of Markdown put on, each of them any part of a text; undefined
+ * if there is nothing. Without backslashes, those stay that stand before a name, as in a path.
  */
 export function unescaped(text: string, backslashes = true): Unescaped | undefined {
   const escapes = backslashes ? allEscapes : otherEscapes
@@ -52,12 +52,14 @@ const others = [
   `&(?:#\\d{1,7}|#[Xx]${hex}{1,6}|[A-Za-z][A-Za-z0-9]{1,7});`,
 ]
 const otherEscapes = new RegExp(others.join('|'), 'g')
-const allEscapes = new RegExp([`\\\\(?:u${hex}{4}|x${hex}{2}|["'\\\\/bfnrt])`, ...others].join('|'), 'g')
+const allEscapes = new RegExp([`\\\\(?:u${hex}{4}|x${hex}{2}|[ -/:-@[-\`{-~bfnrt])`, ...others].join('|'), 'g')
 
 function charOf(written: string): string | undefined {
   if (written.startsWith('&#')) return charOfCode(Number(written.slice(2, -1).replace(/^x/i, '0x')))
   if (written.startsWith('&')) return named.get(written.slice(1, -1))
-  if (/^.[ux]/.test(written)) return String.fromCharCode(Number.parseInt(written.slice(2), 16))
+  if (written[1] === 'u' || written[1] === 'x') return String.fromCharCode(Number.parseInt(written.slice(2), 16))
+  // One character of ASCII, as most are.
+  if (written.startsWith('%') && written.length === 3) return String.fromCharCode(Number.parseInt(written.slice(1), 16))
   if (written.startsWith('%')) return Buffer.from(written.replaceAll('%', ''), 'hex').toString()
   return controls[written.slice(1)] ?? written.slice(1)
 }
