@@ -168,7 +168,7 @@ function conversation(
 function questionsTo(sdk: Sdk, client: Client, transport: ClosableTransport): Questions | undefined {
   if (transport.takesHeaders || client.getProtocolEra() !== 'modern') return undefined
   const read = transport.onmessage
-  const questions = openQuestions((message, requestSignal) => transport.send(message, { requestSignal }), {
+  const questions = openQuestions((message) => transport.send(message), {
     [sdk.PROTOCOL_VERSION_META_KEY]: client.getNegotiatedProtocolVersion(),
     [sdk.CLIENT_INFO_META_KEY]: clientInfo,
     [sdk.CLIENT_CAPABILITIES_META_KEY]: {},

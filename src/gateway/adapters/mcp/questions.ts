@@ -19,8 +19,7 @@ interface Answer {
   readonly result?: unknown
   readonly error?: unknown
 }
-/** Sends nothing any more once the signal has fallen. */
-type Send = (message: JSONRPCMessage, signal?: AbortSignal) => Promise<void>
+type Send = (message: JSONRPCMessage) => Promise<void>
 
 /** The library counts its own requests from 0. */
 const firstId = 1_000_000_000
@@ -29,9 +28,9 @@ const firstId = 1_000_000_000
 export function openQuestions(send: Send, envelope: Params): Questions {
   const waiting = new Map<number, (answer: Answer) => void>()
   let lastId = firstId
-  const sendWith = (params: Params, rest: object, signal?: AbortSignal) => {
+  const sendWith = (params: Params, rest: object) => {
     const whole = { ...params, _meta: { ...envelope, ...(params['_meta'] as object) } }
-    return send({ jsonrpc: '2.0', ...rest, params: whole } as never, signal)
+    return send({ jsonrpc: '2.0', ...rest, params: whole } as never)
   }
 
   return {
@@ -59,7 +58,7 @@ export function openQuestions(send: Send, envelope: Params): Questions {
           else reject(error)
         })
         signal.addEventListener('abort', cancel)
-        sendWith(params, { id, method: 'tools/call' }, signal).catch(fail)
+        sendWith(params, { id, method: 'tools/call' }).catch(fail)
       }),
     take: (message) => {
       if (!isAnswer(message)) return false

@@ -1,15 +1,20 @@
 import assert from 'node:assert/strict'
-import { onTestFinished, test, vi } from 'vitest'
+import { setTimeout } from 'node:timers/promises'
+import { onTestFinished, test } from 'vitest'
 import { limits } from '../../../base/limits.ts'
 import { CallEnded } from '../../ended.ts'
+import { openEgress } from '../egress.ts'
+import { connect } from './connection.ts'
 import { stdioTransport } from './stdio.ts'
 
 const megabyte = 1024 * 1024
+const text = 'x'.repeat(megabyte)
+const never = new AbortController().signal
 const calls = Array.from({ length: 40 }, (_, id) => ({
   jsonrpc: '2.0' as const,
   id,
   method: 'tools/call',
-  params: { text: 'x'.repeat(megabyte) },
+  params: { text },
 }))
 
 async function givenProgram(code: string) {
@@ -31,23 +36,46 @@ test('calls wait for a program that does not read only so far, and of the others
   assert.equal(program.why, undefined)
 })
 
-test('a call that is taken back while it waits to be read is not sent [H-90]', async () => {
-  const late = `setTimeout(() => require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
-    process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(line).id, result: {} }) + '\\n')
-  }), 500)`
-  const program = await givenProgram(late)
-  const read: unknown[] = []
-  program.onmessage = (message) => void read.push((message as { id?: unknown }).id)
-  const [before, taken, last] = [calls.slice(0, 9), calls[9], calls[10]]
-  const controller = new AbortController()
-  const sent = before.map((call) => program.send(call))
-  const taking = assert.rejects(program.send(taken as never, { requestSignal: controller.signal }), CallEnded)
-  controller.abort()
-  await Promise.all([...sent, taking])
-  await program.send(last as never)
-  await vi.waitFor(() => assert(read.includes(last?.id)), { timeout: 10_000 })
-  assert.equal(read.includes(taken?.id), false)
-})
+/** Says with each answer which calls it has read; does not read while it is busy with `block`. */
+const busyServer = (revision: string) => `
+  const read = []
+  const answers = {
+    'server/discover': () => ({ supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, ttlMs: 0, cacheScope: 'private' }),
+    initialize: () => ({ protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'busy', version: '1' } }),
+    'tools/call': ({ name }) => {
+      if (name === 'block') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
+      read.push(name)
+      return { content: [{ type: 'text', text: read.join() }] }
+    },
+  }
+  if ('${revision}' === 'older') delete answers['server/discover']
+  require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
+    const { id, method, params } = JSON.parse(line)
+    if (method.startsWith('notifications/')) return method.endsWith('cancelled') && read.push(method)
+    const answer = answers[method]
+    const said = answer ? { result: { resultType: 'complete', ...answer(params) } } : { error: { code: -32601, message: '' } }
+    process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, ...said }) + '\\n')
+  })`
+
+test.each(['older', 'newer'])(
+  'a call in the %s revision that is taken back while it waits to be read is not sent [H-90]',
+  async (revision) => {
+    const program = { command: process.execPath, args: ['-e', busyServer(revision)], env: {}, cwd: '.' }
+    const ignore = () => undefined
+    const listener = { signal: never, changed: ignore, retired: ignore, closed: ignore }
+    const connection = await connect('busy', program, openEgress(), listener)
+    onTestFinished(() => connection.close())
+    const call = (name: string, signal = never) =>
+      connection.call({ tool: { name, inputSchema: {} }, input: { text }, traceparent: '', signal })
+    const controller = new AbortController()
+    const before = ['block', ...Array.from({ length: 10 }, () => 'fill')].map((name) => call(name))
+    const taking = assert.rejects(call('taken', controller.signal), CallEnded)
+    await setTimeout(100)
+    controller.abort()
+    await Promise.all([...before, taking])
+    assert.match(JSON.stringify(await call('last')), /"block(?:,fill){10},last"/)
+  },
+)
 
 test('many long calls at once reach a program that reads [H-90]', async () => {
   const lines = `require('readline').createInterface({ input: process.stdin }).on('line', (line) => {

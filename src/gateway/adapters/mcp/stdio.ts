@@ -28,6 +28,8 @@ export function stdioTransport(program: Program): ClosableTransport {
   let why: string | undefined
   let isClosed = false
   let draining: Promise<boolean> | undefined
+  // The ids of what waits until the program reads.
+  const waiting = new Set<unknown>()
   const linesIn = lineCutter(limits.mcpMessageBytesMax)
   const gate = openFloodGate()
 
@@ -73,14 +75,19 @@ export function stdioTransport(program: Program): ClosableTransport {
         transport.onclose?.()
       })
     },
-    send: async (message, options) => {
+    send: async (message) => {
       const stdin = child?.stdin
+      const id = 'id' in message ? message.id : Symbol('notification')
+      // Of a call that waits the program never hears.
+      if (waiting.delete(takenBackBy(message))) return
       while (stdin?.writable && isFull(stdin)) {
         if (!('method' in message)) return cutOff('it does not read what it is sent')
         draining ??= drains(stdin).finally(() => {
           draining = undefined
         })
-        if (!(await draining) || options?.requestSignal?.aborted) throw unread()
+        waiting.add(id)
+        const isRead = await draining
+        if (!waiting.delete(id) || !isRead) throw unread()
       }
       if (!stdin?.writable) throw new NotSent()
       gate.sent(message)
@@ -110,6 +117,10 @@ async function started({ command, args, env, cwd }: Program, tell: (why: string)
   endWithUs(child)
   return child
 }
+
+/** The id of the request that a message takes back. */
+const takenBackBy = (message: JSONRPCMessage): unknown =>
+  'method' in message && message.method === 'notifications/cancelled' ? message.params?.['requestId'] : undefined
 
 const isFull = (stdin: Writable): boolean => stdin.writableLength > limits.mcpUnsentBytesMax
 
