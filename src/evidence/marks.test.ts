@@ -43,6 +43,17 @@ test('marks of a capability reach below members that have any name [H-69 H-71]',
   assert.deepEqual(seen(lists, { p_a: { x: [{ ssn: '1', n: 2 }] } }), { p_a: { x: [{ ssn: hidden, n: 2 }] } })
 })
 
+test('marks of names hide what has them, and marks of what a text holds hide the text [H-69 H-71]', () => {
+  const byMail = { additionalProperties: { propertyNames: { allOf: [secret] } } }
+  assert.deepEqual(seen(byMail, { staff: { 'ida@home.example': 1 } }), { staff: hidden })
+  const record = { properties: { a: secret }, additionalProperties: { propertyNames: { pattern: '^[a-z]+$' } } }
+  assert.deepEqual(seen(record, { a: 'x', b: { c: 1 } }), { a: hidden, b: { c: 1 } })
+  const textOf = (contentSchema: Json) => ({ $defs: { secret }, properties: { text: { contentSchema } } })
+  for (const inner of [secret, { items: { properties: { a: secret } } }, { items: { $ref: '#/$defs/secret' } }])
+    assert.deepEqual(seen(textOf(inner), { text: '["x"]' }), { text: hidden })
+  assert.deepEqual(seen(textOf({ type: 'object' }), { text: '{}' }), { text: '{}' })
+})
+
 test('marks under a pattern are those of the names that fit it, or may [H-69 H-50]', () => {
   const value = { amount: 5, note_to: 'x', to_note: 'y', note: 'z' }
   const under = (pattern: string) => {

@@ -84,13 +84,14 @@ function makePlace(schemas: Set<JsonObject>, known: Known): Marks {
 /** Adds what applies to the same value. False if the value is marked, or a reference cannot be followed. */
 function addSame(parts: Set<JsonObject>, { resolve, steps }: Known): boolean {
   for (const part of parts) {
-    if (part['x-sensitive'] === true) return false
+    const inText = JSON.stringify(part['contentSchema'] ?? null)
+    if (part['x-sensitive'] === true || markInText.test(inText)) return false
     const same = [
       ...sameKeywords.flatMap((keyword) => listOf(part[keyword])),
       ...mapKeywords.flatMap((keyword) => Object.values(membersOf(part[keyword]))),
       ...refKeywords.map((keyword) => (part[keyword] === undefined ? true : resolve(part, keyword))),
     ]
-    steps.spend(1 + same.length)
+    steps.spend(1 + same.length + (inText.length >> 4))
     for (const inner of same) {
       if (inner === undefined) return false
       if (isJsonObject(inner)) parts.add(inner)
@@ -99,7 +100,10 @@ function addSame(parts: Set<JsonObject>, { resolve, steps }: Known): boolean {
   return true
 }
 
-const sameKeywords = ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else']
+// A mark on the names of a value is one on the value.
+const sameKeywords = ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'propertyNames']
+// What a text holds is hidden with the text.
+const markInText = /"(?:x-sensitive":true|\$\w*[rR]ef":)/
 const mapKeywords = ['dependentSchemas', 'dependencies']
 const refKeywords = ['$ref', '$dynamicRef', '$recursiveRef'] as const
 const itemKeywords = ['items', 'prefixItems', 'contains', 'unevaluatedItems']
