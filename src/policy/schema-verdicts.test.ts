@@ -99,8 +99,9 @@ test('what is counted is decided as the plain validator decides it [H-41]', () =
       for (const each of values) {
         const expected = attempt((): unknown => plain(each))
         if (ours instanceof Error) assert.match(ours.message, /leads back to itself/)
-        // Ours does not look at what cannot matter, such as choices beside one that always fits.
-        else if (!(expected instanceof RangeError))
+        // Ours does not look at what cannot matter, such as choices beside one that always fits, where the plain one goes
+        // round in circles or runs code that names what is not there.
+        else if (!(expected instanceof Error))
           assert.equal(ours(renamed(each)).length === 0, expected === true, JSON.stringify(each))
       }
     }),
