@@ -28,3 +28,12 @@ test('on that line no name is taken for another argument, or for a field of the 
     'risk="high" payload:/risk="low"',
   )
 })
+
+test('on that line no argument goes without its value, whatever the others are called [H-59]', () => {
+  const shown = [
+    { name: 'to', value: 'a' },
+    { name: 'payload:/payload:/to', value: 'b' },
+    { name: 'payload:/to', value: 'c' },
+  ]
+  assert.equal(lineOf(...shown), 'to="a" payload:/to="b" payload:/to="c"')
+})

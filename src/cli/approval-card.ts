@@ -20,14 +20,15 @@ export const printApprovals = (io: Io, items: readonly ApprovalRequest[], now: n
 
 /** What the call would be made with, as far as approvers are shown it, on one line. */
 export function argumentsOf({ shown }: ApprovalRequest): string {
-  const texts = new Map<string, string>()
-  for (const { name, value } of shown) {
+  const first = new Map<string, string>()
+  const texts = shown.map(({ name, value }) => {
     const text = JSON.stringify(value)
     const bare = name.replace(/^payload:\//, '')
+    if (!first.has(bare)) first.set(bare, text)
     // A context field is often a member of the payload under its own name, and need not be.
-    texts.set(texts.has(bare) && texts.get(bare) !== text ? name : bare, text)
-  }
-  return short(Array.from(texts, ([name, text]) => `${nameText(name)}=${text}`).join(' ')) || '–'
+    return `${nameText(first.get(bare) === text ? bare : name)}=${text}`
+  })
+  return short([...new Set(texts)].join(' ')) || '–'
 }
 
 /** The caller chose it: in quotes if it could be taken for more than a name. */
