@@ -19,6 +19,8 @@ test.each([
   ['names of HTML', 'abc&plus;def&sol;ghi&equals;jklm'],
   ['HTML in JSON', 'abc\\u0026#43;def/ghi=jklm'],
   ['Markdown', 'abc\\+def/ghi=jklm'],
+  ['a JSON Pointer', 'abc+def~1ghi=jklm'],
+  ['a JSON Pointer in an address', 'abc%2Bdef~1ghi=jklm'],
   ['a shell', 'abc+def/ghi\\=jklm'],
   ['Markdown in JSON', 'abc\\\\+def\\/ghi=jklm'],
   ['HTML in HTML', 'abc&amp;#43;def/ghi=jklm'],
@@ -57,6 +59,11 @@ test('a backslash before or behind a secret is no part of its escapes [H-69 H-71
     ['93"6<.(F:2\\', '93&quot;6&lt;.(F:2\\" end', '[redacted]" end'],
   ]
   for (const [known, text, hidden] of texts) assert.equal(scrubText(text, [known]), hidden)
+})
+
+test('a secret that looks like a JSON Pointer is hidden as it is and in one [H-69 H-71 H-90]', () => {
+  for (const form of ['a~b/c~1d~0e', 'a~0b~1c~01d~00e'])
+    assert.equal(scrubText(`at /x~1y/${form}/0`, ['a~b/c~1d~0e']), 'at /x~1y/[redacted]/0', form)
 })
 
 test('a key is hidden where its underscores are escaped as in Markdown [H-69 H-71 H-90]', () => {

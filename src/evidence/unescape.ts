@@ -1,3 +1,5 @@
+import { unescapedKey } from '../base/pointer.ts'
+
 /** A text without one layer of escapes. */
 export interface Unescaped {
   readonly text: string
@@ -50,12 +52,15 @@ const tail = `%[89ABab]${hex}`
 const others = [
   `%(?:u${hex}{4}|[0-7]${hex}|[CDcd]${hex}${tail}|[Ee]${hex}(?:${tail}){2}|[Ff][0-4](?:${tail}){3})`,
   `&(?:#\\d{1,7}|#[Xx]${hex}{1,6}|[A-Za-z][A-Za-z0-9]{1,7});`,
+  // As in our own pointers to what is wrong with a value.
+  '~[01]',
 ]
 const otherEscapes = new RegExp(others.join('|'), 'g')
 const allEscapes = new RegExp([`\\\\(?:u${hex}{4}|x${hex}{2}|[ -/:-@[-\`{-~bfnrt])`, ...others].join('|'), 'g')
 
 function charOf(written: string): string | undefined {
   if (written.startsWith('&#')) return charOfCode(Number(written.slice(2, -1).replace(/^x/i, '0x')))
+  if (written.startsWith('~')) return unescapedKey(written)
   if (written.startsWith('&')) return named.get(written.slice(1, -1))
   if (written[1] === 'u' || written[1] === 'x') return String.fromCharCode(Number.parseInt(written.slice(2), 16))
   // One character of ASCII, as most are.
