@@ -48,10 +48,11 @@ test('marks of names hide what has them, and marks of what a text holds hide the
   assert.deepEqual(seen(byMail, { staff: { 'ida@home.example': 1 } }), { staff: hidden })
   const record = { properties: { a: secret }, additionalProperties: { propertyNames: { pattern: '^[a-z]+$' } } }
   assert.deepEqual(seen(record, { a: 'x', b: { c: 1 } }), { a: hidden, b: { c: 1 } })
-  const textOf = (contentSchema: Json) => ({ $defs: { secret }, properties: { text: { contentSchema } } })
+  const textOf = (contentSchema: Json) => ({ $defs: { secret, open: {} }, properties: { text: { contentSchema } } })
   for (const inner of [secret, { items: { properties: { a: secret } } }, { items: { $ref: '#/$defs/secret' } }])
     assert.deepEqual(seen(textOf(inner), { text: '["x"]' }), { text: hidden })
-  assert.deepEqual(seen(textOf({ type: 'object' }), { text: '{}' }), { text: '{}' })
+  for (const inner of [{ type: 'object' }, { items: { $ref: '#/$defs/open' } }])
+    assert.deepEqual(seen(textOf(inner), { text: '["x"]' }), { text: '["x"]' })
 })
 
 test('marks under a pattern are those of the names that fit it, or may [H-69 H-50]', () => {

@@ -82,16 +82,16 @@ function makePlace(schemas: Set<JsonObject>, known: Known): Marks {
 }
 
 /** Adds what applies to the same value. False if the value is marked, or a reference cannot be followed. */
-function addSame(parts: Set<JsonObject>, { resolve, steps }: Known): boolean {
+function addSame(parts: Set<JsonObject>, known: Known): boolean {
+  const { resolve, steps } = known
   for (const part of parts) {
-    const inText = JSON.stringify(part['contentSchema'] ?? null)
-    if (part['x-sensitive'] === true || markInText.test(inText)) return false
+    if (part['x-sensitive'] === true || isMarkedWithin(part['contentSchema'], known)) return false
     const same = [
       ...sameKeywords.flatMap((keyword) => listOf(part[keyword])),
       ...mapKeywords.flatMap((keyword) => Object.values(membersOf(part[keyword]))),
       ...refKeywords.map((keyword) => (part[keyword] === undefined ? true : resolve(part, keyword))),
     ]
-    steps.spend(1 + same.length + (inText.length >> 4))
+    steps.spend(1 + same.length)
     for (const inner of same) {
       if (inner === undefined) return false
       if (isJsonObject(inner)) parts.add(inner)
@@ -102,12 +102,25 @@ function addSame(parts: Set<JsonObject>, { resolve, steps }: Known): boolean {
 
 // A mark on the names of a value is one on the value.
 const sameKeywords = ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'propertyNames']
-// What a text holds is hidden with the text.
-const markInText = /"(?:x-sensitive":true|\$\w*[rR]ef":)/
 const mapKeywords = ['dependentSchemas', 'dependencies']
 const refKeywords = ['$ref', '$dynamicRef', '$recursiveRef'] as const
 const itemKeywords = ['items', 'prefixItems', 'contains', 'unevaluatedItems']
 const otherKeywords = ['additionalProperties', 'unevaluatedProperties']
+
+/** True if there is a mark anywhere in what a text holds: it is hidden with the text. */
+function isMarkedWithin(schema: Json | undefined, { resolve, steps }: Known): boolean {
+  const nodes = new Set<Json | undefined>(schema === undefined ? [] : [schema])
+  for (const node of nodes) {
+    steps.spend(1)
+    if (typeof node !== 'object' || node === null) continue
+    const { 'x-sensitive': mark, ...members } = node as JsonObject
+    const refs = refKeywords.filter((keyword) => typeof members[keyword] === 'string')
+    const targets = refs.map((keyword) => resolve(node as JsonObject, keyword))
+    if (mark === true || targets.includes(undefined)) return true
+    for (const inner of [...Object.values(members), ...targets]) nodes.add(inner)
+  }
+  return false
+}
 
 /** The names that the schemas declare, and what they declare under each. */
 function declaredIn(parts: readonly JsonObject[], { steps }: Known): ReadonlyMap<string, readonly Json[]> {
