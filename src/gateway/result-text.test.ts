@@ -90,10 +90,11 @@ describe('a refusal says why and what to do next [F-23]', () => {
       'Denied: the call of `desk.refund` was refused with `input_schema_validation_failed`: it is so.\nNothing was changed.\nReason: r.',
     )
     assert.match(denied('context_invalid', { missing: ['a', 'b'] }), /^Missing: a, b\.$/m)
-    assert.match(
-      denied('evidence_required', { required_next_action: 'send more evidence with a new invocation_id' }),
-      /^Next: send more evidence\.$/m,
-    )
+    for (const id of ['invocation_id', '`invocation_id`'])
+      assert.match(
+        denied('evidence_required', { required_next_action: `send more evidence with a new ${id}` }),
+        /^Next: send more evidence\.$/m,
+      )
   })
 
   test('a capability that is away, and for how long', () => {

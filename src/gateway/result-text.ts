@@ -109,7 +109,7 @@ const approvalText = (approval: string, until: string): string =>
 const nextText = (said: string): string =>
   said === ''
     ? ''
-    : `Next: ${said.replace('repeat this invocation_id', 'make the same call again with the same arguments').replace(/,? with a new invocation_id/, '')}.`
+    : `Next: ${said.replace('repeat this invocation_id', 'make the same call again with the same arguments').replace(/,? with a new `?invocation_id`?/, '')}.`
 
 /** Our own sentences repeat names of others: nothing in them may look like an element of a fence. */
 export const plain = (text: string): string => disarm(text).text

@@ -14,6 +14,9 @@ import type { CallContext, McpDoor, WaitingState } from './door.ts'
 /** Clients give up on a request after a minute. */
 const defaultRoundMs = 20_000
 
+/** Clients give up on a call after ten rounds, and tell nobody what it was waiting for. */
+const roundsMax = 8
+
 /** The call that this round goes on with, once people have decided or the round is over; undefined for a new call. */
 export async function resumedCall(door: McpDoor, context: CallContext): Promise<WaitingState | undefined> {
   const state = context.mcpReq.requestState<WaitingState>()
@@ -32,7 +35,7 @@ export function hasLeft({ mcpReq: { inputResponses } }: CallContext): boolean {
 
 /**
  * Asks the client to come back when people have decided. What is answered there approves nothing: it only says that it is
- * time to look again. Undefined for a client that cannot come back; it is told in words.
+ * time to look again. Undefined for a client that cannot come back, or has come often enough; it is told in words.
  */
 export async function askToReturn(
   door: McpDoor,
@@ -45,8 +48,10 @@ export async function askToReturn(
   if (approvalId === undefined) return undefined
   const prompts = canAsk(door, server, context)
   if (door.era === 'legacy' && !prompts) return undefined
+  const rounds = (context.mcpReq.requestState<WaitingState>()?.rounds ?? 0) + 1
+  if (rounds > roundsMax) return undefined
   const requestState = await door.states.mint(
-    { invocationId: result.invocation_id, approvalId },
+    { invocationId: result.invocation_id, approvalId, rounds },
     context as ServerContext,
   )
   if (!prompts) return inputRequired({ requestState })

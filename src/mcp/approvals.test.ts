@@ -11,7 +11,7 @@ import { callerOf } from '../runtime/host.ts'
 import { approvalRecords } from '../storage/approvals.ts'
 
 /** An agent whose every call is a client of its own, that does not wait for people, and somebody who decides. */
-async function givenAgent(revision: (typeof revisions)[number]) {
+async function givenAgent(revision: (typeof revisions)[number], mcp?: { readonly roundMs: number }) {
   const done: unknown[] = []
   const release = defineCapability(
     { id: 'depot.release', version: '1.0.0', description: 'Releases.', policy: { approval_required: true } },
@@ -20,21 +20,23 @@ async function givenAgent(revision: (typeof revisions)[number]) {
       return 'released'
     },
   )
-  const { url, keyOf, ambit, host } = await servedServer({ offer: { capabilities: [release] } })
+  const { url, keyOf, ambit, host } = await servedServer({ offer: { capabilities: [release] }, ...(mcp && { mcp }) })
   const key = await keyOf({ id: 'planner', kind: 'agent' })
   await keyOf({ id: 'ida', kind: 'user' })
   await addApprover(ambit, operator(host.tenant), { principal: 'ida', roles: [] })
   const list = () => ambit.store.read(() => approvalRecords.list(host.tenant, {}))
+  const client = (capabilities: object) => httpClient(url, revision, { key, capabilities })
   return {
     done,
+    client,
     gateway: async (envelope: object) => {
       const { result } = await host.gateway.invoke(callerOf(await authenticate(ambit, key)), envelope)
       return result
     },
     call: async (batch: string) => {
-      const client = await httpClient(url, revision, { key, capabilities: { elicitation: { form: {} } } })
-      client.setRequestHandler('elicitation/create', () => ({ action: 'decline' }))
-      return client.callTool({ name: 'depot_release', arguments: { batch } })
+      const declining = await client({ elicitation: { form: {} } })
+      declining.setRequestHandler('elicitation/create', () => ({ action: 'decline' }))
+      return declining.callTool({ name: 'depot_release', arguments: { batch } })
     },
     requests: async () => (await list()).items.map(({ request }) => request),
     decide: async (decision: Decision) => {
@@ -86,5 +88,19 @@ test.each(revisions)(
     assert.equal(asked.denial?.code, 'approval_required')
     expect(textOf(await call('B-1'))).toMatch(/approval_required/)
     assert.equal((await requests()).length, 2)
+  },
+)
+
+test.each([{}, { elicitation: { form: {} } }])(
+  'a client that nobody decides for is told what it waits for, before it gives up [H-100]',
+  async (capabilities) => {
+    const { requests, client } = await givenAgent('2026-07-28', { roundMs: 1 })
+    const asking = await client(capabilities)
+    if (capabilities.elicitation !== undefined)
+      asking.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { next: 'continue' } }))
+    const told = await asking.callTool({ name: 'depot_release', arguments: { batch: 'B-1' } })
+    assert.equal(told.isError, true)
+    const [request] = await requests()
+    expect(textOf(told)).toContain(`ambit approvals approve ${request?.approval_id}`)
   },
 )

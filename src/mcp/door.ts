@@ -6,6 +6,8 @@ import type { Content } from './content.ts'
 export interface WaitingState {
   readonly invocationId: string
   readonly approvalId: string
+  /** How often the client was asked to come back. */
+  readonly rounds: number
 }
 
 /** `legacy` clients know nothing of results that ask for input. */

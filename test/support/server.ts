@@ -58,12 +58,13 @@ export interface GivenServerOptions {
   readonly offer?: ((hostId: string) => Offer) | OfferSpec
   readonly access?: Access
   readonly limits?: ServerDeps['limits']
+  readonly mcp?: ServerDeps['mcp']
   readonly clock?: { now(): number }
   readonly config?: object
 }
 
 export async function givenServer(options: GivenServerOptions = {}): Promise<GivenServer> {
-  const { offer = conformanceOffer, access = testAccess, limits, clock, config } = options
+  const { offer = conformanceOffer, access = testAccess, limits, mcp, clock, config } = options
   const ambit = await givenAmbit({
     config: { store: { driver: 'sqlite', path: ':memory:' }, ...config },
     ...(clock && { clock }),
@@ -73,7 +74,14 @@ export async function givenServer(options: GivenServerOptions = {}): Promise<Giv
   const host = await openHost(ambit, tenantId('northlight'), make)
   onTestFinished(() => host.close())
   const errors: unknown[] = []
-  const app = createApp({ ambit, host, access, ...(limits && { limits }), onError: (error) => errors.push(error) })
+  const app = createApp({
+    ambit,
+    host,
+    access,
+    ...(limits && { limits }),
+    ...(mcp && { mcp }),
+    onError: (error) => errors.push(error),
+  })
   onTestFinished(() => {
     if (errors.length > 0) throw errors[0]
   })
