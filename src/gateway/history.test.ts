@@ -71,6 +71,14 @@ describe('after reading confidential data a session calls nothing outside [H-98]
     assert.equal((await call(anyone, to('ward.unsaid'))).denial?.details?.['matched_rule'], 'inside/tainted')
   })
 
+  test('the denial names the policy of that rule, whatever the capability calls its own', async () => {
+    const fax = echo({ id: 'ward.fax', network: 'external', policy: { name: 'faxes', statement: 'Anyone may fax.' } })
+    const { call } = await givenHost({ capabilities: [patients, fax], policies: [inside] })
+    await call(anyone, to('ward.patients'))
+    const { denial } = await call(anyone, to('ward.fax'))
+    assert.deepEqual([denial?.message, denial?.details?.['policy']], ['inside does not allow this call', 'inside'])
+  })
+
   test('another correlation is no way out, and another principal is not concerned', async () => {
     const { call, caller } = await givenHost(ward)
     const [agent, other] = [await caller({ id: 'a', kind: 'agent' }), await caller({ id: 'b', kind: 'agent' })]

@@ -126,7 +126,7 @@ function ask(deps: GatewayDeps, attempt: Attempt, terms: Ruling['approval'], rul
 
 function refused(ruling: Ruling, { capability }: Attempt): Refusal {
   const { decision, rule, policy, reason } = ruling
-  const name = capability?.descriptor.metadata?.policy?.name ?? policy?.name
+  const name = policy?.name ?? capability?.descriptor.metadata?.policy?.name
   return refuse(6, denialCodeOf(decision) ?? 'policy_blocked', {
     message: rule === null ? 'no rule allows this call' : `${name ?? 'a policy'} does not allow this call`,
     details: {
