@@ -50,6 +50,26 @@ test.each<[string, readonly string[], RegExp]>([
   ],
   ['neither a program nor an address', ['mcp', 'files'], /an MCP server is a command or an address/],
   [
+    'what is no address',
+    ['mcp', 'files', '--url', 'a.example/mcp'],
+    /the server: `\/url` must be an address that begins with http/,
+  ],
+  [
+    'an address that leads nowhere',
+    ['mcp', 'files', '--url', 'http://a:99999/mcp'],
+    /upstream `files`: its address cannot be used/,
+  ],
+  [
+    'an address with a password in it',
+    ['mcp', 'files', '--url', 'http://ida:SECRET@a.example/mcp'],
+    /its address holds a name or a password: give them as a header/,
+  ],
+  [
+    'a header that cannot be sent',
+    ['mcp', 'files', '--url', 'https://a.example/mcp', '--header', 'a b: c'],
+    /it cannot set the header `a b`/,
+  ],
+  [
     'a header without a value',
     ['mcp', 'files', '--url', 'https://a.example/mcp', '--header', 'SECRET'],
     /write a name, `:` and a value/,

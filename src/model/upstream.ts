@@ -17,10 +17,12 @@ const command = z.strictObject({
 
 /** An address and what is sent to it with every request. */
 const address = z.strictObject({
-  url: form(/^https?:\/\/[^\s#?]+$/u, 'an address that begins with http:// or https://'),
+  url: form(/^https?:\/\/[^\s#?]+$/u, 'an address that begins with http:// or https://, without `?` and `#`'),
   headers: z.record(line, withSecrets).optional(),
   query: z.record(line, withSecrets).optional(),
 })
+
+export const mcpServer = z.union([command, address])
 
 /** What is offered of a capability, as far as it is not the same for all. */
 const offered = capabilityDescriptor.partial({ modes: true, emits: true })
@@ -61,7 +63,7 @@ export const upstream = z.discriminatedUnion('adapter', [
   z.strictObject({
     adapter: z.literal('mcp'),
     name: upstreamName,
-    server: z.union([command, address]),
+    server: mcpServer,
     capabilities: z.array(tool).max(1_000),
   }),
   z.strictObject({

@@ -75,10 +75,11 @@ describe('doctor looks at what is hosted [F-20 H-09]', () => {
     writeFileSync(join(folder, 'api.json'), JSON.stringify(api))
     const ambit = await givenAmbit({ folder, config: { tenant: 'acme', upstreams: ['api.json'] } })
     await createTenant(ambit, { id: 'acme' })
-    assert.equal(
-      (await found(folder)).at(-1),
-      'warn approvers: capability `api.human_driven` asks for 1 approver, and there are not as many',
-    )
+    const told = 'warn approvers: capability `api.human_driven`'
+    assert.equal((await found(folder)).at(-1), `${told} asks for 1 approver, and there are not as many`)
+    const second = { ...capabilities[1], descriptor: { ...capabilities[1]?.descriptor, id: 'api.second' } }
+    writeFileSync(join(folder, 'api.json'), JSON.stringify({ ...api, capabilities: [...capabilities, second] }))
+    assert.equal((await found(folder)).at(-1), `${told} and 1 more ask for 1 approver, and there are not as many`)
   })
 
   test('a secret that is not there is named, with what needs it [H-90]', async () => {

@@ -92,12 +92,13 @@ export async function* checkApprovers(ambit: Ambit): AsyncGenerator<Finding> {
     const who = [...roles, ...approvers].join(', ')
     const wanted = who === '' ? counted(quorum, 'approver') : `${quorum} of ${who}`
     const help = `run \`ambit approver add <principal> --role ${roles[0] ?? '<role>'}\``
-    yield warn('approvers', `${by} asks for ${wanted}, and there are not as many`, help)
+    yield warn('approvers', `${by} for ${wanted}, and there are not as many`, help)
   }
   if (short.length === 0) yield ok('approvers', 'enough for every role that policies ask for')
 }
 
 interface Asked extends Demand {
+  /** Who asks, as the beginning of a sentence. */
   readonly by: string
 }
 
@@ -105,12 +106,13 @@ function askedFor({ policies = [], capabilities }: OfferSpec): readonly Asked[] 
   const byRules = policies.flatMap(({ name, rules }) =>
     rules
       .filter(({ decision }) => decision === 'requires_approval')
-      .map(({ id, approval = {} }) => ({ by: `rule ${quote(`${name}/${id}`)}`, ...demandOf(approval) })),
+      .map(({ id, approval = {} }) => ({ by: `rule ${quote(`${name}/${id}`)} asks`, ...demandOf(approval) })),
   )
   const byItself = capabilities
     .filter(({ descriptor }) => asksItself(descriptor))
     .map(({ descriptor }) => descriptor.id)
-  return byItself.length === 0 ? byRules : [...byRules, { by: namesOf(byItself), ...demandOf({}) }]
+  const by = `${namesOf(byItself)} ${byItself.length === 1 ? 'asks' : 'ask'}`
+  return byItself.length === 0 ? byRules : [...byRules, { by, ...demandOf({}) }]
 }
 
 /** The people who could agree today. */

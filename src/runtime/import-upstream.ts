@@ -1,5 +1,5 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 import type { Json } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
 import { readJson } from '../base/json.ts'
@@ -11,7 +11,13 @@ import { importTools } from '../gateway/adapters/mcp/import.ts'
 import { importOpenApi } from '../gateway/adapters/openapi/import.ts'
 import { CallEnded } from '../gateway/ended.ts'
 import { parseAs } from '../model/parse.ts'
-import { type McpUpstream, type Upstream, upstreamName, upstream as upstreamShape } from '../model/upstream.ts'
+import {
+  type McpUpstream,
+  mcpServer,
+  type Upstream,
+  upstreamName,
+  upstream as upstreamShape,
+} from '../model/upstream.ts'
 import type { Ambit } from './ambit.ts'
 import { type Caller, demand } from './caller.ts'
 import { collect } from './collect.ts'
@@ -40,6 +46,7 @@ export async function importMcp(
   { name, server, ...wish }: ImportWish & { readonly server: McpUpstream['server'] },
 ): Promise<Imported> {
   checkName(name)
+  parseAs(mcpServer, server, 'the server')
   const found = await discoverTools({ name, server }, importDeps(ambit, caller))
   const { upstream, skipped } = importTools(name, server, found.tools, wish)
   const who = found.server === undefined ? 'the server' : `${found.server.name} ${found.server.version}`
@@ -90,7 +97,7 @@ function writeNew(path: string, text: string): void {
     writeFileSync(path, text, { flag: 'wx' })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    throw new Failure('file.exists', 'the file of this upstream is there already', {}, 'use `--force` to replace it')
+    throw new Failure('file.exists', `${quote(basename(path))} is there already`, {}, 'use `--force` to replace it')
   }
 }
 

@@ -157,6 +157,17 @@ describe('a server that [H-90]', () => {
     })
   })
 
+  test('does not know us cannot be looked at, and how it is told who we are', async () => {
+    const { origin } = await givenServer((response) => response.writeHead(401).end())
+    const deps = { secret: () => assert.fail(), egress: openEgress({ allow: [origin] }), folder: root }
+    await assert.rejects(discoverTools({ name: 'notes', server: { url: `${origin}/mcp` } }, deps), (error) => {
+      assert(error instanceof Failure)
+      assert.match(error.message, /it answered with the status 401$/)
+      assert.match(error.help ?? '', /`authorization: Bearer \{secret:NAME\}`/)
+      return true
+    })
+  })
+
   test('repeats a secret in its list has those tools left out, and the secret is shown nowhere', async () => {
     const server = { ...hostile('calm'), env: { TOLD: '{secret:told}' } }
     const secret = async (handle: string) => secretValue(handle, 'tok-1d2c3b4a')

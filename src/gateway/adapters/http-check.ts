@@ -1,5 +1,5 @@
 import { Failure, quote } from '../../base/failure.ts'
-import type { HttpRequestTemplate, HttpUpstream } from '../../model/upstream.ts'
+import type { HttpRequestTemplate, HttpUpstream, McpUpstream, ServerAddress } from '../../model/upstream.ts'
 import { foldedName, isMethodName, readsAs } from './http-names.ts'
 import { cookieNames } from './http-request.ts'
 import { checkSecretPlaces } from './secret-text.ts'
@@ -7,13 +7,22 @@ import { checkSecretPlaces } from './secret-text.ts'
 /** Refuses what could not be sent, or not as it was meant, before anybody calls it. */
 export function checkHttp(upstream: HttpUpstream): void {
   const { name, server, capabilities } = upstream
+  checkServer(upstream)
   const fixed = fixedIn(server)
   const problems = capabilities.map(({ request, descriptor: { id } }) => ({ id, found: problemOf(request, fixed) }))
   const first = problems.find(({ found }) => found !== undefined)
-  const problem = addressProblem(upstream) ?? (first && `capability ${quote(first.id)}: ${first.found}`)
-  if (problem !== undefined) throw new Failure('upstream.invalid', `upstream ${quote(name)}: ${problem}`, { name })
+  if (first) throw invalid(name, `capability ${quote(first.id)}: ${first.found}`)
+}
+
+/** Refuses a server that could not be asked, or would be shown a secret by the way. */
+export function checkServer({ name, server }: Pick<McpUpstream, 'name' | 'server'>): void {
+  const problem = 'url' in server ? addressProblem(server) : undefined
+  if (problem !== undefined) throw invalid(name, problem)
   checkSecretPlaces(server)
 }
+
+const invalid = (name: string, problem: string): Failure =>
+  new Failure('upstream.invalid', `upstream ${quote(name)}: ${problem}`, { name })
 
 /** True of what reads as a name that every request has at a place. */
 type Fixed = Readonly<Record<Parameter['in'], (name: string) => boolean>>
@@ -28,9 +37,10 @@ function fixedIn({ headers = {}, query = {} }: HttpUpstream['server']): Fixed {
   }
 }
 
-function addressProblem({ server }: HttpUpstream): string | undefined {
+function addressProblem(server: ServerAddress): string | undefined {
   const url = URL.parse(server.url)
-  if (url === null || url.username !== '' || url.password !== '') return 'its address cannot be used'
+  if (url === null) return 'its address cannot be used'
+  if (url.username !== '' || url.password !== '') return 'its address holds a name or a password: give them as a header'
   const names = Object.keys(server.headers ?? {}).map((name) => name.toLowerCase())
   const bad = names.find((name) => !token.test(name) || ours.includes(name))
   return bad === undefined ? undefined : `it cannot set the header ${quote(bad)}`

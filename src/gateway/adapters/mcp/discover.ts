@@ -5,10 +5,10 @@ import type { McpUpstream } from '../../../model/upstream.ts'
 import { CallEnded } from '../../ended.ts'
 import type { UpstreamDeps } from '../adapter.ts'
 import { egressHelp } from '../egress.ts'
-import { checkSecretPlaces } from '../secret-text.ts'
+import { checkServer } from '../http-check.ts'
 import { connect } from './connection.ts'
 import { repeatsSecret, said, type ToolDefinition } from './definition.ts'
-import { endedIn } from './outcome.ts'
+import { endedIn, statusOf } from './outcome.ts'
 import { fillServer } from './server.ts'
 
 /** What a server says of itself: all of it is data. */
@@ -24,7 +24,7 @@ export async function discoverTools(
   { name, server }: Pick<McpUpstream, 'name' | 'server'>,
   deps: Pick<UpstreamDeps, 'secret' | 'egress' | 'folder'>,
 ): Promise<Discovered> {
-  checkSecretPlaces(server)
+  checkServer({ name, server })
   const secrets: string[] = []
   const filled = await fillServer(server, deps.folder, async (handle) => {
     const value = (await deps.secret(`secret:${handle}`)).reveal()
@@ -52,9 +52,15 @@ export async function discoverTools(
 
 function helpFor(server: McpUpstream['server'], error: unknown): string {
   if (!('url' in server)) return 'check its command, and start it by hand to see what it says'
-  const isRefused = error instanceof Error && endedIn(error.cause)?.code === 'egress_refused'
-  return isRefused ? egressHelp(server.url) : 'check its address, and whether it speaks MCP there'
+  const cause = error instanceof Error ? error.cause : undefined
+  if (endedIn(cause)?.code === 'egress_refused') return egressHelp(server.url)
+  const status = statusOf(cause)
+  if (status === 401 || status === 403) return credentialHelp
+  return 'check its address, and whether it speaks MCP there'
 }
+
+const credentialHelp =
+  'send what it knows you by as a header such as `authorization: Bearer {secret:NAME}`, and keep it with `ambit secret set NAME`'
 
 /** A tool that repeats a secret of its server is known by its name alone: nobody is shown the rest, nothing keeps it. */
 function withoutSecrets(tool: ToolDefinition, secrets: readonly string[]): ToolDefinition {

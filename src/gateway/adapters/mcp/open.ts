@@ -8,7 +8,7 @@ import { within } from '../../within.ts'
 import type { OpenUpstream, UpstreamDeps } from '../adapter.ts'
 import { openBreaker } from '../breaker.ts'
 import { foreignDescriptor } from '../descriptor.ts'
-import { checkSecretPlaces } from '../secret-text.ts'
+import { checkServer } from '../http-check.ts'
 import { traceparentOf } from '../trace.ts'
 import type { Connection } from './connection.ts'
 import { definitionOf } from './definition.ts'
@@ -21,7 +21,7 @@ type Accepted = McpUpstream['capabilities'][number]
 
 /** The accepted tools of an MCP server as capabilities. It is connected to when the first of them is called. */
 export function openMcp(upstream: McpUpstream, deps: UpstreamDeps): OpenUpstream {
-  checkSecretPlaces(upstream.server)
+  checkServer(upstream)
   const link = openLink(upstream, deps)
   const breaker = openBreaker(upstream.name, deps.clock)
   const callTool = async (accepted: Accepted, descriptor: CapabilityDescriptor, input: Input, call: CallContext) => {

@@ -36,6 +36,15 @@ test('calls wait for a program that does not read only so far, and of the others
   assert.equal(program.why, undefined)
 })
 
+test('that we closed a program is no reason of its own: why is for whoever did so to say [H-90]', async () => {
+  const program = await givenProgram('setInterval(() => {}, 1000)')
+  const { promise: over, resolve } = Promise.withResolvers<void>()
+  program.onclose = resolve
+  await program.close()
+  await over
+  assert.equal(program.why, undefined)
+})
+
 /** Says with each answer which calls it has read; does not read while it is busy with `block`. */
 const busyServer = (revision: string) => `
   const read = []

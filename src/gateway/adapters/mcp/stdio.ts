@@ -71,7 +71,7 @@ export function stdioTransport(program: Program): ClosableTransport {
       if (isClosed) throw new NotSent()
       child.stdout?.on('data', take).on('error', () => undefined)
       whenOver(child, (code) => {
-        why ??= `it ended with ${code}`
+        if (!isClosed) why ??= `it ended with ${code}`
         transport.onclose?.()
       })
     },
@@ -94,7 +94,6 @@ export function stdioTransport(program: Program): ClosableTransport {
       stdin.write(`${JSON.stringify(message)}\n`)
     },
     close: async () => {
-      why ??= 'it was closed'
       isClosed = true
       if (child) await end(child)
     },
