@@ -124,6 +124,10 @@ test('a schema that cannot be told as JSON Schema, or is none, is refused [H-41]
   const silent = { '~standard': { version: 1, vendor: 'other', validate: () => ({ value: 1 }) } } as const
   assert.throws(() => echo({ input: silent as never }), { code: 'capability.invalid' })
   assert.throws(() => openRegistry([echo({ input: { type: 'nonsense' } })]), { code: 'field.invalid' })
+  const deep = { properties: { a: { type: 'nonsense' } } }
+  assert.throws(() => openRegistry([echo({ id: 'a.b', input: deep })]), {
+    message: /^capability `a\.b`, input: .*: `\/properties\/a\/type` is not what JSON Schema knows there$/,
+  })
 })
 
 test('what a capability declares is what discovery serves: schemas, contract, boundary, lifecycle and state [H-07 H-08 H-68]', () => {

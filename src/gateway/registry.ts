@@ -100,8 +100,8 @@ function register(capability: Capability, { lifecycles = {}, reserved = [], aske
       (Object.hasOwn(lifecycles, id) ? lifecycles[id] : undefined) ??
       (descriptor.status === 'deprecated' ? 'deprecated' : 'invokable'),
     contract,
-    checkInput: compile(capability.input.json),
-    checkOutput: compile(capability.output.json),
+    checkInput: named(id, 'input', () => compile(capability.input.json)),
+    checkOutput: named(id, 'output', () => compile(capability.output.json)),
     inputMarks: marksOf(input),
     outputMarks: marksOf({ schema: capability.output.json as Json, pointers: capability.redact, ...classified }),
     approverMarks: () => {
@@ -110,6 +110,16 @@ function register(capability: Capability, { lifecycles = {}, reserved = [], aske
     },
     mayNeedApproval:
       asksItself(descriptor) || (metadata?.policy?.may_require ?? []).includes('approval') || asked?.(id) === true,
+  }
+}
+
+/** What is made of a schema; what is wrong with it is told with whose it is. */
+function named<T>(id: string, which: 'input' | 'output', make: () => T): T {
+  try {
+    return make()
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    throw new Failure(error.code, `capability ${quote(id)}, ${which}: ${error.message}`, error.data, error.help)
   }
 }
 

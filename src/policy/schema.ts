@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { Json } from '../base/canonical.ts'
-import { Failure } from '../base/failure.ts'
+import { Failure, quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import type { JsonObject } from '../base/object.ts'
 import { Steps, StepsSpent } from '../base/steps.ts'
@@ -58,7 +58,7 @@ function explained(schema: JsonObject): Check {
  * Of one that then turns out to be of no use every value is a problem.
  */
 export function compileLater(schema: JsonObject): CheckSchema {
-  if (!hasSchemaForm(schema)) throw unusable()
+  checkForm(schema)
   let check: CheckSchema | undefined
   return (value, under) => {
     check ??= compiledOrNot(schema)
@@ -91,16 +91,17 @@ const faultIn = (error: unknown): string => (error instanceof Failure ? error : 
 const options = { strict: false, validateFormats: false, logger: false, ownProperties: true } as const
 let meta: Ajv2020 | undefined
 
-/** True for a JSON Schema (2020-12) as far as its form goes: much quicker than to compile it. */
-function hasSchemaForm(schema: object): boolean {
+/** Refuses what is no JSON Schema (2020-12) by its form alone: much quicker than to compile it. */
+function checkForm(schema: object): void {
   // Made when the first schema comes: it takes longer than all the rest of a start.
   meta ??= withKeywords(new Ajv2020(options), [uniqueItems()])
   try {
-    return meta.validateSchema(schema) === true
+    if (meta.validateSchema(schema) === true) return
   } catch {
-    // It names a draft that is not known.
-    return false
+    throw unusable('it names a draft that is not known')
   }
+  const place = meta.errors?.[0]?.instancePath ?? ''
+  throw unusable(place === '' ? undefined : `${quote(place)} is not what JSON Schema knows there`)
 }
 
 /** What is wrong with a value, undefined if nothing; or why that is not known. */
@@ -131,7 +132,7 @@ function compiled(schema: JsonObject, how: { readonly allErrors: boolean }): Che
 }
 
 function compiledBy(counts: Counts, schema: JsonObject, how: { readonly allErrors: boolean }) {
-  if (!hasSchemaForm(schema)) throw unusable()
+  checkForm(schema)
   try {
     const counted = countSchema(schema)
     counts.parts.allow(limits.schemaPartsMax)
