@@ -50,6 +50,11 @@ test.each<[string, readonly string[], RegExp]>([
   ],
   ['neither a program nor an address', ['mcp', 'files'], /an MCP server is a command or an address/],
   [
+    'a document of another version',
+    ['openapi', 'old.json', '--name', 'api'],
+    /`old\.json`: `\/openapi` must be 3\.0 or 3\.1/,
+  ],
+  [
     'what is no address',
     ['mcp', 'files', '--url', 'a.example/mcp'],
     /the server: `\/url` must be an address that begins with http/,
@@ -78,6 +83,7 @@ test.each<[string, readonly string[], RegExp]>([
   const shell = givenShell()
   writeFileSync(join(shell.cwd, 'ambit.config.json'), '{"tenant":"local","upstreams":["upstreams"]}')
   writeFileSync(join(shell.cwd, 'api.yaml'), 'openapi: 3.1.0\n')
+  writeFileSync(join(shell.cwd, 'old.json'), '{"swagger":"2.0"}')
   const paths = { '/read': { get: { operationId: 'read', responses: {} } } }
   writeFileSync(
     join(shell.cwd, 'api.json'),

@@ -53,7 +53,7 @@ export function registerImport(capabilities: Command, io: Io): void {
     )
   withImport(importing.command('openapi <document>'))
     .description('the operations of an OpenAPI 3.0 or 3.1 document: a JSON file or an address')
-    .requiredOption('--name <name>', 'what its capabilities begin with')
+    .requiredOption('--name <name>', 'what its capabilities begin with (needed)')
     .option('--server <url>', "where its operations are sent (default: the document's first server)")
     .addHelpText('after', secretsHelp)
     .action((document: string, options: OpenApiOptions) =>

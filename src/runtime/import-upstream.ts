@@ -65,7 +65,7 @@ export async function importDocument(
 ): Promise<Imported> {
   checkName(wish.name)
   const json = await documentAt(document, importDeps(ambit, caller))
-  const { upstream, skipped, notes } = withServerHelp(() => importOpenApi(json, wish))
+  const { upstream, skipped, notes } = toldOf(document, () => importOpenApi(json, wish))
   return {
     upstream: parseAs(upstreamShape, upstream, 'upstream'),
     skipped: skipped.map(({ operation, reason }) => ({ what: operation, reason })),
@@ -73,12 +73,15 @@ export async function importDocument(
   }
 }
 
-function withServerHelp<T>(work: () => T): T {
+/** What is wrong with a document is told with its name. */
+function toldOf<T>(document: string, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    if (!(error instanceof Failure) || !String(error.data['pointer']).startsWith('/servers')) throw error
-    throw new Failure(error.code, error.message, error.data, 'give its address with `--server`')
+    if (!(error instanceof Failure)) throw error
+    const isServer = String(error.data['pointer']).startsWith('/servers')
+    const help = isServer ? 'give its address with `--server`' : error.help
+    throw new Failure(error.code, error.message.replace(/^the document\b/, quote(document)), error.data, help)
   }
 }
 
