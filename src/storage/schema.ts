@@ -2,164 +2,62 @@ import { Failure } from '../base/failure.ts'
 import type { Database } from './database.ts'
 import { type ColumnType, number, row, sql, type Table, type Work } from './work.ts'
 
-export const tenants: Table = {
-  name: 'tenants',
-  columns: { tenant_id: 'text', host_id: 'text', body: 'text' },
-  key: ['tenant_id'],
-}
-export const principals: Table = {
-  name: 'principals',
-  columns: { tenant_id: 'text', principal_id: 'text', body: 'text' },
-  key: ['tenant_id', 'principal_id'],
-}
-export const apiKeys: Table = {
-  name: 'api_keys',
-  columns: { tenant_id: 'text', key_id: 'text', principal_id: 'text', body: 'text' },
-  key: ['tenant_id', 'key_id'],
-}
-export const events: Table = {
-  name: 'events',
-  columns: {
-    tenant_id: 'text',
-    sequence: 'number',
-    event_id: 'text',
-    event_type: 'text',
-    invocation_id: 'text',
-    capability_id: 'text',
-    correlation_id: 'text',
-    subject_id: 'text?',
-    outcome: 'text?',
-    timestamp: 'text',
-    content_hash: 'text',
-    body: 'text',
+/** A table whose primary key is the tenant and these columns. */
+const table = (name: string, key: Table['columns'], others: Table['columns']): Table => ({
+  name,
+  columns: { tenant_id: 'text', ...key, ...others },
+  key: ['tenant_id', ...Object.keys(key)],
+})
+
+export const tenants = table('tenants', {}, { host_id: 'text', body: 'text' })
+export const principals = table('principals', { principal_id: 'text' }, { body: 'text' })
+export const apiKeys = table('api_keys', { key_id: 'text' }, { principal_id: 'text', body: 'text' })
+export const events = table(
+  'events',
+  { sequence: 'number' },
+  {
+    ...{ event_id: 'text', event_type: 'text', invocation_id: 'text', capability_id: 'text', correlation_id: 'text' },
+    ...{ subject_id: 'text?', outcome: 'text?', timestamp: 'text', content_hash: 'text', body: 'text' },
   },
-  key: ['tenant_id', 'sequence'],
-}
-export const purgedEvents: Table = {
-  name: 'purged_events',
-  columns: { tenant_id: 'text', sequence: 'number', leaf_hash: 'text', purge_id: 'text' },
-  key: ['tenant_id', 'sequence'],
-}
-const clockLags: Table = {
-  name: 'clock_lags',
-  columns: { tenant_id: 'text', lag_ms: 'number' },
-  key: ['tenant_id'],
-}
-const clocks: Table = {
-  name: 'clocks',
-  // The latest time of any event before one that fell behind it, and the furthest that any did; no row while none did.
-  columns: { tenant_id: 'text', latest: 'text', lag_ms: 'number' },
-  key: ['tenant_id'],
-}
-const eventSections: Table = {
-  name: 'event_sections',
-  // Which values of searched columns occur in which section of a chain; of `timestamp`, that of its first event.
-  columns: { tenant_id: 'text', field: 'text', value: 'text', section: 'number' },
-  key: ['tenant_id', 'field', 'value', 'section'],
-}
-export const checkpoints: Table = {
-  name: 'checkpoints',
-  columns: { tenant_id: 'text', log_size: 'number', log: 'text', hash: 'text', body: 'text' },
-  key: ['tenant_id', 'log_size'],
-}
-const blobs: Table = {
-  name: 'blobs',
-  columns: { tenant_id: 'text', sha256: 'text', bytes: 'bytes' },
-  key: ['tenant_id', 'sha256'],
-}
-const claims: Table = {
-  name: 'claims',
-  columns: {
-    tenant_id: 'text',
-    scope: 'text',
-    claim_key: 'text',
-    fingerprint: 'text',
-    owner: 'text',
-    state: 'text',
-    body: 'text',
-    result: 'text?',
-    expires_at_ms: 'number?',
-  },
-  key: ['tenant_id', 'scope', 'claim_key'],
-}
-const leases: Table = {
-  name: 'leases',
-  columns: { tenant_id: 'text', name: 'text', holder: 'text', fence: 'number', expires_at_ms: 'number' },
-  key: ['tenant_id', 'name'],
-}
-const counters: Table = {
-  name: 'counters',
-  columns: { tenant_id: 'text', scope: 'text', counter_key: 'text', value: 'number' },
-  key: ['tenant_id', 'scope', 'counter_key'],
-}
-const firstApprovals: Table = {
-  name: 'approvals',
-  columns: {
-    tenant_id: 'text',
-    approval_id: 'text',
-    call_key: 'text',
-    state: 'text',
-    expires_at_ms: 'number',
-    body: 'text',
-  },
-  key: ['tenant_id', 'approval_id'],
-}
+)
+export const purgedEvents = table('purged_events', { sequence: 'number' }, { leaf_hash: 'text', purge_id: 'text' })
+const clockLags = table('clock_lags', {}, { lag_ms: 'number' })
+// The latest time of any event before one that fell behind it, and the furthest that any did; no row while none did.
+const clocks = table('clocks', {}, { latest: 'text', lag_ms: 'number' })
+// Which values of searched columns occur in which section of a chain; of `timestamp`, that of its first event.
+const eventSections = table('event_sections', { field: 'text', value: 'text', section: 'number' }, {})
+export const checkpoints = table('checkpoints', { log_size: 'number' }, { log: 'text', hash: 'text', body: 'text' })
+const blobs = table('blobs', { sha256: 'text' }, { bytes: 'bytes' })
+const claims = table(
+  'claims',
+  { scope: 'text', claim_key: 'text' },
+  { fingerprint: 'text', owner: 'text', state: 'text', body: 'text', result: 'text?', expires_at_ms: 'number?' },
+)
+const leases = table('leases', { name: 'text' }, { holder: 'text', fence: 'number', expires_at_ms: 'number' })
+const counters = table('counters', { scope: 'text', counter_key: 'text' }, { value: 'number' })
+const firstApprovals = table(
+  'approvals',
+  { approval_id: 'text' },
+  { call_key: 'text', state: 'text', expires_at_ms: 'number', body: 'text' },
+)
 export const approvals: Table = {
   ...firstApprovals,
   // Who asks, and who asks for what; of requests from before that was kept, nothing.
   columns: { ...firstApprovals.columns, asker: 'text?', ask: 'text?' },
 }
-export const approvers: Table = {
-  name: 'approvers',
-  columns: { tenant_id: 'text', approver_id: 'text', body: 'text' },
-  key: ['tenant_id', 'approver_id'],
-}
-const statements: Table = {
-  name: 'statements',
-  columns: { tenant_id: 'text', kind: 'text', statement_id: 'text', body: 'text' },
-  key: ['tenant_id', 'kind', 'statement_id'],
-}
-
-const histories: Table = {
-  name: 'histories',
-  columns: { tenant_id: 'text', session: 'text', expires_at_ms: 'number', body: 'text' },
-  key: ['tenant_id', 'session'],
-}
-const budgetUses: Table = {
-  name: 'budget_uses',
-  columns: {
-    tenant_id: 'text',
-    budget: 'text',
-    holder: 'text',
-    starts_at_ms: 'number',
-    ends_at_ms: 'number',
-    calls: 'number',
-    time_ms: 'number',
-    cost: 'number',
-    bytes: 'number',
-  },
-  key: ['tenant_id', 'budget', 'holder', 'starts_at_ms', 'ends_at_ms'],
-}
+export const approvers = table('approvers', { approver_id: 'text' }, { body: 'text' })
+const statements = table('statements', { kind: 'text', statement_id: 'text' }, { body: 'text' })
+const histories = table('histories', { session: 'text' }, { expires_at_ms: 'number', body: 'text' })
+const budgetUses = table(
+  'budget_uses',
+  { budget: 'text', holder: 'text', starts_at_ms: 'number', ends_at_ms: 'number' },
+  { calls: 'number', time_ms: 'number', cost: 'number', bytes: 'number' },
+)
 
 /** Every table there is, in the order they can be filled. */
 export const tables: readonly Table[] = [
-  tenants,
-  principals,
-  apiKeys,
-  events,
-  clocks,
-  eventSections,
-  checkpoints,
-  blobs,
-  claims,
-  leases,
-  counters,
-  approvals,
-  approvers,
-  statements,
-  histories,
-  budgetUses,
-  purgedEvents,
+  ...[tenants, principals, apiKeys, events, clocks, eventSections, checkpoints, blobs, claims, leases, counters],
+  ...[approvals, approvers, statements, histories, budgetUses, purgedEvents],
 ]
 
 interface Migration {
