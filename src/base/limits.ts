@@ -45,7 +45,6 @@ export const limits = {
   /** Of values in the schema of a tool that others wrote: those told in its description, and those shown in their place. */
   toolValueCharsMax: 256,
   toolValuesMax: 128,
-  tracestateMembersMax: 32,
   tokenRunCharsMax: 256,
   pageRowsMax: 1_000,
   pageRowsDefault: 100,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type Context, isSpanContextValid, ROOT_CONTEXT, type Span, SpanKind, trace } from '@opentelemetry/api'
-import { formatTraceparent, readTrace, type TraceParent } from '../base/trace.ts'
+import { formatTraceparent, parseTraceparent, type TraceParent } from '../base/trace.ts'
 import { version } from '../base/version.ts'
 
 /** Every name under which the server tells tracers something. Nothing of what is asked or answered is among them. */
@@ -26,7 +26,7 @@ export interface Traced {
 /** Begins the span of a request, as part of the trace it came with or of a new one. */
 export function traceRequest(headers: Headers, method: string): Traced {
   const tracer = trace.getTracer(names.tracer, version)
-  const parent = contextOf(headers.get('traceparent'), headers.get('tracestate'))
+  const parent = contextOf(headers.get('traceparent'))
   const options = { kind: SpanKind.SERVER, attributes: { [names.method]: method } }
   const span = tracer.startSpan(method, options, parent.context)
   const here = placeOf(span, parent.remote)
@@ -52,15 +52,11 @@ export function traceRequest(headers: Headers, method: string): Traced {
   }
 }
 
-function contextOf(
-  traceparent: string | null,
-  tracestate: string | null,
-): { readonly context: Context; readonly remote: TraceParent | undefined } {
-  if (traceparent === null) return { context: ROOT_CONTEXT, remote: undefined }
-  const { parent } = readTrace([
-    ['traceparent', traceparent],
-    ['tracestate', tracestate ?? ''],
-  ])
+function contextOf(header: string | null): {
+  readonly context: Context
+  readonly remote: TraceParent | undefined
+} {
+  const parent = parseTraceparent(header ?? '')
   if (parent === undefined) return { context: ROOT_CONTEXT, remote: undefined }
   const { traceId, spanId, sampled } = parent
   const spanContext = { traceId, spanId, traceFlags: sampled ? 1 : 0, isRemote: true }
