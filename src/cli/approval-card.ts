@@ -2,9 +2,8 @@ import { parseTime } from '../base/time.ts'
 import type { ApprovalRequest, Demand } from '../model/approval.ts'
 import { demandsOf } from '../policy/approval.ts'
 import { short } from './capability-card.ts'
-import { printFields } from './fields.ts'
 import { type Io, line, paint, plain } from './io.ts'
-import { printColumns } from './table.ts'
+import { printColumns, printFields } from './table.ts'
 
 export const printApprovals = (io: Io, items: readonly ApprovalRequest[], now: number, empty: string): void =>
   printColumns(io, items, empty, {

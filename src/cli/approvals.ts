@@ -5,10 +5,9 @@ import type { ApprovalRequest, Demand } from '../model/approval.ts'
 import type { ApprovalDecision } from '../model/wire.ts'
 import { demandsOf } from '../policy/approval.ts'
 import { argumentsOf, printApproval, printApprovals, tallyOf } from './approval-card.ts'
-import type { Register } from './command.ts'
 import { atDoor, type Door, type DoorOptions, keyOf, withDoor } from './door.ts'
 import { objectInput } from './files.ts'
-import { type Io, line, paint, plain, printJson } from './io.ts'
+import { type Io, line, paint, plain, printJson, type Register } from './io.ts'
 
 interface DecideOptions extends DoorOptions {
   readonly rationale?: string

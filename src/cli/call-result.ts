@@ -1,8 +1,8 @@
 import type { Denial } from '../model/denial.ts'
 import type { InvocationResult } from '../model/result.ts'
 import { approvalIdOf } from '../runtime/tools.ts'
-import { type Field, printFields } from './fields.ts'
 import { type Io, line, paint, plain } from './io.ts'
+import { type Field, printFields } from './table.ts'
 
 /** What came of a call: its result or why there is none, the rule, what to do next, and where the proof is. */
 export function printResult(io: Io, hostId: string, result: InvocationResult, advice: readonly string[] = []): void {

@@ -6,10 +6,9 @@ import type { ReceivedEnvelope } from '../model/invocation.ts'
 import type { InvocationResult } from '../model/result.ts'
 import { printResult } from './call-result.ts'
 import { likeOf } from './capability-like.ts'
-import { found, type Register } from './command.ts'
 import { atDoor, type Door, type DoorOptions, keyOf, withDoor } from './door.ts'
 import { objectInput } from './files.ts'
-import { type Io, line, plain, printJson } from './io.ts'
+import { found, type Io, line, plain, printJson, type Register } from './io.ts'
 
 interface CallOptions extends DoorOptions {
   readonly payload?: string

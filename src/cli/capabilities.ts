@@ -1,11 +1,10 @@
 import { Failure, quote } from '../base/failure.ts'
 import { printCapabilities, printCard } from './capability-card.ts'
 import { likeOf } from './capability-like.ts'
-import type { Register } from './command.ts'
 import { atDoor, type DoorOptions, keyOf, withDoor } from './door.ts'
 import { registerDrift } from './drift.ts'
 import { registerImport } from './import.ts'
-import { line, printJson } from './io.ts'
+import { line, printJson, type Register } from './io.ts'
 
 const register: Register = (capabilities, io) => {
   withDoor(capabilities.command('list'))

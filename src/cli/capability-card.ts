@@ -1,7 +1,6 @@
 import type { CapabilityDescriptor } from '../model/capability.ts'
-import { printFields } from './fields.ts'
 import { type Io, line, paint, plain } from './io.ts'
-import { printColumns } from './table.ts'
+import { printColumns, printFields } from './table.ts'
 
 type Metadata = NonNullable<CapabilityDescriptor['metadata']>
 type Lifecycle = NonNullable<Metadata['lifecycle']>

@@ -1,4 +1,4 @@
-import type { Register } from './command.ts'
+import type { Register } from './io.ts'
 
 interface CommandEntry {
   readonly summary: string

@@ -13,12 +13,11 @@ import { openHost } from '../runtime/host.ts'
 import { makeOffer } from '../runtime/offer.ts'
 import { createPrincipal, type NewPrincipal } from '../runtime/principals.ts'
 import { createTenant } from '../runtime/tenants.ts'
-import { found, type Register } from './command.ts'
 import { cutStore, tamper } from './demo-forgeries.ts'
 import { askKnowledge } from './demo-knowledge.ts'
 import { offered, playStory, task } from './demo-story.ts'
 import { writeOutput } from './files.ts'
-import { type Io, line, paint, printJson } from './io.ts'
+import { found, type Io, line, paint, printJson, type Register } from './io.ts'
 import { printReport } from './report.ts'
 
 const register: Register = (command, io) => {

@@ -1,7 +1,6 @@
 import { examine } from '../runtime/doctor.ts'
 import type { Finding } from '../runtime/finding.ts'
-import { found, type Register } from './command.ts'
-import { type Io, line, paint, plain, printJson, progress } from './io.ts'
+import { found, type Io, line, paint, plain, printJson, progress, type Register } from './io.ts'
 import { type CommonOptions, sourceOf, withStore } from './session.ts'
 
 const register: Register = (command, io) => {

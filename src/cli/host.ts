@@ -1,7 +1,6 @@
 import { InvalidArgumentError } from 'commander'
-import type { Register } from './command.ts'
-import type { CommonOptions } from './session.ts'
-import { withTenant } from './session.ts'
+import type { Register } from './io.ts'
+import { type CommonOptions, withTenant } from './session.ts'
 
 export interface ServeOptions extends CommonOptions {
   readonly port?: number

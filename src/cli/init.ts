@@ -3,10 +3,9 @@ import { dirname, join } from 'node:path'
 import { Option } from 'commander'
 import { Failure } from '../base/failure.ts'
 import { configNames } from '../runtime/config.ts'
-import type { Register } from './command.ts'
 import { writeOutput } from './files.ts'
 import { commented, plain } from './init-template.ts'
-import { line, printJson } from './io.ts'
+import { line, printJson, type Register } from './io.ts'
 
 const register: Register = (command, io) => {
   command

@@ -1,4 +1,5 @@
 import { styleText } from 'node:util'
+import type { Command } from 'commander'
 
 /** What a command may touch of the world around it: tests pass their own. */
 export interface Io {
@@ -47,3 +48,13 @@ export const plain = (text: string): string =>
 export function progress(io: Io, text = ''): void {
   if (io.live) io.err(`\r${text}\u001b[K`)
 }
+
+/** Adds a command's arguments, options and action. */
+export type Register = (command: Command, io: Io) => void
+
+const withFindings = new WeakSet<Io>()
+
+/** For a command that did its work and found something: it exits with 1. */
+export const found = (io: Io): void => void withFindings.add(io)
+
+export const hasFindings = (io: Io): boolean => withFindings.has(io)

@@ -4,9 +4,8 @@ import type { Gap } from '../knowledge/gaps.ts'
 import { isTrusted } from '../knowledge/pack.ts'
 import type { ResolutionTrace } from '../model/knowledge-trace.ts'
 import type { Scan } from '../runtime/knowledge/scan.ts'
-import { printFields } from './fields.ts'
 import { type Io, line, paint, plain } from './io.ts'
-import { printTable } from './table.ts'
+import { printFields, printTable } from './table.ts'
 
 export function printScan(io: Io, { roots, packs, quarantined }: Scan): void {
   printTable(

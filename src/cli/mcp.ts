@@ -1,7 +1,6 @@
 import { callerOf } from '../runtime/host.ts'
 import { openConfiguredHost } from '../runtime/hosting.ts'
-import type { Register } from './command.ts'
-import { tell } from './io.ts'
+import { type Register, tell } from './io.ts'
 import { keepUp } from './reload.ts'
 import { type CommonOptions, inTenant, sourceOf, withTenant } from './session.ts'
 import { whoAsks } from './who-asks.ts'

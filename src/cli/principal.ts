@@ -12,8 +12,7 @@ import {
   revokePrincipal,
   withdraw,
 } from '../runtime/principals.ts'
-import type { Register } from './command.ts'
-import { line, printJson } from './io.ts'
+import { line, printJson, type Register } from './io.ts'
 import { printIssued } from './issued.ts'
 import { type CommonOptions, inTenant, withTenant } from './session.ts'
 import { several } from './several.ts'

@@ -2,9 +2,8 @@ import { Command, CommanderError } from 'commander'
 import type { FailureCode } from '../base/codes.ts'
 import { Failure, problem } from '../base/failure.ts'
 import { version } from '../base/version.ts'
-import { hasFindings } from './command.ts'
 import { commands } from './commands.ts'
-import { type Io, line, paint, plain, printJson } from './io.ts'
+import { hasFindings, type Io, line, paint, plain, printJson } from './io.ts'
 
 const good = 0
 const finding = 1

@@ -1,6 +1,5 @@
 import { jsonSchemaOf, listSchemas } from '../model/schemas.ts'
-import type { Register } from './command.ts'
-import { printJson } from './io.ts'
+import { printJson, type Register } from './io.ts'
 import { printList } from './table.ts'
 
 const register: Register = (schema, io) => {

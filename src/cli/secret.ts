@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
 import { Failure } from '../base/failure.ts'
 import { removeSecret, secretsOf, setSecret } from '../runtime/secrets.ts'
-import type { Register } from './command.ts'
-import { type Io, line, printJson } from './io.ts'
+import { type Io, line, printJson, type Register } from './io.ts'
 import { type CommonOptions, inTenant, withTenant } from './session.ts'
 import { printList } from './table.ts'
 

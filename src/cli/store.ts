@@ -3,8 +3,7 @@ import { tenantId } from '../model/tenant-id.ts'
 import { acceptLoss } from '../runtime/accept-loss.ts'
 import { backUp, restore } from '../runtime/backup.ts'
 import { loadSettings } from '../runtime/config.ts'
-import type { Register } from './command.ts'
-import { line, printJson, progress } from './io.ts'
+import { line, printJson, progress, type Register } from './io.ts'
 import { type CommonOptions, inStore, operatorOnly, sourceOf, withStore } from './session.ts'
 
 const register: Register = (store, io) => {

@@ -1,7 +1,7 @@
 import type { ApprovalRequest } from '../model/approval.ts'
 import type { CallRecord, EvidenceEvent } from '../model/evidence.ts'
-import { type Field, printFields } from './fields.ts'
 import { type Io, line, paint, plain } from './io.ts'
+import { type Field, printFields } from './table.ts'
 
 /** The calls of a correlation as people ask about them: who, what, where, by which rule, with which facts, how it ended. */
 export function printTrace(io: Io, events: readonly EvidenceEvent[], denied: readonly ApprovalRequest[]): void {

@@ -9,9 +9,8 @@ import { type BundleReport, type VerifyOptions, verifyBundle } from '../evidence
 import { publicKey, type Tier } from '../model/evidence.ts'
 import { identityDocument } from '../model/host.ts'
 import { parseAs } from '../model/parse.ts'
-import { found, type Register } from './command.ts'
 import { jsonIn, readInput, readJsonInput } from './files.ts'
-import { type Io, printJson, progress } from './io.ts'
+import { found, type Io, printJson, progress, type Register } from './io.ts'
 import { printReport } from './report.ts'
 
 interface Options {
