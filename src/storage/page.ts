@@ -1,7 +1,7 @@
 import { Failure } from '../base/failure.ts'
 import { readJson } from '../base/json.ts'
 import { limits } from '../base/limits.ts'
-import type { Row, Work } from './work.ts'
+import { type Row, rows, text, type Value, type Work } from './work.ts'
 
 /** Where a page ended: opaque to callers, good for this list alone. */
 export type Cursor = string
@@ -36,6 +36,21 @@ export function* page<T, K extends string | number>(
   const items = kept.map(item)
   return found.length > limit && last !== undefined ? { items, next: writeCursor(keyOf(last)) } : { items }
 }
+
+/** One page in the order of a column, whose text is asked for last but one in the select, and how many rows last. */
+export const pageBy = <T>(
+  column: string,
+  options: PageOptions,
+  [select, ...params]: readonly [select: string, ...params: readonly Value[]],
+  item: (row: Row) => T,
+): Work<Page<T>> =>
+  page(
+    options,
+    '',
+    (after: string, limit) => rows(select, ...params, after, limit),
+    item,
+    (found) => text(found, column),
+  )
 
 /** The whole of a list that comes in pages, from one snapshot. */
 export function* allPages<T>(read: (options: PageOptions) => Work<Page<T>>): Work<readonly T[]> {

@@ -1,7 +1,7 @@
 import { Failure, quote } from '../base/failure.ts'
 import type { TenantId } from '../model/tenant-id.ts'
-import { type Page, type PageOptions, page } from './page.ts'
-import { type Change, type Row, row, rows, sql, type Table, text, type Value, type Work } from './work.ts'
+import { type Page, type PageOptions, pageBy } from './page.ts'
+import { type Change, type Row, row, sql, type Table, text, type Value, type Work } from './work.ts'
 
 export interface Records<T> {
   /** Adds a record; one with this id already there is `<noun>.exists`. */
@@ -56,13 +56,7 @@ export function recordsIn<T>(
       },
     *list(tenant, options = {}) {
       const select = `SELECT ${idColumn} AS id, body FROM ${table.name} WHERE tenant_id = ? AND ${idColumn} > ? ORDER BY ${idColumn} LIMIT ?`
-      return yield* page(
-        options,
-        '',
-        (after, limit) => rows(select, tenant, String(after), limit),
-        bodyOf<T>,
-        (found) => text(found, 'id'),
-      )
+      return yield* pageBy('id', options, [select, tenant], bodyOf<T>)
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { TenantId } from '../model/tenant-id.ts'
-import { type Page, type PageOptions, page } from './page.ts'
-import { type Change, row, rows, text, type Work } from './work.ts'
+import { type Page, type PageOptions, pageBy } from './page.ts'
+import { type Change, type Row, row, text, type Work } from './work.ts'
 
 /** A signed statement somebody sent us about a chain or a mandate, as JSON text: kept beside the store, never an event. */
 export interface StoredStatement {
@@ -31,11 +31,6 @@ export function* listStatements(
 ): Work<Page<StoredStatement>> {
   const select =
     'SELECT statement_id, body FROM statements WHERE tenant_id = ? AND kind = ? AND statement_id > ? ORDER BY statement_id LIMIT ?'
-  return yield* page(
-    options,
-    '',
-    (after, limit) => rows(select, tenant, kind, after, limit),
-    (found) => ({ kind, id: text(found, 'statement_id'), body: text(found, 'body') }),
-    (found) => text(found, 'statement_id'),
-  )
+  const item = (found: Row) => ({ kind, id: text(found, 'statement_id'), body: text(found, 'body') })
+  return yield* pageBy('statement_id', options, [select, tenant, kind], item)
 }

@@ -1,10 +1,10 @@
 import { Failure, quote } from '../base/failure.ts'
 import type { Tenant } from '../model/tenant.ts'
 import type { TenantId } from '../model/tenant-id.ts'
-import { type Page, type PageOptions, page } from './page.ts'
+import { type Page, type PageOptions, pageBy } from './page.ts'
 import { bodyOf } from './records.ts'
 import { tenants } from './schema.ts'
-import { type Change, row, rows, sql, text, type Work } from './work.ts'
+import { type Change, row, sql, type Work } from './work.ts'
 
 /** Adds a tenant. Its id and its host id must both be new. */
 export const addTenant = (record: Tenant): Change<void> =>
@@ -35,13 +35,7 @@ export const amendTenant = (next: (record: Tenant) => Tenant): Change<Tenant> =>
 /** All tenants in order of id: for the operator of the store, who stands above them. */
 export function* listTenants(options: PageOptions = {}): Work<Page<Tenant>> {
   const select = 'SELECT tenant_id, body FROM tenants WHERE tenant_id > ? ORDER BY tenant_id LIMIT ?'
-  return yield* page(
-    options,
-    '',
-    (after, limit) => rows(select, after, limit),
-    bodyOf<Tenant>,
-    (found) => text(found, 'tenant_id'),
-  )
+  return yield* pageBy('tenant_id', options, [select], bodyOf<Tenant>)
 }
 
 export const noTenant = (tenant: string): Failure =>
