@@ -8,6 +8,7 @@ import type { Refusal } from '../policy/gates/refusal.ts'
 import type { History } from '../policy/history.ts'
 import type { StoredApproval } from '../storage/approvals.ts'
 import type { Reservation } from '../storage/budget-uses.ts'
+import type { Addition } from '../storage/counters.ts'
 import type { Change } from '../storage/work.ts'
 import type { Call } from './call.ts'
 import type { Registered } from './registry.ts'
@@ -28,11 +29,8 @@ export interface EventSpec {
 }
 
 /** A counter that is moved with the intent, and its limit. */
-export interface Use {
+export interface Use extends Addition {
   readonly scope: 'actions' | 'spend' | 'mandate'
-  readonly key: string
-  readonly amount: number
-  readonly max: number
 }
 
 /** What has been found out about one call on its way through the gates. */

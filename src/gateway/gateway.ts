@@ -2,8 +2,8 @@ import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import type { ApprovalRequest } from '../model/approval.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
-import type { Denial } from '../model/denial.ts'
 import type { InvocationResult } from '../model/result.ts'
+import type { CallPreview } from '../model/wire.ts'
 import { keyScope } from '../policy/gates/resolve.ts'
 import { approvalRecords } from '../storage/approvals.ts'
 import { findClaim } from '../storage/claims.ts'
@@ -37,7 +37,7 @@ export interface Gateway {
   /** Decides about a call and carries it out. Whatever comes of it is a result; only a malformed envelope is a failure. */
   invoke(caller: CallCaller, envelope: unknown, watch?: Watch): Promise<Recorded>
   /** What would be decided now: all gates, no effect, no evidence. */
-  preview(caller: CallCaller, envelope: unknown): Promise<Preview>
+  preview(caller: CallCaller, envelope: unknown): Promise<CallPreview>
   /** What this caller may call. */
   discover(caller: CallCaller): readonly CapabilityDescriptor[]
   /** The recorded result of the caller's own call, if there is one and the key is for its capability. */
@@ -66,13 +66,6 @@ export interface Tidied {
   readonly expired: number
   /** How many correlations. */
   readonly purged: number
-}
-
-export interface Preview {
-  readonly outcome: 'allowed' | 'denied' | 'skipped'
-  readonly gate: string | null
-  readonly denial: Denial | null
-  readonly matched_rules: readonly string[]
 }
 
 const tidyMs = 5_000
@@ -180,7 +173,7 @@ function outcomeOf<T>(settled: PromiseSettledResult<T>): T {
 
 const closed = (): Failure => new Failure('host.closed', 'the host is closing', {}, 'ask another one, or later')
 
-async function preview({ deps }: Host, caller: CallCaller, envelope: unknown): Promise<Preview> {
+async function preview({ deps }: Host, caller: CallCaller, envelope: unknown): Promise<CallPreview> {
   const call = readCall(envelope, caller, deps.ids)
   const requests = call.named
     ? await deps.store.read(() => approvalRecords.findByCall(deps.tenant, recordKey(call)))

@@ -100,4 +100,5 @@ export const config = z.strictObject({
   knowledge: knowledge.optional(),
 })
 
+export type BlockPattern = z.infer<typeof blockPattern>
 export type Config = z.infer<typeof config>

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
+import type { BlockPattern } from '../model/config.ts'
 import { policyDecision } from '../model/evidence.ts'
-import { type BlockPattern, decideByPatterns, denialCodeOf, strictest } from './decisions.ts'
+import { decideByPatterns, denialCodeOf, strictest } from './decisions.ts'
 
 const order = [
   'deny',

@@ -1,5 +1,6 @@
 import { canonical } from '../base/canonical.ts'
 import type { JsonObject } from '../base/object.ts'
+import type { BlockPattern } from '../model/config.ts'
 import type { PolicyDecision } from '../model/evidence.ts'
 
 /** From the strictest to the mildest: among several rules the first of these wins. */
@@ -26,14 +27,6 @@ const codes: Readonly<Record<PolicyDecision, string | null>> = {
   requires_escalation: 'escalation_required',
   requires_more_evidence: 'evidence_required',
   sandbox_only: 'policy_blocked',
-}
-
-export interface BlockPattern {
-  readonly capability_id: string
-  readonly field: string
-  /** A regular expression, read without case. */
-  readonly pattern: string
-  readonly decision?: PolicyDecision | undefined
 }
 
 /** What the host's block patterns say to one call. A pattern that cannot be read denies. */

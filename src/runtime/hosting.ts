@@ -20,17 +20,11 @@ export interface Hosting {
   readonly hostname: string
   /** All that is offered, but for the policies. */
   readonly spec: Omit<OfferSpec, 'policies'>
-  readonly policies: readonly (Policy | PolicyFile)[]
+  readonly policies: readonly (Policy | NamedFile)[]
   readonly upstreams: readonly (Upstream | NamedFile)[]
   readonly egress: { readonly allow?: readonly string[] }
   /** The folder of the configuration. */
   readonly folder: string
-}
-
-export interface PolicyFile {
-  readonly file: string
-  /** As the configuration names it. */
-  readonly name: string
 }
 
 export function settleHosting(
@@ -43,14 +37,13 @@ export function settleHosting(
     path: resolve(base, given),
     name: relative(base, resolve(base, given)),
   })
-  const policyFile = ({ path, name }: NamedFile): PolicyFile => ({ file: path, name })
   for (const [index, { pattern }] of (rules.patterns ?? []).entries())
     checkPattern(pattern, `/host/patterns/${index}/pattern`)
   return {
     port,
     hostname,
     spec: { capabilities: [], ...defined({ ...rules, ...code }) },
-    policies: policies.map((given) => (typeof given === 'string' ? policyFile(named(given)) : given)),
+    policies: policies.map((given) => (typeof given === 'string' ? named(given) : given)),
     upstreams: upstreams.map((given) => (typeof given === 'string' ? named(given) : given)),
     egress: defined(egress),
     folder: base,
@@ -98,17 +91,17 @@ export async function openConfiguredHost(
   }
 }
 
-const readPolicy = ({ file: path, name }: PolicyFile): Policy =>
-  readNamed({ path, name }, 'policy.invalid', (json) => parseAs(policyShape, json, 'policy'))
+const readPolicy = (file: NamedFile): Policy =>
+  readNamed(file, 'policy.invalid', (json) => parseAs(policyShape, json, 'policy'))
 
 /** The whole offer, with every file of policies read. */
 export const offerSpecOf = ({ spec, policies }: Hosting): OfferSpec => ({
   ...spec,
-  policies: policies.map((each) => ('file' in each ? readPolicy(each) : each)),
+  policies: policies.map((each) => ('path' in each ? readPolicy(each) : each)),
 })
 
 /** The files that an offer is made of, beside the configuration itself. */
 export const offerFilesOf = ({ policies, upstreams }: Hosting): readonly string[] => [
-  ...policies.flatMap((each) => ('file' in each ? [each.file] : [])),
+  ...policies.flatMap((each) => ('path' in each ? [each.path] : [])),
   ...upstreams.flatMap((each) => ('path' in each ? [each.path, ...filesOf(each).map(({ path }) => path)] : [])),
 ]

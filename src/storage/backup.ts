@@ -2,6 +2,7 @@ import { Failure } from '../base/failure.ts'
 import { sha256 } from '../base/hash.ts'
 import { readJson } from '../base/json.ts'
 import { limits } from '../base/limits.ts'
+import { isObject } from '../base/object.ts'
 import { type Database, Duplicate } from './database.ts'
 import { schemaVersion, tables } from './schema.ts'
 import { type Row, row, rows, type Table, type Value, type Work } from './work.ts'
@@ -126,7 +127,7 @@ const bounds = { bytesMax: limits.backupLineBytesMax, depthMax: 3 }
 function readLine(text: string, line: number): Members {
   try {
     const value = readJson(text, bounds)
-    if (isMembers(value)) return value
+    if (isObject(value)) return value
   } catch (error) {
     if (!(error instanceof Failure)) throw error
   }
@@ -168,13 +169,10 @@ function decode(type: Table['columns'][string], cell: unknown): Value | undefine
 }
 
 function bytesOf(cell: unknown): Uint8Array | undefined {
-  if (!isMembers(cell) || typeof cell['b'] !== 'string' || Object.keys(cell).length !== 1) return undefined
+  if (!isObject(cell) || typeof cell['b'] !== 'string' || Object.keys(cell).length !== 1) return undefined
   const bytes = Buffer.from(cell['b'], 'base64')
   return bytes.toString('base64') === cell['b'] ? bytes : undefined
 }
-
-const isMembers = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The one refusal of a backup, with the line it is about where there is one. */
 export const invalidBackup = (why: string, line?: number): Failure =>

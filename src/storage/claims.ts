@@ -1,6 +1,6 @@
 import { Failure } from '../base/failure.ts'
 import type { TenantId } from '../model/tenant-id.ts'
-import { type Page, type PageOptions, page } from './page.ts'
+import { type Page, type PageOptions, pageBy } from './page.ts'
 import {
   type Change,
   counted,
@@ -9,7 +9,6 @@ import {
   optionalText,
   type Row,
   row,
-  rows,
   text,
   type Value,
   type Work,
@@ -47,19 +46,10 @@ type OwnClaim = ClaimName & Pick<Claim, 'owner'>
  * running one never, however long its owner is silent, because nobody knows whether the thing was done.
  */
 export const takeClaim = (claim: NewClaim, nowMs: number): Change<void> =>
-  putClaim({ ...claim, state: 'running', result: null, expiresAtMs: null }, nowMs)
+  addClaim({ ...claim, state: 'running', result: null, expiresAtMs: null }, nowMs)
 
-/** Adds a claim that has its result already: `settled`, or `waiting`. Fails with `claim.taken` where `takeClaim` does. */
-export const addClaim = (
-  claim: NewClaim & {
-    readonly state: 'waiting' | 'settled'
-    readonly result: string
-    readonly expiresAtMs: number | null
-  },
-  nowMs: number,
-): Change<void> => putClaim(claim, nowMs)
-
-const putClaim = (claim: Claim, nowMs: number): Change<void> =>
+/** Adds a claim as it is, such as one that has its result already. Fails with `claim.taken` where `takeClaim` does. */
+export const addClaim = (claim: Claim, nowMs: number): Change<void> =>
   change(
     taken,
     `INSERT INTO claims (tenant_id, scope, claim_key, fingerprint, owner, state, body, result, expires_at_ms)
@@ -132,13 +122,7 @@ export function* findClaim(tenant: TenantId, scope: string, key: string): Work<C
 export function* runningClaims(tenant: TenantId, scope: string, options: PageOptions = {}): Work<Page<Claim>> {
   const select = `SELECT ${columns} FROM claims
     WHERE tenant_id = ? AND scope = ? AND claim_key > ? AND state = 'running' ORDER BY claim_key LIMIT ?`
-  return yield* page(
-    options,
-    '',
-    (after, limit) => rows(select, tenant, scope, after, limit),
-    claimOf,
-    (found) => text(found, 'claim_key'),
-  )
+  return yield* pageBy('claim_key', options, [select, tenant, scope], claimOf)
 }
 
 /** Forgets at most `limit` settled claims whose results have expired, the oldest first, and says how many. */

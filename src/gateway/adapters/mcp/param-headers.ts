@@ -1,5 +1,6 @@
 import type { Json } from '../../../base/canonical.ts'
-import { headerKeyword, headerMembers, isHeaderName, isMembers } from '../../../model/param-headers.ts'
+import { isJsonObject } from '../../../base/object.ts'
+import { headerKeyword, headerMembers, isHeaderName } from '../../../model/param-headers.ts'
 
 /**
  * True if all that a schema wants repeated as headers can be: names of headers, each once, at plain members that are
@@ -20,5 +21,5 @@ const plain: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean'])
 function mentions(value: Json | undefined): number {
   if (typeof value !== 'object' || value === null) return 0
   const inner = Object.values(value).reduce<number>((sum, one) => sum + mentions(one as Json), 0)
-  return inner + (isMembers(value) && headerKeyword in value ? 1 : 0)
+  return inner + (isJsonObject(value) && headerKeyword in value ? 1 : 0)
 }
