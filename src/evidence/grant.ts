@@ -1,24 +1,10 @@
 import type { Signer } from '../base/ed25519.ts'
 import { parseTime } from '../base/time.ts'
 import { type ApprovalGrant, approvalGrant } from '../model/approval.ts'
-import { headerOf, isPinned, type Pins, readShape, signatureProblem, signHeader } from './statement.ts'
+import { headerOf, isPinned, type Pins, readShape, signatureProblem, signedMembers, signHeader } from './statement.ts'
 import { type Refused, refused, type Verified } from './verified.ts'
 
-const members = [
-  'kind',
-  'approval_id',
-  'invocation_id',
-  'decision',
-  'approver',
-  'valid_until',
-  'payload_commitment',
-  'canonicalization',
-  'invocation_digest',
-  'action_digest',
-  'binding_id',
-  'audience',
-  'max_attempts',
-] as const
+const members = signedMembers(approvalGrant, 'approver_identity')
 
 export type GrantFields = Omit<
   ApprovalGrant,

@@ -6,22 +6,19 @@ import type { Subject } from '../model/subject.ts'
 import { inScope } from '../model/text.ts'
 import { withinWindow } from './attestation.ts'
 import { trustedKeys } from './rotation.ts'
-import { headerOf, type Pins, partyOf, readShape, type Signatory, signHeader, statementProblem } from './statement.ts'
+import {
+  headerOf,
+  type Pins,
+  partyOf,
+  readShape,
+  type Signatory,
+  signedMembers,
+  signHeader,
+  statementProblem,
+} from './statement.ts'
 import { type Refused, refused, type Verified } from './verified.ts'
 
-const members = [
-  'kind',
-  'mandate_id',
-  'delegate_id',
-  'scope',
-  'valid_from',
-  'valid_until',
-  'created_at',
-  'canonicalization',
-  'depth',
-  'parent_id',
-  'max_invocations',
-] as const
+const members = signedMembers(mandate, 'principal', 'parent')
 
 export interface MandateFields
   extends Pick<Mandate, 'mandate_id' | 'delegate_id' | 'valid_from' | 'valid_until' | 'created_at'> {

@@ -65,6 +65,16 @@ export function readShape<S extends z.ZodType>(schema: S, input: unknown): Verif
   }
 }
 
+/** The members of a statement that are signed: all that its shape has, but for the signature itself and these. */
+export const signedMembers = <S extends z.ZodRawShape, K extends keyof S>(
+  { shape }: z.ZodObject<S>,
+  ...unsigned: K[]
+) =>
+  Object.keys(shape).filter(
+    (name): name is Exclude<keyof S & string, K | 'signature'> =>
+      name !== 'signature' && !unsigned.some((other) => other === name),
+  )
+
 /** The members of `value` a header takes; those that are absent are left out. */
 export function headerOf<T extends object>(value: T, members: readonly (keyof T)[]): Json {
   const present = members.filter((member) => value[member] !== undefined)

@@ -9,21 +9,21 @@ import {
   storeHeadAnchor,
 } from '../model/statement.ts'
 import { didOf, sshSign, verifySshSignature } from './sshsig.ts'
-import { headerOf, partyOf, readShape, type Signatory, signHeader, statementProblem } from './statement.ts'
+import {
+  headerOf,
+  partyOf,
+  readShape,
+  type Signatory,
+  signedMembers,
+  signHeader,
+  statementProblem,
+} from './statement.ts'
 import { refused, type Verified } from './verified.ts'
 
 /** The head of a store at one count of its events. */
 export type Head = Pick<ChainWitness, 'host_id' | 'sequence' | 'store_head' | 'revocation_head'>
 
-const witnessMembers = [
-  'kind',
-  'host_id',
-  'sequence',
-  'store_head',
-  'witnessed_at',
-  'canonicalization',
-  'revocation_head',
-] as const
+const witnessMembers = signedMembers(chainWitness, 'witness')
 
 /** A host says that it has seen this head of another. */
 export function signWitness(head: Head, witnessedAt: string, witness: Signatory): ChainWitness {
@@ -81,16 +81,7 @@ export function verifyAnchor(input: unknown): Verified<StoreHeadAnchor> {
   return good ? read : refused('signature', 'the SSH signature does not verify')
 }
 
-const reportMembers = [
-  'kind',
-  'host_id',
-  'verdict',
-  'anchor_count',
-  'verified_through_sequence',
-  'divergence',
-  'monitored_at',
-  'canonicalization',
-] as const
+const reportMembers = signedMembers(monitorReport, 'monitor')
 
 /** Verifies a monitor's report. A good report may hold bad news: read its `verdict`. */
 export function verifyMonitorReport(input: unknown): Verified<MonitorReport> {
