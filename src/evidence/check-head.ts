@@ -1,7 +1,7 @@
 import { parseTime } from '../base/time.ts'
 import { type Checkpoint, checkpoint, type ForeignBundle } from '../model/evidence.ts'
 import { pinsFor, type Trust } from './check-signature.ts'
-import { verifyCheckpoint, verifyLog } from './checkpoint.ts'
+import { agrees, verifyCheckpoint } from './checkpoint.ts'
 import type { Findings } from './findings.ts'
 import { type LogEntry, logLeaf } from './log.ts'
 import { trustedKeys } from './rotation.ts'
@@ -82,7 +82,7 @@ type Log = readonly (LogEntry | string)[]
 function checkLog(bundle: ForeignBundle, heads: readonly Checkpoint[], log: Log, findings: Findings): void {
   const size = heads.reduce((most, head) => Math.max(most, head.log_size), 0)
   const leaves = log.slice(0, size).map((row) => (typeof row === 'string' ? row : logLeaf(row)))
-  if (!verifyLog(leaves, heads).ok) findings.fail('checkpoint', '', 'the log is not the one the head was signed over')
+  if (!agrees(leaves, heads)) findings.fail('checkpoint', '', 'the log is not the one the head was signed over')
   for (const [index, { sequence = 0, correlation, content_hash }] of bundle.events.entries()) {
     const { correlation_id } = correlation
     const leaf = logLeaf({ sequence, correlation_id, content_hash: content_hash ?? '' })

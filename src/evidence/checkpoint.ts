@@ -49,20 +49,11 @@ export function verifyCheckpoints(inputs: readonly unknown[], keys: Iterable<str
   return { ok: true, value: heads }
 }
 
-export interface LogReport {
-  readonly ok: boolean
-  /** The size of the last checkpoint the log agrees with, 0 if none. */
-  readonly goodThrough: number
-  /** The first checkpoint it does not agree with. */
-  readonly broken: Checkpoint | null
-  readonly message: string
-}
-
 /**
- * Compares a log, as its leaf hashes in sequence order, with checkpoints that were signed earlier. A log that is
- * shorter than a checkpoint, or has another root at its size, was cut or rewritten after `goodThrough`.
+ * True if a log, as its leaf hashes in sequence order, has the root of every checkpoint at its size. One that is shorter
+ * than a checkpoint, or has another root there, was cut or rewritten.
  */
-export function verifyLog(leaves: Iterable<string>, checkpoints: readonly Checkpoint[]): LogReport {
+export function agrees(leaves: Iterable<string>, checkpoints: readonly Checkpoint[]): boolean {
   const pending = checkpoints.toSorted((a, b) => a.log_size - b.log_size)
   let log = ''
   let size = 0
@@ -78,13 +69,5 @@ export function verifyLog(leaves: Iterable<string>, checkpoints: readonly Checkp
     size++
     good = matches()
   }
-  return report(pending, done, good, size)
-}
-
-function report(pending: readonly Checkpoint[], done: number, good: boolean, size: number): LogReport {
-  const broken = pending[done] ?? null
-  const goodThrough = pending[done - 1]?.log_size ?? 0
-  if (broken === null) return { ok: true, goodThrough, broken, message: `the log agrees with ${done} checkpoints` }
-  const what = good ? `the log ends at ${size}` : 'the log has another root'
-  return { ok: false, goodThrough, broken, message: `${what}, the checkpoint says ${broken.log_size} events` }
+  return good && done === pending.length
 }
