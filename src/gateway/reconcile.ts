@@ -16,7 +16,7 @@ import type { Host } from './invoke.ts'
 import { belongingTo, callScope, type Interrupted } from './journal.ts'
 import { presenceName } from './presence.ts'
 import { unanswered, unspent, unused } from './reservations.ts'
-import { recordText } from './results.ts'
+import { recordText, resultOf } from './results.ts'
 import type { Over } from './unwritten.ts'
 import { within } from './within.ts'
 import { writeEvents } from './write.ts'
@@ -84,21 +84,17 @@ async function endCall(
   const draft = draftOf(deps, call, { event_type, outcome, error })
   const doubt = () =>
     error.effect === 'unknown' && doubts.add({ call: { ...call, ...givenBack(known) }, asked: 0 }, now)
-  const result = recordText({
-    invocation_id: call.invocation_id,
-    capability_id: call.capability_id,
-    capability_version: call.version,
-    correlation: call.correlation,
-    outcome,
-    success: false,
-    data: null,
-    error,
-    denial: null,
-    evidence_ids: [...call.evidence_ids, draft.event_id],
-    started_at: call.started_at,
-    completed_at: formatTime(now),
-  })
-  const settled = settleClaim({ ...claim, body: belongingTo(call) }, result, now + limits.requiredResultMs)
+  const { invocation_id: invocationId, capability_id: capabilityId, correlation, version } = call
+  const result = resultOf(
+    { call: { invocationId, capabilityId, correlation }, version },
+    { outcome, error },
+    {
+      evidenceIds: [...call.evidence_ids, draft.event_id],
+      startedAt: call.started_at,
+      completedAt: formatTime(now),
+    },
+  )
+  const settled = settleClaim({ ...claim, body: belongingTo(call) }, recordText(result), now + limits.requiredResultMs)
   try {
     await writeEvents(deps, [draft], [settled, ...settlementOf(known, call)])
   } catch (error) {

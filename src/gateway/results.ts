@@ -3,6 +3,7 @@ import { limits } from '../base/limits.ts'
 import type { CallError, Denial } from '../model/denial.ts'
 import type { InvocationResult } from '../model/result.ts'
 import type { Attempt } from './attempt.ts'
+import type { Call } from './call.ts'
 
 /** What is kept of a finished call, to answer a repeat with: the result, and the chunks of a stream if they are few. */
 export interface Recorded {
@@ -18,7 +19,10 @@ export interface Ending {
 }
 
 export const resultOf = (
-  { call, version }: Pick<Attempt, 'call' | 'version'>,
+  {
+    call,
+    version,
+  }: Pick<Attempt, 'version'> & { readonly call: Pick<Call, 'invocationId' | 'capabilityId' | 'correlation'> },
   { outcome, data, error, denial }: Ending,
   at: { readonly evidenceIds: readonly string[]; readonly startedAt: string | null; readonly completedAt: string },
 ): InvocationResult => ({

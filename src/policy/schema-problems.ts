@@ -1,4 +1,5 @@
 import type { ErrorObject } from 'ajv'
+import { counted } from '../base/counted.ts'
 import { quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import { nearest } from '../base/nearest.ts'
@@ -115,8 +116,6 @@ function demand({ keyword, params }: ErrorObject, parts: readonly ErrorObject[])
 }
 
 const comparisons = { '>=': 'at least', '<=': 'at most', '>': 'greater than', '<': 'less than' } as const
-
-const counted = (count: number, noun: string): string => `${count} ${count === 1 ? noun : `${noun}s`}`
 
 const bounds: Readonly<Record<string, (limit: number) => string>> = {
   minLength: (limit) => `must have at least ${counted(limit, 'character')}`,

@@ -24,29 +24,21 @@ export const addCheckpoint = ({ logSize, log, hash, body }: StoredCheckpoint, pr
     yield [{ into: checkpoints, rows: [[tenant, logSize, log, hash, body]] }]
   }
 
+const select = 'SELECT log_size, log, hash, body FROM checkpoints WHERE tenant_id = ?'
+
 export function* lastCheckpoint(tenant: TenantId): Work<StoredCheckpoint | undefined> {
-  const found = yield* row(
-    'SELECT log_size, log, hash, body FROM checkpoints WHERE tenant_id = ? ORDER BY log_size DESC LIMIT 1',
-    tenant,
-  )
+  const found = yield* row(`${select} ORDER BY log_size DESC LIMIT 1`, tenant)
   return found && checkpointOf(found)
 }
 
 export function* checkpointAt(tenant: TenantId, logSize: number): Work<StoredCheckpoint | undefined> {
-  const found = yield* row(
-    'SELECT log_size, log, hash, body FROM checkpoints WHERE tenant_id = ? AND log_size = ?',
-    tenant,
-    logSize,
-  )
+  const found = yield* row(`${select} AND log_size = ?`, tenant, logSize)
   return found && checkpointOf(found)
 }
 
 /** All of them, oldest first. */
 export function* allCheckpoints(tenant: TenantId): Work<readonly StoredCheckpoint[]> {
-  return (yield* rows(
-    'SELECT log_size, log, hash, body FROM checkpoints WHERE tenant_id = ? ORDER BY log_size',
-    tenant,
-  )).map(checkpointOf)
+  return (yield* rows(`${select} ORDER BY log_size`, tenant)).map(checkpointOf)
 }
 
 const checkpointOf = (found: Row): StoredCheckpoint => ({

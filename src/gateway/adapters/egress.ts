@@ -81,7 +81,7 @@ export function egressHelp(url: string): string {
 }
 
 /** What is about one connection is ours to say, and nothing is taken that would have to be decompressed. */
-const connectionHeaders = [
+export const connectionHeaders = [
   ...['host', 'connection', 'keep-alive', 'transfer-encoding', 'content-length', 'te', 'trailer', 'upgrade', 'expect'],
   ...['proxy-authorization', 'proxy-connection', 'accept-encoding'],
 ]

@@ -1,5 +1,6 @@
 import { Failure, quote } from '../../base/failure.ts'
 import type { HttpRequestTemplate, HttpUpstream, McpUpstream, ServerAddress } from '../../model/upstream.ts'
+import { connectionHeaders } from './egress.ts'
 import { foldedName, isMethodName, readsAs } from './http-names.ts'
 import { cookieNames } from './http-request.ts'
 import { checkSecretPlaces } from './secret-text.ts'
@@ -49,10 +50,7 @@ function addressProblem(server: ServerAddress): string | undefined {
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 /** Headers that belong to a connection, or that are set by other means. */
-const ours = [
-  ...['host', 'connection', 'keep-alive', 'transfer-encoding', 'content-length', 'te', 'trailer', 'upgrade', 'expect'],
-  ...['proxy-authorization', 'proxy-connection', 'accept-encoding', 'content-type', 'traceparent'],
-]
+const ours = [...connectionHeaders, 'content-type', 'traceparent']
 
 const reserved: ReadonlySet<string> = new Set([
   ...[...ours, 'authorization', 'cookie'],
