@@ -7,28 +7,12 @@ import { config } from './config.ts'
 import { contextContract } from './context.ts'
 import { correlation } from './correlation.ts'
 import { callError, denial } from './denial.ts'
-import {
-  callRecord,
-  checkpoint,
-  evidenceBundle,
-  evidenceEvent,
-  foreignBundle,
-  foreignEvent,
-  hostIdentity,
-  keyRotation,
-} from './evidence.ts'
+import * as evidence from './evidence.ts'
 import { grant, grantPath } from './grant.ts'
 import { hostDescriptor, identityDocument } from './host.ts'
 import { invocationEnvelope, receivedEnvelope } from './invocation.ts'
 import { apiKey, issuedKey, signingKey } from './key.ts'
-import {
-  answerSuite,
-  compileRun,
-  contextResolution,
-  selectionResult,
-  selectionSuite,
-  sourceMap,
-} from './knowledge-records.ts'
+import * as records from './knowledge-records.ts'
 import { resolutionTrace } from './knowledge-trace.ts'
 import { mandate, mandateRevocation } from './mandate.ts'
 import { policy } from './policy.ts'
@@ -36,36 +20,11 @@ import { policyTest } from './policy-test.ts'
 import { principal } from './principal.ts'
 import { problem } from './problem.ts'
 import { invocationResult, replayQuery, replayResult } from './result.ts'
-import {
-  adapterProvenance,
-  authToken,
-  chainWitness,
-  dsseEnvelope,
-  headConsistency,
-  headInclusion,
-  monitorReport,
-  storeHeadAnchor,
-  taskBundle,
-} from './statement.ts'
+import * as statement from './statement.ts'
 import { actor, subject } from './subject.ts'
 import { tenant } from './tenant.ts'
 import { upstream } from './upstream.ts'
-import {
-  anchorList,
-  anchorReceipt,
-  approvalDecision,
-  approvalList,
-  callPreview,
-  capabilityList,
-  chainReport,
-  health,
-  revocationList,
-  revocationReceipt,
-  storeHead,
-  wireError,
-  witnessList,
-  witnessReceipt,
-} from './wire.ts'
+import * as wire from './wire.ts'
 
 /** Who writes a shape for whom: `in` others for us, `out` we for others, `both`, `disk` we for ourselves. */
 export type Direction = 'in' | 'out' | 'both' | 'disk'
@@ -104,55 +63,60 @@ type Entry = readonly [direction: Direction, schema: z.ZodType, description: str
 export const contracts: Readonly<Record<string, Contract>> = Object.fromEntries(
   Object.entries<Entry>({
     actor: ['both', actor, 'Who the caller says is acting.'],
-    'adapter-provenance': ['in', adapterProvenance, 'A publisher names the file of its package.'],
-    'anchor-list': ['out', anchorList, 'Heads of this host that were countersigned outside.'],
-    'anchor-receipt': ['out', anchorReceipt, 'An anchor was verified and kept.'],
+    'adapter-provenance': ['in', statement.adapterProvenance, 'A publisher names the file of its package.'],
+    'anchor-list': ['out', wire.anchorList, 'Heads of this host that were countersigned outside.'],
+    'anchor-receipt': ['out', wire.anchorReceipt, 'An anchor was verified and kept.'],
     'api-key': ['disk', apiKey, 'An API key as stored: the hash of its secret, never the secret.', 'API key'],
-    'approval-decision': ['in', approvalDecision, 'What one person says to one request.'],
+    'approval-decision': ['in', wire.approvalDecision, 'What one person says to one request.'],
     'approval-grant': ['both', approvalGrant, "An approver's signed yes to one exact call."],
-    'approval-list': ['out', approvalList, 'One page of the queue of approval requests.'],
+    'approval-list': ['out', wire.approvalList, 'One page of the queue of approval requests.'],
     'approval-request': ['out', approvalRequest, 'The one row of an approval.'],
     'approval-vote': ['both', vote, "One person's signed yes or no to one exact call."],
     approver: ['disk', approver, 'A registered person whose votes count, with the key that signs them.'],
-    'auth-token': ['both', authToken, 'A caller proves who it is to one host for a while.'],
+    'auth-token': ['both', statement.authToken, 'A caller proves who it is to one host for a while.'],
     'call-error': ['both', callError, 'Why a call failed, and what is known about its effect.'],
-    'call-preview': ['out', callPreview, 'What would be decided about a call now.'],
-    'call-record': ['out', callRecord, 'Who, what, context, rule and result of one call, inside its event.'],
+    'call-preview': ['out', wire.callPreview, 'What would be decided about a call now.'],
+    'call-record': ['out', evidence.callRecord, 'Who, what, context, rule and result of one call, inside its event.'],
     'capability-descriptor': ['both', capabilityDescriptor, 'One governed action.'],
-    'capability-list': ['out', capabilityList, 'What a caller may call.'],
+    'capability-list': ['out', wire.capabilityList, 'What a caller may call.'],
     'capability-metadata': ['both', capabilityMetadata, 'What we keep in the `metadata` of a descriptor.'],
-    'chain-report': ['out', chainReport, 'Whether the chain of one correlation holds.'],
-    'chain-witness': ['both', chainWitness, 'Another host has seen this head of a store.'],
-    checkpoint: ['both', checkpoint, 'A signed head of the log of all events of a host.'],
+    'chain-report': ['out', wire.chainReport, 'Whether the chain of one correlation holds.'],
+    'chain-witness': ['both', statement.chainWitness, 'Another host has seen this head of a store.'],
+    checkpoint: ['both', evidence.checkpoint, 'A signed head of the log of all events of a host.'],
     config: ['in', config, 'What `ambit.config.ts` or `ambit.config.json` may say.', 'Configuration'],
     'context-contract': ['both', contextContract, 'The facts a call must bring, with their sources.'],
     correlation: ['both', correlation, 'The thread that joins the calls of one task.'],
     denial: ['both', denial, 'Why a call was refused.'],
-    'dsse-envelope': ['both', dsseEnvelope, 'A signed envelope around an in-toto statement.', 'DSSE envelope'],
-    'evidence-bundle': ['out', evidenceBundle, 'The export of one correlation as we write it.'],
-    'evidence-bundle-received': ['in', foreignBundle, 'A bundle of any host.'],
-    'evidence-event': ['out', evidenceEvent, 'A link of the chain as we write it.'],
-    'evidence-event-received': ['in', foreignEvent, 'An event of any host.'],
+    'dsse-envelope': [
+      'both',
+      statement.dsseEnvelope,
+      'A signed envelope around an in-toto statement.',
+      'DSSE envelope',
+    ],
+    'evidence-bundle': ['out', evidence.evidenceBundle, 'The export of one correlation as we write it.'],
+    'evidence-bundle-received': ['in', evidence.foreignBundle, 'A bundle of any host.'],
+    'evidence-event': ['out', evidence.evidenceEvent, 'A link of the chain as we write it.'],
+    'evidence-event-received': ['in', evidence.foreignEvent, 'An event of any host.'],
     grant: ['both', grant, 'A namespace path a run may touch, and where the right came from.'],
     'grant-path': ['both', grantPath, 'A namespace path: the node named and all below it.'],
-    health: ['out', health, 'That a host is there, and which.'],
+    health: ['out', wire.health, 'That a host is there, and which.'],
     'host-descriptor': ['both', hostDescriptor, 'The manifest of a host.'],
-    'host-identity': ['both', hostIdentity, "A host's own claim to a key, signed with it."],
+    'host-identity': ['both', evidence.hostIdentity, "A host's own claim to a key, signed with it."],
     'identity-document': ['both', identityDocument, 'What a host publishes about its keys.'],
     'invocation-envelope': ['out', invocationEnvelope, 'One call as we send it, complete.'],
     'invocation-envelope-received': ['in', receivedEnvelope, 'One call as it arrives.'],
     'invocation-result': ['both', invocationResult, 'What a call came to.'],
     'issued-key': ['out', issuedKey, 'An API key as shown once, with its secret.'],
-    'key-rotation': ['both', keyRotation, 'The old key names the new one.'],
+    'key-rotation': ['both', evidence.keyRotation, 'The old key names the new one.'],
     mandate: ['both', mandate, 'A signed, expiring, scoped delegation to a named delegate.'],
     'mandate-revocation': ['both', mandateRevocation, 'A principal takes a mandate back.'],
     policy: ['in', policy, 'A named, versioned list of rules for some capabilities.'],
-    'context-resolution': ['out', contextResolution, 'What was selected from knowledge packs for one query.'],
-    'compile-run': ['in', compileRun, 'How the derived files of a knowledge pack were made.'],
-    'source-map': ['both', sourceMap, 'Which claim of a knowledge pack comes from which source.'],
-    'selection-suite': ['both', selectionSuite, 'Prompts that should select a knowledge pack, or should not.'],
-    'selection-result': ['out', selectionResult, 'How a selection suite of a knowledge pack went.'],
-    'answer-suite': ['in', answerSuite, 'Which context a good answer from a knowledge pack needs.'],
+    'context-resolution': ['out', records.contextResolution, 'What was selected from knowledge packs for one query.'],
+    'compile-run': ['in', records.compileRun, 'How the derived files of a knowledge pack were made.'],
+    'source-map': ['both', records.sourceMap, 'Which claim of a knowledge pack comes from which source.'],
+    'selection-suite': ['both', records.selectionSuite, 'Prompts that should select a knowledge pack, or should not.'],
+    'selection-result': ['out', records.selectionResult, 'How a selection suite of a knowledge pack went.'],
+    'answer-suite': ['in', records.answerSuite, 'Which context a good answer from a knowledge pack needs.'],
     'resolution-trace': ['disk', resolutionTrace, 'The fuller account of one selection from knowledge packs.'],
     upstream: [
       'both',
@@ -164,20 +128,20 @@ export const contracts: Readonly<Record<string, Contract>> = Object.fromEntries(
     problem: ['out', problem, 'The body of every error answer of ours.'],
     'replay-query': ['in', replayQuery, 'Asks for the events of one correlation.'],
     'replay-result': ['both', replayResult, 'The events of one correlation in sequence order.'],
-    'revocation-list': ['out', revocationList, 'What is not to be believed any more.'],
-    'revocation-receipt': ['out', revocationReceipt, 'A revocation was verified and kept.'],
+    'revocation-list': ['out', wire.revocationList, 'What is not to be believed any more.'],
+    'revocation-receipt': ['out', wire.revocationReceipt, 'A revocation was verified and kept.'],
     'signing-key': ['disk', signingKey, "What anyone may read in a host's key file."],
-    'store-head': ['out', storeHead, 'One digest over the newest event of every correlation.'],
-    'store-head-anchor': ['both', storeHeadAnchor, 'A head countersigned by a key outside.'],
-    'store-head-consistency': ['both', headConsistency, 'A later head only added to an earlier.'],
-    'store-head-inclusion': ['both', headInclusion, 'One correlation stands under a head.'],
-    'store-head-monitor-report': ['in', monitorReport, 'A live store against its anchors.'],
+    'store-head': ['out', wire.storeHead, 'One digest over the newest event of every correlation.'],
+    'store-head-anchor': ['both', statement.storeHeadAnchor, 'A head countersigned by a key outside.'],
+    'store-head-consistency': ['both', statement.headConsistency, 'A later head only added to an earlier.'],
+    'store-head-inclusion': ['both', statement.headInclusion, 'One correlation stands under a head.'],
+    'store-head-monitor-report': ['in', statement.monitorReport, 'A live store against its anchors.'],
     subject: ['both', subject, 'Who authenticated, bound by the host.'],
-    'task-bundle': ['both', taskBundle, 'The bundles of all hosts that took part in one task.'],
+    'task-bundle': ['both', statement.taskBundle, 'The bundles of all hosts that took part in one task.'],
     tenant: ['disk', tenant, 'A tenant: its own logical host, with its namespace roots.'],
-    'wire-error': ['out', wireError, 'What never became an invocation, and why.'],
-    'witness-list': ['out', witnessList, 'What witnesses have said of this host.'],
-    'witness-receipt': ['out', witnessReceipt, "A witness's statement was verified and kept."],
+    'wire-error': ['out', wire.wireError, 'What never became an invocation, and why.'],
+    'witness-list': ['out', wire.witnessList, 'What witnesses have said of this host.'],
+    'witness-receipt': ['out', wire.witnessReceipt, "A witness's statement was verified and kept."],
   }).map(([name, [direction, schema, description, title = titleOf(name)]]) => [
     name,
     { schema, title, description, direction },
