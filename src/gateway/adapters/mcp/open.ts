@@ -46,9 +46,8 @@ export function openMcp(upstream: McpUpstream, deps: UpstreamDeps): OpenUpstream
 
 function descriptorOf({ name, server }: McpUpstream, { descriptor }: Accepted): CapabilityDescriptor {
   const credentials = { ...descriptor.metadata?.credentials, ...credentialsOf(server) }
-  // What a program does is not seen from here: its file says so if it reaches out.
-  const network = 'url' in server ? 'external' : 'internal'
-  return foreignDescriptor(descriptor, { origin: `mcp:${name}`, network, credentials })
+  // What a program does is not seen from here: unless its file says otherwise it may reach out as a server does.
+  return foreignDescriptor(descriptor, { origin: `mcp:${name}`, network: 'external', credentials })
 }
 
 /** A server that takes half of the time of a call to be there is not: so it is known that nothing was sent. */
