@@ -15,11 +15,15 @@ const command = z.strictObject({
   cwd: line.optional(),
 })
 
+const fixed = {
+  headers: z.record(line, withSecrets).optional(),
+  query: z.record(line, withSecrets).optional(),
+}
+
 /** An address and what is sent to it with every request. */
 const address = z.strictObject({
   url: form(/^https?:\/\/[^\s#?]+$/u, 'an address that begins with http:// or https://, without `?` and `#`'),
-  headers: z.record(line, withSecrets).optional(),
-  query: z.record(line, withSecrets).optional(),
+  ...fixed,
 })
 
 export const mcpServer = z.union([command, address])
@@ -44,6 +48,8 @@ const request = z.strictObject({
   path: form(/^\/[^\s#?]*$/u, 'a path that begins with /'),
   parameters: z.array(parameter).max(256).optional(),
   body: z.strictObject({ from: line, type: line }).optional(),
+  /** What is sent with it beside what every request to the server has. */
+  ...fixed,
 })
 
 /** A capability of an MCP server: the tool, and the digest of the definition that somebody has accepted. */

@@ -2,7 +2,7 @@ import { Failure, quote } from '../../base/failure.ts'
 import type { HttpRequestTemplate, HttpUpstream, McpUpstream, ServerAddress } from '../../model/upstream.ts'
 import { connectionHeaders } from './egress.ts'
 import { foldedName, isMethodName, readsAs } from './http-names.ts'
-import { cookieNames } from './http-request.ts'
+import { cookieNames, serverFor } from './http-request.ts'
 import { checkSecretPlaces } from './secret-text.ts'
 
 /** Refuses what could not be sent, or not as it was meant, before anybody calls it. */
@@ -10,9 +10,13 @@ export function checkHttp(upstream: HttpUpstream): void {
   const { name, server, capabilities } = upstream
   checkServer(upstream)
   const fixed = fixedIn(server)
-  const problems = capabilities.map(({ request, descriptor: { id } }) => ({ id, found: problemOf(request, fixed) }))
-  const first = problems.find(({ found }) => found !== undefined)
-  if (first) throw invalid(name, `capability ${quote(first.id)}: ${first.found}`)
+  capabilities.forEach(({ request, descriptor: { id } }, index) => {
+    const { headers, query } = request
+    const own = fixedIn(serverFor(request, server))
+    const found = headersProblem(headers) ?? repeatProblem(request, fixed) ?? problemOf(request, own)
+    if (found !== undefined) throw invalid(name, `capability ${quote(id)}: ${found}`)
+    checkSecretPlaces({ headers, query }, `capabilities.${index}.request`)
+  })
 }
 
 /** Refuses a server that could not be asked, or would be shown a secret by the way. */
@@ -42,9 +46,19 @@ function addressProblem(server: ServerAddress): string | undefined {
   const url = URL.parse(server.url)
   if (url === null) return 'its address cannot be used'
   if (url.username !== '' || url.password !== '') return 'its address holds a name or a password: give them as a header'
-  const names = Object.keys(server.headers ?? {}).map((name) => name.toLowerCase())
+  return headersProblem(server.headers)
+}
+
+function headersProblem(headers: ServerAddress['headers'] = {}): string | undefined {
+  const names = Object.keys(headers).map((name) => name.toLowerCase())
   const bad = names.find((name) => !token.test(name) || ours.includes(name))
   return bad === undefined ? undefined : `it cannot set the header ${quote(bad)}`
+}
+
+/** What every request has is said once: of two, nobody knows which one counts. */
+function repeatProblem({ headers = {}, query = {} }: HttpRequestTemplate, every: Fixed): string | undefined {
+  const name = Object.keys(headers).find(every.header) ?? Object.keys(query).find(every.query)
+  return name === undefined ? undefined : `${quote(name)} is sent with every request of the server already`
 }
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/

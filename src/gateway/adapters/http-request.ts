@@ -17,6 +17,13 @@ export interface FilledRequest {
   readonly body: Body | undefined
 }
 
+/** A server as one request sees it: with what is sent to it every time, and with this one. */
+export const serverFor = ({ headers, query }: HttpRequestTemplate, server: ServerAddress): ServerAddress => ({
+  url: server.url,
+  headers: { ...server.headers, ...headers },
+  query: { ...server.query, ...query },
+})
+
 /** The texts of `server` have their secrets in place. */
 export async function fillRequest(
   template: HttpRequestTemplate,

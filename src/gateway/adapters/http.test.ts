@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { test } from 'vitest'
 import { anyone } from '../../../test/support/host.ts'
 import {
   ended,
@@ -13,7 +13,6 @@ import {
 } from '../../../test/support/http-upstream.ts'
 import { givenServer, type Seen } from '../../../test/support/upstream.ts'
 import { limits } from '../../base/limits.ts'
-import type { HttpUpstream } from '../../model/upstream.ts'
 import { operator } from '../../runtime/caller.ts'
 import { setSecret } from '../../runtime/secrets.ts'
 import { CallEnded } from '../ended.ts'
@@ -118,6 +117,24 @@ test('a secret goes into its place, is named in the descriptor, and comes back n
     assert(url.endsWith(`?key=${token}`))
   }
   assert.doesNotMatch(JSON.stringify([results, await events()]), /8d1f6c/)
+})
+
+test('a credential of one operation is sent with no other, and no other fails without it [H-90 H-71]', async () => {
+  const { origin, seen } = await givenServer((response) => response.end())
+  const own = { headers: { 'X-Key': '{secret:depot}' }, query: { key: '{secret:depot}' } }
+  const other = operation({ ...post.request, headers: { 'X-Key': '{secret:gone}' } })
+  const { call, capabilities } = await given(origin, [operation({ ...get.request, ...own }), other], {
+    headers: { 'X-Every': '1' },
+  })
+  assert.deepEqual(
+    capabilities.map(({ descriptor }) => descriptor.metadata?.credentials),
+    [{ depot: { kind: 'header', origin } }, { gone: { kind: 'header', origin } }],
+  )
+  assert.equal((await call()).outcome, 'success')
+  assert.deepEqual(ended(await call({}, 'depot.post')), ['failure', 'secret.not_found', 'none'])
+  assert.equal(seen.length, 1)
+  assert.deepEqual([seen[0]?.headers['x-every'], seen[0]?.headers['x-key']], ['1', token])
+  assert(seen[0]?.url.endsWith(`?key=${token}`))
 })
 
 test('a secret that is missing, or that no header can hold, sends nothing [H-90]', async () => {
@@ -347,53 +364,4 @@ test('callers who take their calls back do not switch a server off; its silence 
   for (let count = 0; count < limits.breakerFailuresMax; count++)
     assert.equal((await call({}, 'depot.post')).error?.code, 'timeout')
   while (hindrance() === undefined) await new Promise(setImmediate)
-})
-
-type Refused = [string, Request, Partial<HttpUpstream['server']>]
-const withParameter = (name: string, place: 'query' | 'header' | 'cookie'): Request => ({
-  method: 'GET',
-  path: '/',
-  parameters: [{ name, in: place, from: 'a' }],
-})
-
-test.each<Refused>([
-  ['a place that nothing fills', { method: 'GET', path: '/{id}' }, {}],
-  ['a path out of itself', { method: 'GET', path: '/a/%2e%2e/b' }, {}],
-  ['a body of a read', { method: 'GET', path: '/', body: { from: 'b', type: 'text/plain' } }, {}],
-  [
-    'a style of another place',
-    { method: 'GET', path: '/', parameters: [{ name: 'a', in: 'query', from: 'a', style: 'matrix' }] },
-    {},
-  ],
-  [
-    'a header of the connection',
-    { method: 'GET', path: '/', parameters: [{ name: 'Host', in: 'header', from: 'a' }] },
-    {},
-  ],
-  [
-    'a header with a credential',
-    { method: 'GET', path: '/', parameters: [{ name: 'authorization', in: 'header', from: 'a' }] },
-    {},
-  ],
-  [
-    'a header that is set already',
-    { method: 'GET', path: '/', parameters: [{ name: 'x-key', in: 'header', from: 'a' }] },
-    { headers: { 'X-Key': '1' } },
-  ],
-  ['a header that is none', { method: 'GET', path: '/' }, { headers: { 'a b': '1' } }],
-  ['a length of its own', { method: 'GET', path: '/' }, { headers: { 'Content-Length': '1' } }],
-  ['a malformed secret', { method: 'GET', path: '/' }, { headers: { Authorization: 'Bearer {secret:WEATHER KEY}' } }],
-  ['a malformed secret beside a proper one', { method: 'GET', path: '/' }, { query: { a: '{secret:a}{Secret: b}' } }],
-  ['a secret in its address', { method: 'GET', path: '/' }, { url: 'http://a.example/{secret:key}' }],
-  ['a query parameter that is fixed', withParameter('api_key', 'query'), { query: { api_key: '{secret:a}' } }],
-  ['a cookie that is fixed', withParameter('session', 'cookie'), { headers: { Cookie: 'a=b; session={secret:a}' } }],
-  ...[
-    ...['X-HTTP-Method-Override', 'x-http-method', 'X-Method-Override', 'X-Forwarded-For', 'x-forwarded-host'],
-    ...['Forwarded', 'X-Original-URL', 'x-rewrite-url'],
-  ].map((name): Refused => [`the header ${name} as input`, withParameter(name, 'header'), {}]),
-  ['a password in its address', { method: 'GET', path: '/' }, { url: 'http://a:b@example.com' }],
-])('an upstream with %s is refused [H-90]', async (_, request, server) => {
-  await expect(given('http://a.example', [operation(request)], server)).rejects.toMatchObject({
-    code: 'upstream.invalid',
-  })
 })

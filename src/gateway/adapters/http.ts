@@ -9,7 +9,7 @@ import { foreignDescriptor } from './descriptor.ts'
 import { type Egress, transportCodes } from './egress.ts'
 import { HttpFailed, readAnswer } from './http-answer.ts'
 import { checkHttp, isSafe } from './http-check.ts'
-import { type FilledRequest, fillRequest, isHeaderText } from './http-request.ts'
+import { type FilledRequest, fillRequest, isHeaderText, serverFor } from './http-request.ts'
 import { attemptsOf, tryAgain } from './http-retry.ts'
 import { fillSecrets, secretNames } from './secret-text.ts'
 import { traceparentOf } from './trace.ts'
@@ -22,10 +22,11 @@ export function openHttp(upstream: HttpUpstream, { egress, clock }: UpstreamDeps
   const breaker = openBreaker(upstream.name, clock)
   const capability = ({ request, descriptor: offered }: Operation): Capability => {
     const { method } = request
-    const descriptor = describe(upstream.server, method, offered)
+    const server = serverFor(request, upstream.server)
+    const descriptor = describe(server, method, offered)
     const attempts = attemptsOf(descriptor, isSafe(method) && descriptor.side_effects?.length === 0)
     const handler: Parameters<typeof describedCapability>[1] = async (input, call) => {
-      const filled = await prepare(async () => fillRequest(request, await withSecrets(upstream.server, call), input))
+      const filled = await prepare(async () => fillRequest(request, await withSecrets(server, call), input))
       const once = () => breaker.run(() => exchange(egress, method, filled, call), isFault, call.signal)
       return await tryAgain(once, attempts, { signal: call.signal, mayGoOn: () => breaker.hindrance() === undefined })
     }

@@ -26,14 +26,17 @@ export const textsOf = (server: ServerAddress | ServerCommand): readonly string[
  * Refuses what looks like the place of a secret and is none: it would be sent as it stands. Arguments and addresses have no
  * places, because others could read them there.
  */
-export function checkSecretPlaces(server: ServerAddress | ServerCommand): void {
-  for (const [member, value] of Object.entries(server))
+export function checkSecretPlaces(
+  texts: ServerAddress | ServerCommand | Pick<ServerAddress, 'headers' | 'query'>,
+  within = 'server',
+): void {
+  for (const [member, value] of Object.entries(texts))
     for (const [key, text] of Object.entries<string>(typeof value === 'string' ? { '': value } : (value ?? {}))) {
       const hasPlaces = ['headers', 'query', 'env'].includes(member)
       if (!/\{\s*secret\s*:/i.test(hasPlaces ? text.replace(place, '') : text)) continue
-      const at = `server.${member}${key === '' ? '' : `[${key}]`}`
-      const pointer = `/server/${member}${key === '' ? '' : `/${escapedKey(key)}`}`
-      throw hasPlaces ? malformed(at, pointer) : misplaced(at, pointer, server)
+      const at = `${within}.${member}${key === '' ? '' : `[${key}]`}`
+      const pointer = `/${within.replaceAll('.', '/')}/${member}${key === '' ? '' : `/${escapedKey(key)}`}`
+      throw hasPlaces ? malformed(at, pointer) : misplaced(at, pointer, 'url' in texts)
     }
 }
 
@@ -45,10 +48,10 @@ const malformed = (at: string, pointer: string): Failure =>
     'write `{secret:NAME}`, where the name begins with a letter and has letters, digits, `_`, `.` and `-`',
   )
 
-const misplaced = (at: string, pointer: string, server: ServerAddress | ServerCommand): Failure =>
+const misplaced = (at: string, pointer: string, isAddress: boolean): Failure =>
   new Failure(
     'upstream.invalid',
     `\`${at}\` holds a secret, and can be read by others`,
     { place: pointer },
-    'url' in server ? 'give it in `server.headers` or `server.query`' : 'give it in `server.env`',
+    isAddress ? 'give it in `server.headers` or `server.query`' : 'give it in `server.env`',
   )

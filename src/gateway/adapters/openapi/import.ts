@@ -1,15 +1,14 @@
-import type { Json } from '../../../base/canonical.ts'
+import { canonical, type Json } from '../../../base/canonical.ts'
 import { quote } from '../../../base/failure.ts'
 import { limits } from '../../../base/limits.ts'
 import { isJsonObject } from '../../../base/object.ts'
-import type { CapabilityDescriptor } from '../../../model/capability.ts'
 import { parseAs } from '../../../model/parse.ts'
 import { inScope, semver } from '../../../model/text.ts'
 import { type HttpUpstream, upstream as upstreamShape } from '../../../model/upstream.ts'
 import { broken, followed, type OpenApi, openDocument, pointerOf, textOf, Unmapped } from './document.ts'
 import { type Found, type Mapping, mapOperation } from './operation.ts'
 import { openSchemas } from './schemas.ts'
-import { type Credentials, openCredentials } from './security.ts'
+import { type Credential, credentialsOf } from './security.ts'
 import { serverOf } from './server.ts'
 
 export interface ImportOptions {
@@ -46,30 +45,31 @@ export function importOpenApi(document: Json, options: ImportOptions): Imported 
       return []
     }
   }
-  const credentials = openCredentials(api, options.name)
-  // What the whole document asks for has its place before what single operations do.
-  attemptQuietly(() => credentials.of(undefined))
-  const needed = select(api, options, attempt).flatMap((found) =>
-    attempt(found, () => ({ found, needs: credentials.of(found.operation['security']) })),
-  )
-  const empty = emptyUpstream(serverOf(api, options.server), options.name, credentials)
+  const empty = emptyUpstream(serverOf(api, options.server), options.name)
   const mapping: Mapping = {
-    ...{ api, upstream: empty, credentials: credentials.all(), note: (text: string) => notes.push(text) },
+    ...{ api, upstream: empty, note: (text: string) => notes.push(text) },
     version: versionOf(api),
     schemas: { input: openSchemas(api, 'input'), form: openSchemas(api, 'form'), output: openSchemas(api, 'output') },
   }
-  const { origin } = new URL(empty.server.url)
-  const capabilities = needed.flatMap(({ found, needs }) =>
-    attempt(found, () => mapOperation(found, metadataOf(needs, credentials, origin), mapping)),
+  const mapped = select(api, options, attempt).flatMap((found) =>
+    attempt(found, () => {
+      const credentials = credentialsOf(api, options.name, found.operation)
+      return { credentials, capability: mapOperation(found, credentials, mapping) }
+    }),
   )
-  return { upstream: { ...empty, capabilities }, skipped, notes: [...notesOf(credentials), ...notes] }
+  const upstream = saidOnce({ ...empty, capabilities: mapped.map(({ capability }) => capability) })
+  return { upstream, skipped, notes: [...notesOf(mapped.flatMap(({ credentials }) => credentials)), ...notes] }
 }
 
-function attemptQuietly(work: () => unknown): void {
-  try {
-    work()
-  } catch (error) {
-    if (!(error instanceof Unmapped)) throw error
+/** Credentials that all operations are sent alike belong to the server. */
+function saidOnce({ server, capabilities, ...upstream }: HttpUpstream): HttpUpstream {
+  const sets = new Set(capabilities.map(({ request: { headers = {}, query = {} } }) => canonical({ headers, query })))
+  if (sets.size !== 1) return { ...upstream, server, capabilities }
+  const { headers, query } = capabilities[0]?.request ?? {}
+  return {
+    ...upstream,
+    server: { ...server, ...(headers && { headers }), ...(query && { query }) },
+    capabilities: capabilities.map(({ request: { headers, query, ...request }, ...rest }) => ({ request, ...rest })),
   }
 }
 
@@ -121,21 +121,8 @@ function operationAt(key: (typeof methods)[number], path: string, item: Found['i
   })
 }
 
-function emptyUpstream(url: string, name: string, credentials: Credentials): HttpUpstream {
-  const headers: Record<string, string> = {}
-  const query: Record<string, string> = {}
-  for (const { secret, place } of credentials.all()) {
-    if (place.in === 'query') query[place.name] = place.text(secret)
-    else if (place.in === 'header') headers[place.name] = place.text(secret)
-    else headers['Cookie'] = [headers['Cookie'] ?? [], `${place.name}=${place.text(secret)}`].flat().join('; ')
-  }
-  const server = {
-    url,
-    ...(Object.keys(headers).length > 0 && { headers }),
-    ...(Object.keys(query).length > 0 && { query }),
-  }
-  return parseAs(upstreamShape, { adapter: 'http', name, server, capabilities: [] }, 'upstream') as HttpUpstream
-}
+const emptyUpstream = (url: string, name: string): HttpUpstream =>
+  parseAs(upstreamShape, { adapter: 'http', name, server: { url }, capabilities: [] }, 'upstream') as HttpUpstream
 
 /** The version of the document as far as it has one of ours. */
 function versionOf({ root }: OpenApi): string {
@@ -145,30 +132,11 @@ function versionOf({ root }: OpenApi): string {
   return major === undefined ? '1.0.0' : `${Number(major)}.${Number(minor)}.0`
 }
 
-/** The handles of what an operation is sent, with the scopes it asks for. */
-function metadataOf(
-  needs: ReturnType<Credentials['of']>,
-  credentials: Credentials,
-  origin: string,
-): CapabilityDescriptor['metadata'] {
-  if (needs.length === 0) return undefined
-  const kinds = new Map(
-    credentials.all().map(({ secret, place }) => [secret, place.in === 'query' ? 'query' : 'header']),
-  )
-  const entries = needs.map(({ secret, scopes }) => {
-    const named = scopes.filter((scope) => scope !== '')
-    return [
-      secret,
-      { kind: kinds.get(secret) ?? 'header', origin, ...(named.length > 0 && { scopes: named }) },
-    ] as const
-  })
-  return { credentials: Object.fromEntries(entries) }
-}
-
-const notesOf = (credentials: Credentials): string[] =>
-  credentials
-    .all()
-    .map(
+const notesOf = (credentials: readonly Credential[]): readonly string[] => [
+  ...new Set(
+    credentials.map(
       ({ secret, place }) =>
         `the secret ${quote(secret)} is needed: ${place.hint}, sent as ${place.in} ${quote(place.name)}`,
-    )
+    ),
+  ),
+]

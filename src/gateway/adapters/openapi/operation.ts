@@ -1,6 +1,5 @@
 import { Failure, quote } from '../../../base/failure.ts'
 import { isJsonObject, type JsonObject } from '../../../base/object.ts'
-import type { CapabilityDescriptor } from '../../../model/capability.ts'
 import { parseAs } from '../../../model/parse.ts'
 import { type HttpUpstream, upstream as upstreamShape } from '../../../model/upstream.ts'
 import { higherRisk, type Risk } from '../../../policy/risk.ts'
@@ -11,7 +10,7 @@ import { answerSchemaOf, type RequestBody, requestBodyOf } from './content.ts'
 import { listOf, type OpenApi, textOf, Unmapped } from './document.ts'
 import { type Parameter, parametersOf } from './parameters.ts'
 import type { Schemas } from './schemas.ts'
-import type { Credential } from './security.ts'
+import { type Credential, fixedOf, metadataOf } from './security.ts'
 import { addressOf } from './server.ts'
 
 type Capability = HttpUpstream['capabilities'][number]
@@ -31,15 +30,14 @@ export interface Mapping {
   readonly api: OpenApi
   readonly upstream: HttpUpstream
   readonly version: string
-  readonly credentials: readonly Credential[]
   readonly schemas: Readonly<Record<'input' | 'form' | 'output', Schemas>>
   readonly note: (text: string) => void
 }
 
 /** One operation as a capability; throws `Unmapped` with the reason if it cannot be one. */
-export function mapOperation(found: Found, needs: CapabilityDescriptor['metadata'], mapping: Mapping): Capability {
+export function mapOperation(found: Found, credentials: readonly Credential[], mapping: Mapping): Capability {
   const { id, method, path, operation, item } = found
-  const { api, upstream, credentials, note } = mapping
+  const { api, upstream, note } = mapping
   checkServer(found, upstream.server.url)
   const lists = [item['parameters'], operation['parameters']]
   const parameters = parametersOf(api, { path, method, lists, credentials })
@@ -48,18 +46,20 @@ export function mapOperation(found: Found, needs: CapabilityDescriptor['metadata
   if (input.schema['type'] === undefined) throw new Unmapped('its input is too large to be described')
   if (input.isCut)
     note(`${method} ${path}: its input is too large to be described whole, the rest is checked by the server`)
+  const metadata = metadataOf(credentials, new URL(upstream.server.url).origin)
   const made: Capability = {
     request: {
       method,
       path,
       ...(parameters.length > 0 && { parameters: parameters.map(({ template }) => template) }),
       ...(body && { body: { from: 'body', type: body.type } }),
+      ...fixedOf(credentials),
     },
     descriptor: {
       ...described(found, mapping),
       input_schema: input.schema as Described['input_schema'] & object,
       ...outputSchema(found, mapping),
-      ...(needs && { metadata: needs }),
+      ...(metadata && { metadata }),
     },
   }
   return checked(made, id, upstream)

@@ -46,28 +46,50 @@ test.each(['digest', 'mtls', 'bad', 'gone', 'constructor'])('an operation that n
   assert.deepEqual(server, { url })
 })
 
-test('of several ways the first that can be gone is; and one place is for one credential, first for that of the document [H-90]', () => {
+const sent = (...names: string[]) => names.map((name) => `{secret:depot_${name}}`)
+
+test('an operation is sent what it asks for, by the first way that can be gone, and nothing that others ask for [H-90]', () => {
   const at = (security: unknown) => ({ get: { ...ok, security } })
   const { upstream, skipped } = given({
     security: [{ oauth: [] }],
     paths: {
       '/a': at([{ mtls: [] }, { header: [], query: [] }]),
-      '/b': at([{ bearer: [] }]),
-      '/c': at([{ bearer: [] }, { oauth: [] }]),
-      '/d': at([]),
-      '/e': at([{ bearer: [] }, {}]),
-      '/f': { get: { ...ok, parameters: [{ name: 'x-key', in: 'header', required: true, schema: text }] } },
+      '/b': at([{ bearer: [] }, { oauth: [] }]),
+      '/c': at([]),
+      '/d': at([{ bearer: [] }, {}]),
+      '/e': { get: { ...ok, parameters: [{ name: 'x-key', in: 'header', schema: text }] } },
+      '/f': at([{ bearer: [], oauth: [] }]),
     },
     components: { securitySchemes: schemes },
   })
-  assert.deepEqual(skipped, [{ operation: 'GET /b', reason: 'it needs `bearer`, where `oauth` is sent already' }])
-  assert.deepEqual(upstream.server, {
-    url,
-    headers: { Authorization: 'Bearer {secret:depot_oauth}', 'X-Key': '{secret:depot_header}' },
-    query: { key: '{secret:depot_query}' },
+  assert.deepEqual(skipped, [{ operation: 'GET /f', reason: 'it needs `oauth`, where `bearer` is sent already' }])
+  assert.deepEqual(upstream.server, { url })
+  const [header, query, bearer, oauth] = sent('header', 'query', 'bearer', 'oauth')
+  assert.deepEqual(
+    upstream.capabilities.map(({ request: { path, headers, query } }) => [path, { ...headers, ...query }]),
+    [
+      ['/a', { 'X-Key': header, key: query }],
+      ['/b', { Authorization: `Bearer ${bearer}` }],
+      ['/c', {}],
+      ['/d', {}],
+      ['/e', { Authorization: `Bearer ${oauth}` }],
+    ],
+  )
+  const credentials = upstream.capabilities.map(({ descriptor }) => Object.keys(descriptor.metadata?.credentials ?? {}))
+  assert.deepEqual(credentials, [['depot_header', 'depot_query'], ['depot_bearer'], [], [], ['depot_oauth']])
+  assert.equal(upstream.capabilities[4]?.request.parameters?.[0]?.name, 'x-key')
+})
+
+test('what all operations are sent alike is said once, and what is needed too [H-90]', () => {
+  const { upstream, notes } = given({
+    security: [{ cookie: [], query: [] }],
+    paths: { '/a': { get: ok, delete: ok }, '/b': { get: ok } },
+    components: { securitySchemes: schemes },
   })
-  assert.equal(upstream.capabilities.length, 5)
-  assert.equal(upstream.capabilities[4]?.request.parameters, undefined)
+  const [cookie, query] = sent('cookie', 'query')
+  assert.deepEqual(upstream.server, { url, headers: { Cookie: `sid=${cookie}` }, query: { key: query } })
+  assert(upstream.capabilities.every(({ request }) => request.headers === undefined && request.query === undefined))
+  assert.equal(notes.length, 2)
 })
 
 test('a parameter that reads as a credential, or as the key that we set, is not asked for [H-90]', () => {

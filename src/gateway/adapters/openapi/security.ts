@@ -1,13 +1,14 @@
-import type { Json } from '../../../base/canonical.ts'
 import { quote } from '../../../base/failure.ts'
 import { isJsonObject, type JsonObject } from '../../../base/object.ts'
+import type { CapabilityDescriptor } from '../../../model/capability.ts'
+import type { HttpRequestTemplate } from '../../../model/upstream.ts'
+import { foldedName } from '../http-names.ts'
 import { followed, listOf, type OpenApi, textOf, Unmapped } from './document.ts'
 
-/** Where a credential goes. `key` is the same for two that would go to the same place. */
+/** Where a credential goes. */
 interface Place {
   readonly in: 'header' | 'query' | 'cookie'
   readonly name: string
-  readonly key: string
   readonly text: (secret: string) => string
   readonly hint: string
 }
@@ -15,49 +16,31 @@ interface Place {
 export interface Credential {
   /** The name of the secret. */
   readonly secret: string
+  readonly scopes: readonly string[]
   readonly place: Place
 }
 
-export interface Credentials {
-  /** The credentials that a call of an operation needs, with the scopes it asks for; throws if it cannot be given them. */
-  of(security: Json | undefined): readonly { readonly secret: string; readonly scopes: readonly string[] }[]
-  all(): readonly Credential[]
+/** The credentials that a call of an operation needs, and no others; throws if it cannot be given them. */
+export function credentialsOf(api: OpenApi, upstream: string, { security }: JsonObject): readonly Credential[] {
+  const ways = listOf(security ?? api.root['security']).filter(isJsonObject)
+  const isFree = ways.length === 0 || ways.some((way) => Object.keys(way).length === 0)
+  return isFree ? [] : firstThat(ways, (way) => wayOf(api, upstream, way))
 }
 
-/** One server is sent one set of credentials: of those that would go to the same place the first counts. */
-export function openCredentials(api: OpenApi, upstream: string): Credentials {
-  const taken = new Map<string, { scheme: string; credential: Credential }>()
-  const place = (scheme: string): Place => {
-    const components = isJsonObject(api.root['components']) ? api.root['components'] : {}
-    const schemes = isJsonObject(components['securitySchemes']) ? components['securitySchemes'] : {}
-    const found = Object.hasOwn(schemes, scheme) ? schemes[scheme] : undefined
-    return placeOf(followed(api, found, `the security scheme ${quote(scheme)}`), scheme)
-  }
-  /** All that one way needs, or none of it. */
-  const take = (way: JsonObject) => {
-    const wanted = Object.entries(way).map(([scheme, scopes]) => ({ scheme, scopes, place: place(scheme) }))
-    for (const {
-      scheme,
-      place: { key },
-    } of wanted) {
-      const before = taken.get(key)
-      if (before !== undefined && before.scheme !== scheme)
-        throw new Unmapped(`it needs ${quote(scheme)}, where ${quote(before.scheme)} is sent already`)
-    }
-    return wanted.map(({ scheme, scopes, place }) => {
-      const credential = { secret: secretName(upstream, scheme), place }
-      taken.set(place.key, { scheme, credential })
-      return { secret: credential.secret, scopes: listOf(scopes).map(textOf) }
-    })
-  }
-  return {
-    of: (security) => {
-      const ways = listOf(security ?? api.root['security']).filter(isJsonObject)
-      const isFree = ways.length === 0 || ways.some((way) => Object.keys(way).length === 0)
-      return isFree ? [] : firstThat(ways, take)
-    },
-    all: () => [...taken.values()].map(({ credential }) => credential),
-  }
+/** All that one way needs. */
+function wayOf(api: OpenApi, upstream: string, way: JsonObject): readonly Credential[] {
+  const components = isJsonObject(api.root['components']) ? api.root['components'] : {}
+  const schemes = isJsonObject(components['securitySchemes']) ? components['securitySchemes'] : {}
+  const taken = new Map<string, string>()
+  return Object.entries(way).map(([title, scopes]) => {
+    const scheme = Object.hasOwn(schemes, title) ? schemes[title] : undefined
+    const place = placeOf(followed(api, scheme, `the security scheme ${quote(title)}`), title)
+    const key = `${place.in}:${foldedName(place.name)}`
+    const before = taken.get(key)
+    if (before !== undefined) throw new Unmapped(`it needs ${quote(title)}, where ${quote(before)} is sent already`)
+    taken.set(key, title)
+    return { secret: secretName(upstream, title), scopes: listOf(scopes).map(textOf), place }
+  })
 }
 
 function firstThat<T>(ways: readonly JsonObject[], use: (way: JsonObject) => T): T {
@@ -87,7 +70,6 @@ function placeOf(scheme: JsonObject, title: string): Place {
 const authorization = (word: string, hint: string): Place => ({
   in: 'header',
   name: 'Authorization',
-  key: 'header:authorization',
   text: (secret) => `${word} {secret:${secret}}`,
   hint,
 })
@@ -98,8 +80,33 @@ function keyPlace(where: string, name: string, title: string): Place {
   return {
     in: where as Place['in'],
     name,
-    key: `${where}:${where === 'header' ? name.toLowerCase() : name}`,
     text: (secret) => `{secret:${secret}}`,
     hint: 'a key',
   }
+}
+
+/** What is sent with a request that has them. */
+export function fixedOf(credentials: readonly Credential[]): Pick<HttpRequestTemplate, 'headers' | 'query'> {
+  const headers: Record<string, string> = {}
+  const query: Record<string, string> = {}
+  for (const { secret, place } of credentials) {
+    if (place.in === 'query') query[place.name] = place.text(secret)
+    else if (place.in === 'header') headers[place.name] = place.text(secret)
+    else headers['Cookie'] = [headers['Cookie'] ?? [], `${place.name}=${place.text(secret)}`].flat().join('; ')
+  }
+  return {
+    ...(Object.keys(headers).length > 0 && { headers }),
+    ...(Object.keys(query).length > 0 && { query }),
+  }
+}
+
+/** The handles of what an operation is sent, with the scopes it asks for. */
+export function metadataOf(credentials: readonly Credential[], origin: string): CapabilityDescriptor['metadata'] {
+  if (credentials.length === 0) return undefined
+  const entries = credentials.map(({ secret, scopes, place }) => {
+    const named = scopes.filter((scope) => scope !== '')
+    const kind = place.in === 'query' ? 'query' : 'header'
+    return [secret, { kind, origin, ...(named.length > 0 && { scopes: named }) }] as const
+  })
+  return { credentials: Object.fromEntries(entries) }
 }
