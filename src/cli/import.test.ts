@@ -116,3 +116,19 @@ test('what is to be added to the configuration is said in its form [H-90]', asyn
     assert((await shell.good(...words, '--include', 're*')).out.endsWith(`${expected}\n`))
   }
 })
+
+test('that callers without a key use a secret is said before it is kept [H-90]', async () => {
+  const shell = givenShell()
+  await shell.good('tenant', 'create', 'local')
+  const securitySchemes = { key: { type: 'apiKey', in: 'header', name: 'X-Key' } }
+  const read = (security: readonly object[]) => ({ get: { operationId: 'read', responses: {}, security } })
+  const told = async (security: readonly object[]) => {
+    const document = { openapi: '3.1.0', info: {}, servers: [{ url: 'https://x.example' }] }
+    const whole = { ...document, components: { securitySchemes }, paths: { '/read': read(security) } }
+    writeFileSync(join(shell.cwd, 'api.json'), JSON.stringify(whole))
+    return (await shell.good('capabilities', 'import', 'openapi', 'api.json', '--name', 'a', '--dry-run')).out
+  }
+  const note = /what is open is done with your secrets for callers without a key too/
+  assert.match(await told([{ key: [] }]), note)
+  assert.doesNotMatch(await told([]), note)
+})

@@ -9,6 +9,7 @@ import { type Egress, egressHelp } from '../gateway/adapters/egress.ts'
 import { discoverTools } from '../gateway/adapters/mcp/discover.ts'
 import { importTools } from '../gateway/adapters/mcp/import.ts'
 import { importOpenApi } from '../gateway/adapters/openapi/import.ts'
+import { secretNames } from '../gateway/adapters/secret-text.ts'
 import { CallEnded } from '../gateway/ended.ts'
 import { parseAs } from '../model/parse.ts'
 import {
@@ -53,7 +54,7 @@ export async function importMcp(
   return {
     upstream: parseAs(upstreamShape, upstream, 'upstream'),
     skipped: skipped.map(({ tool, reason }) => ({ what: tool, reason })),
-    notes: [`${who} speaks MCP ${found.protocol}`],
+    notes: [`${who} speaks MCP ${found.protocol}`, ...notesOf(upstream)],
   }
 }
 
@@ -69,8 +70,18 @@ export async function importDocument(
   return {
     upstream: parseAs(upstreamShape, upstream, 'upstream'),
     skipped: skipped.map(({ operation, reason }) => ({ what: operation, reason })),
-    notes,
+    notes: [...notes, ...notesOf(upstream)],
   }
+}
+
+/** Who calls what is open does so with the secrets that go with it: people should know before they keep that. */
+function notesOf({ server, capabilities }: Upstream): readonly string[] {
+  const isOpen = (capability: Upstream['capabilities'][number]): boolean => {
+    const sent = JSON.stringify([server, 'request' in capability && capability.request])
+    return capability.descriptor.policy?.auth_required === false && secretNames([sent]).length > 0
+  }
+  const note = 'what is open is done with your secrets for callers without a key too: restrict it if they should not'
+  return capabilities.some(isOpen) ? [note] : []
 }
 
 /** What is wrong with a document is told with its name. */
