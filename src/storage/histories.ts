@@ -16,14 +16,19 @@ export interface Remembering {
 /** Replaces what is remembered of a session, with no other change of it in between. */
 export const amendHistory = ({ session, nowMs, expiresAtMs, next }: Remembering): Change<void> =>
   function* (tenant) {
-    const body = next(yield* bodyOf(tenant, session, nowMs, ' FOR UPDATE'))
-    yield* rows(put, tenant, session, expiresAtMs, body)
+    for (;;) {
+      const before = yield* bodyOf(tenant, session, nowMs, ' FOR UPDATE')
+      const body = next(before)
+      if (yield* row(put, tenant, session, expiresAtMs, body, nowMs, before ?? '')) return
+    }
   }
 
+// A row that is not there cannot be locked: if another process began the session meanwhile, nothing is put over that.
 // A clock that went back does not make a session forget sooner.
 const put = `INSERT INTO histories (tenant_id, session, expires_at_ms, body) VALUES (?, ?, ?, ?)
   ON CONFLICT (tenant_id, session) DO UPDATE SET body = excluded.body, expires_at_ms =
-  CASE WHEN excluded.expires_at_ms > histories.expires_at_ms THEN excluded.expires_at_ms ELSE histories.expires_at_ms END`
+  CASE WHEN excluded.expires_at_ms > histories.expires_at_ms THEN excluded.expires_at_ms ELSE histories.expires_at_ms END
+  WHERE histories.expires_at_ms <= ? OR histories.body = ? RETURNING 1 AS done`
 
 function* bodyOf(tenant: TenantId, session: string, nowMs: number, lock: string): Work<string | undefined> {
   const select = `SELECT body FROM histories WHERE tenant_id = ? AND session = ? AND expires_at_ms > ?${lock}`

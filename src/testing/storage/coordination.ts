@@ -18,6 +18,7 @@ export function leaseRules(test: Register, on: Setting): void {
 
 export function historyRules(test: Register, on: Setting): void {
   test('what is remembered of a session is changed one by one, however many do at once [F-12 H-98]', on(oneByOne))
+  test('a session that begins, or begins anew, at two places at once loses neither [F-12 H-98]', on(begunTwice))
   test('a session is forgotten when its time is over, and only then [F-12 H-98]', on(forgotten))
 }
 
@@ -81,6 +82,16 @@ async function oneByOne({ store, second, tenant, other }: Given): Promise<void> 
   await Promise.all(times(40, add))
   assert.equal(await store.read(() => historyOf(tenant, 's', 0)), '.'.repeat(40))
   assert.equal(await store.read(() => historyOf(other, 's', 0)), undefined)
+}
+
+async function begunTwice({ store, second, tenant }: Given): Promise<void> {
+  const amend = (to: Store, session: string, nowMs: number) =>
+    to.write(tenant, amendHistory({ session, nowMs, expiresAtMs: nowMs + 9, next: (body = '') => `${body}.` }))
+  for (const nowMs of [0, 10])
+    for (let turn = 0; turn < 50; turn++) {
+      await Promise.all([store, second].map((to) => amend(to, `s-${turn}`, nowMs)))
+      assert.equal(await store.read(() => historyOf(tenant, `s-${turn}`, nowMs)), '..')
+    }
 }
 
 async function forgotten({ store, tenant, other }: Given): Promise<void> {
