@@ -119,9 +119,10 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
       const key = recordKey({ caller, invocationId })
       const claim = await deps.store.read(() => findClaim(deps.tenant, callScope, key))
       if (claim?.result == null) return undefined
-      const { result } = readRecord(claim.result)
+      const found = readRecord(claim.result)
+      const { result } = found
       if (keyScope({ capabilityId: result.capability_id, scopes: caller.scopes }) !== undefined) return undefined
-      await rememberAgain(deps, { caller, correlation: result.correlation }, result)
+      await rememberAgain(deps, { caller, correlation: result.correlation }, found)
       return result
     },
     waitingCall: (caller, envelope) => waitingCall(deps, caller, envelope),

@@ -13,6 +13,7 @@ import { shadow } from '../policy/shadow.ts'
 import { makeOffer, type OfferSpec } from '../runtime/offer.ts'
 import { amendHistory, historyOf } from '../storage/histories.ts'
 import type { CallCaller } from './call.ts'
+import { defineCapability } from './capability.ts'
 
 const server = await startPostgres({ fsync: false })
 afterAll(() => server?.stop())
@@ -120,6 +121,45 @@ describe('after reading confidential data a session calls nothing outside [H-98]
     assert.equal((await call(inSession('two'), read)).replayed, true)
     assert.equal((await call(inSession('two'), to('web.weather'))).success, false)
     assert.equal((await call(inSession('three'), to('web.weather'))).success, true)
+    assert.equal((await host.gateway.recorded(inSession('three'), 'read'))?.success, true)
+    assert.equal((await call(inSession('three'), to('web.weather'))).success, false)
+  })
+
+  test('what a stream gave before it failed is read again, too', async () => {
+    const broken = defineCapability(
+      {
+        id: 'ward.rounds',
+        version: '1.0.0',
+        description: 'Reads aloud.',
+        modes: ['stream'],
+        policy: { data_classification: 'confidential' },
+      },
+      async function* () {
+        yield 'bed 4'
+        assert.fail('bed 5 is empty')
+      },
+    )
+    const { call, caller, host } = await givenHost({ ...ward, capabilities: [broken, weather] })
+    const agent = await caller({ id: 'agent', kind: 'agent' })
+    const inSession = (session: string): CallCaller => ({ ...agent, session })
+    const read = to('ward.rounds', { mode: 'stream', invocation_id: 'read' })
+    await call(inSession('one'), read)
+    assert.equal((await call(inSession('two'), to('web.weather'))).success, true)
+    assert.deepEqual((await host.gateway.invoke(inSession('two'), read)).chunks, ['bed 4'])
+    assert.equal((await call(inSession('two'), to('web.weather'))).success, false)
+  })
+
+  test('a result that is given again carries what it did, whatever its capability says by now', async () => {
+    const { call, caller, host } = await givenHost(ward)
+    const agent = await caller({ id: 'agent', kind: 'agent' })
+    const inSession = (session: string): CallCaller => ({ ...agent, session })
+    const read = to('ward.patients', { invocation_id: 'read' })
+    await call(inSession('one'), read)
+    const others = [echo({ id: 'ward.patients', version: '1.0.1' }), weather]
+    host.offer(makeOffer(host.hostId, { ...ward, capabilities: others }))
+    assert.equal((await call(inSession('two'), read)).replayed, true)
+    assert.equal((await call(inSession('two'), to('web.weather'))).success, false)
+    host.offer(makeOffer(host.hostId, { ...ward, capabilities: [weather] }))
     assert.equal((await host.gateway.recorded(inSession('three'), 'read'))?.success, true)
     assert.equal((await call(inSession('three'), to('web.weather'))).success, false)
   })

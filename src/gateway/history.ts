@@ -1,10 +1,10 @@
-import type { InvocationResult } from '../model/result.ts'
 import { type History, noHistory, rememberedOf, withCall } from '../policy/history.ts'
 import { amendHistory, historyOf } from '../storage/histories.ts'
 import type { Change } from '../storage/work.ts'
 import type { Attempt } from './attempt.ts'
 import type { Call } from './call.ts'
 import type { GatewayDeps, Offer } from './deps.ts'
+import type { Recorded } from './results.ts'
 import { sessionOf } from './session.ts'
 
 type OfSession = Pick<Call, 'caller' | 'correlation'>
@@ -35,19 +35,14 @@ export function remember(deps: GatewayDeps, offer: Offer, attempt: Attempt): und
   )
 }
 
-/** What is given again is read again: the session that asks for it knows of it, though it starts no call. */
-export async function rememberAgain(
-  deps: GatewayDeps,
-  call: OfSession,
-  { capability_id, capability_version, success }: InvocationResult,
-): Promise<void> {
+/**
+ * What is given again is read again: the session that asks for it knows of it, though it starts no call. A call that failed
+ * may have given chunks before. What it carries was written down with it: by now its capability may say something else.
+ */
+export async function rememberAgain(deps: GatewayDeps, call: OfSession, { carries }: Recorded): Promise<void> {
   const offer = deps.offer()
-  const descriptor = offer.registry.get(capability_id, capability_version ?? '')?.descriptor
-  if (!success || descriptor === undefined) return
-  const again = (history: History): History => ({
-    ...withCall(history, rememberedOf(descriptor)),
-    calls: history.calls,
-  })
+  if (carries === undefined) return
+  const again = (history: History): History => ({ ...withCall(history, carries), calls: history.calls })
   for (const change of remembering(deps, offer, call, again)) await deps.store.write(deps.tenant, change)
 }
 

@@ -2,6 +2,7 @@ import { Failure } from '../base/failure.ts'
 import { formatTime } from '../base/time.ts'
 import type { InvocationResult } from '../model/result.ts'
 import type { Refusal } from '../policy/gates/refusal.ts'
+import { rememberedOf } from '../policy/history.ts'
 import { approvalRecords, type StoredApproval } from '../storage/approvals.ts'
 import type { Desk } from './approval-desk.ts'
 import { Crowded, isOpen, privateOf, recordKey } from './approval-request.ts'
@@ -53,7 +54,7 @@ export async function invoke(host: Host, call: Call, watch: Watch = unwatched): 
   for (;;) {
     const found = call.named ? await lookUp(host, call, fingerprint, watch) : unknownCall
     if ('result' in found) {
-      await rememberAgain(host.deps, call, found.result)
+      await rememberAgain(host.deps, call, found)
       return found
     }
     try {
@@ -215,7 +216,7 @@ async function perform(host: Host, offer: Offer, attempt: Attempt, started: Star
       host.doubts.add({ call: interruptedOf({ ...attempt, reserved }, started), asked: 0 }, host.deps.clock.now())
       host.ask()
     }
-    return { result, ...(chunks.length > 0 && { chunks }) }
+    return { result, ...(chunks.length > 0 && { chunks }), carries: rememberedOf(capability.descriptor) }
   } catch (error) {
     return { result: await overFor(host, attempt, started, { over, error }) }
   }

@@ -4,6 +4,7 @@ import { limits } from '../base/limits.ts'
 import { formatTime } from '../base/time.ts'
 import type { AttemptRecord, EventDraft } from '../model/evidence.ts'
 import type { InvocationResult } from '../model/result.ts'
+import { rememberedOf } from '../policy/history.ts'
 import type { Reservation } from '../storage/budget-uses.ts'
 import { addClaim, holdClaim, resumeClaim, settleClaim, settleWaiting, takeClaim } from '../storage/claims.ts'
 import { addWithin } from '../storage/counters.ts'
@@ -111,7 +112,9 @@ export function openJournal(deps: GatewayDeps): Journal {
     const evidenceIds = [...started.evidenceIds, ...drafts.map(({ event_id }) => event_id)]
     const result = resultOf(attempt, ending, { evidenceIds, startedAt: started.at, completedAt })
     const claim = { ...claimOf(attempt), body: belongingTo(result) }
-    const settled = settleClaim(claim, recordText(result, chunks), keptUntil(attempt, now))
+    const carries = attempt.capability && rememberedOf(attempt.capability.descriptor)
+    const text = recordText({ result, chunks, ...(carries && { carries }) })
+    const settled = settleClaim(claim, text, keptUntil(attempt, now))
     return { result, drafts, changes: [settled, ...changes] }
   }
 
@@ -144,7 +147,7 @@ export function openJournal(deps: GatewayDeps): Journal {
       const drafts = draftsOf(attempt, [...attempt.events, last], { ids, timestamp: completedAt, record })
       const evidenceIds = drafts.map(({ event_id }) => event_id)
       const result = resultOf(attempt, ending, { evidenceIds, startedAt: null, completedAt })
-      const keep = entry === undefined ? [] : [kept(attempt, claimOf(attempt), entry, recordText(result), now)]
+      const keep = entry === undefined ? [] : [kept(attempt, claimOf(attempt), entry, recordText({ result }), now)]
       await open(attempt, [...keep, ...attempt.changes], drafts)
       return result
     },

@@ -94,7 +94,11 @@ async function endCall(
       completedAt: formatTime(now),
     },
   )
-  const settled = settleClaim({ ...claim, body: belongingTo(call) }, recordText(result), now + limits.requiredResultMs)
+  const settled = settleClaim(
+    { ...claim, body: belongingTo(call) },
+    recordText({ result }),
+    now + limits.requiredResultMs,
+  )
   try {
     await writeEvents(deps, [draft], [settled, ...settlementOf(known, call)])
   } catch (error) {

@@ -2,6 +2,7 @@ import type { Json } from '../base/canonical.ts'
 import { limits } from '../base/limits.ts'
 import type { CallError, Denial } from '../model/denial.ts'
 import type { InvocationResult } from '../model/result.ts'
+import type { Remembered } from '../policy/history.ts'
 import type { Attempt } from './attempt.ts'
 import type { Call } from './call.ts'
 
@@ -9,6 +10,8 @@ import type { Call } from './call.ts'
 export interface Recorded {
   readonly result: InvocationResult
   readonly chunks?: readonly Json[]
+  /** What a session is to be remembered by that reads it; missing for a call that never began. */
+  readonly carries?: Remembered
 }
 
 export interface Ending {
@@ -41,15 +44,17 @@ export const resultOf = (
 })
 
 /** The recorded result as text; chunks and data beyond what is kept are left out, and a repeat says so. */
-export function recordText(result: InvocationResult, chunks: readonly Json[] = []): string {
+export function recordText({ result, chunks = [], carries }: Recorded): string {
   const whole = JSON.stringify({
     result,
+    carries,
     ...(chunks.length > 0 && { chunks }),
   })
   if (whole.length <= limits.recordedBytesMax) return whole
-  const small = JSON.stringify({ result })
+  const small = JSON.stringify({ result, carries })
   if (small.length <= limits.recordedBytesMax) return small
   return JSON.stringify({
+    carries,
     result: {
       ...result,
       data: null,
