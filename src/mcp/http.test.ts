@@ -85,6 +85,17 @@ test.each(revisions)(
   },
 )
 
+test.each(revisions)('%s: what a stream gave is the answer of one that returns nothing [H-100]', async (revision) => {
+  const spec = { id: 'depot.talk', version: '1.0.0', description: 'Talks.', policy: {} }
+  const talk = defineCapability({ ...spec, modes: ['stream'] }, async function* () {
+    yield 'good '
+    yield 'day'
+  })
+  const { url } = await servedServer({ offer: { capabilities: [talk] } })
+  const client = await httpClient(url, revision, { key: 'shared-key-of-the-tests' })
+  expect(textOf(await client.callTool({ name: 'depot_talk', arguments: {} }))).toMatch(/\ngood day\n/)
+})
+
 test('2026-07-28: a call that needs approval comes back as input required, and goes on when people have agreed [H-57 H-100]', async () => {
   const { url, agent, host, done } = await given()
   const asked: string[] = []

@@ -9,12 +9,13 @@ import type { McpDoor } from './door.ts'
 
 /**
  * A result as a client of MCP reads it: text for its model, fenced; ids for its records; structure for its program, as
- * the schema says that somebody accepted. A client that shows structure to its model shows it what nobody has fenced.
+ * the schema says that somebody accepted. What a stream gave stands for a result that it did not return. A client that shows structure to its model shows it what nobody has fenced.
  */
 export function answered(
   { host, fenced = true }: McpDoor,
   tool: Tool | undefined,
   result: InvocationResult,
+  chunks?: readonly Json[],
 ): CallToolResult {
   const { invocation_id, correlation, outcome, success, denial, error, replayed } = result
   const seed = host.secretFor('fence')
@@ -37,7 +38,7 @@ export function answered(
   const isAsAccepted = isObject(structured) && fits(host, result, data)
   const shown = fenced ? blocks?.map((block) => fencedBlock(block, tool, seed)) : blocks
   return {
-    content: shown?.length ? [...shown] : [{ type: 'text', text: resultText(result, { seed }) }],
+    content: shown?.length ? [...shown] : [{ type: 'text', text: resultText(result, { seed, chunks }) }],
     ...(isAsAccepted && { structuredContent: structured }),
     _meta,
   }

@@ -10,7 +10,6 @@ import {
 import { quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import { parseTraceparent } from '../base/trace.ts'
-import type { InvocationResult } from '../model/result.ts'
 import type { Offer } from '../runtime/offer.ts'
 import { isOffered, plain, type Tool, toolsOf } from '../runtime/tools.ts'
 import { askToReturn, hasLeft, resumedCall } from './approval.ts'
@@ -76,13 +75,13 @@ export async function callTool(
   const envelope = envelopeOf(door, tool, params, context)
   const waiting = await resumedCall(door, context)
   const invocationId = waiting?.invocationId ?? (await givenId(door, envelope, context))
-  const result = await invoke(door, context, {
+  const { result, chunks } = await invoke(door, context, {
     ...envelope,
     ...(invocationId !== undefined && { invocation_id: invocationId }),
   })
   if (result.denial?.code === 'capability_not_found')
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${plain(quote(params.name))}`)
-  const told = answered(door, tool, result)
+  const told = answered(door, tool, result, chunks)
   if (hasLeft(context)) return told
   return (await askToReturn(door, server, context, result, told)) ?? told
 }
@@ -105,7 +104,7 @@ function envelopeOf(
   }
 }
 
-async function invoke(door: McpDoor, { mcpReq }: CallContext, envelope: Envelope): Promise<InvocationResult> {
+function invoke(door: McpDoor, { mcpReq }: CallContext, envelope: Envelope) {
   const progressToken = tokenOf(mcpReq)
   let progress = 0
   const chunk = () => {
@@ -114,8 +113,7 @@ async function invoke(door: McpDoor, { mcpReq }: CallContext, envelope: Envelope
     const params = { progressToken, progress }
     void mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined)
   }
-  const { result } = await door.host.gateway.invoke(door.caller, envelope, { chunk, signal: mcpReq.signal })
-  return result
+  return door.host.gateway.invoke(door.caller, envelope, { chunk, signal: mcpReq.signal })
 }
 
 /** What the client knows its progress by: said with every chunk, and kept until somebody reads it, so nothing long. */
