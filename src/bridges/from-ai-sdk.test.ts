@@ -82,6 +82,17 @@ describe('a tool of the AI SDK as a capability [F-24]', () => {
     assert.equal(result.data, 'two')
   })
 
+  test('asks people if the tool wants that, always or by its own judgement, and the policy does not say otherwise', async () => {
+    const codes: unknown[] = []
+    for (const needsApproval of [true, () => false])
+      for (const policy of [{}, { approval_required: false }]) {
+        const add = tool({ description: 'Adds.', inputSchema: z.object({}), needsApproval, execute: () => 1 })
+        const { call } = await hosted(fromAISDKTool(add, { ...named, policy }))
+        codes.push((await call({})).denial?.code)
+      }
+    assert.deepEqual(codes, ['approval_required', undefined, 'approval_required', undefined])
+  })
+
   test('is closed to all without a policy', async () => {
     const add = tool({ description: 'Adds.', inputSchema: z.object({}), execute: () => 1 })
     const { call } = await hosted(fromAISDKTool(add, { id: 'test.add', version: '1.0.0' }))

@@ -13,11 +13,12 @@ export interface FromAISDKTool extends Omit<CapabilitySpec, 'input' | 'output' |
 }
 
 /**
- * A tool of the AI SDK as a capability: from then on it is called through the gateway. Without `policy` nobody may. The
+ * A tool of the AI SDK as a capability: from then on it is called through the gateway. Without `policy` nobody may; one that
+ * `needsApproval`, always or by a function of its own, asks people at every call unless `policy` says something of that. The
  * results of a tool that streams are chunks, and the last of them is the result.
  */
-export function fromAISDKTool(tool: Tool, { toolContext, ...spec }: FromAISDKTool): Capability {
-  const { execute } = tool
+export function fromAISDKTool(tool: Tool, { toolContext, policy, ...spec }: FromAISDKTool): Capability {
+  const { execute, needsApproval = false } = tool
   const description = spec.description ?? tool.description
   if (execute === undefined) throw invalid(spec.id, 'the tool has no `execute`: nothing here could carry it out')
   if (typeof description !== 'string') throw invalid(spec.id, 'give a `description`: the tool has none that is text')
@@ -30,6 +31,7 @@ export function fromAISDKTool(tool: Tool, { toolContext, ...spec }: FromAISDKToo
   return defineCapability(
     {
       ...spec,
+      ...(policy && { policy: { ...(needsApproval !== false && { approval_required: true }), ...policy } }),
       description,
       input: readable(spec.id, tool.inputSchema),
       ...(tool.outputSchema && { output: readable(spec.id, tool.outputSchema) }),
