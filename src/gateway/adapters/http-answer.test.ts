@@ -10,6 +10,7 @@ const json = { 'content-type': 'application/json' }
 test.each<[string, string | Buffer, unknown]>([
   ['application/json; charset=utf-8', '[1,{"a":null}]', [1, { a: null }]],
   ['application/problem+json', '{}', {}],
+  ['application/json', '\ufeff{"a":1}', { a: 1 }],
   ['text/csv', 'a,b', { content_type: 'text/csv', text: 'a,b' }],
   ['text/plain; charset=iso-8859-1', Buffer.from([0xe4]), { content_type: 'text/plain', text: 'ä' }],
   ['text/plain', Buffer.from([0xe4]), { content_type: 'text/plain', base64: '5A==' }],

@@ -80,11 +80,15 @@ function dataOf(bytes: Uint8Array, type: string): Json {
 
 function jsonOf(bytes: Uint8Array): Json {
   try {
-    return readJson(bytes, { bytesMax: limits.answerBytesMax })
+    return readJson(withoutMark(bytes), { bytesMax: limits.answerBytesMax })
   } catch (error) {
     throw unusable('answer_invalid', `the answer is no JSON that can be trusted: ${(error as Error).message}`)
   }
 }
+
+/** Some servers begin every text with a mark that says how it is written, and readers may pass over it (RFC 8259, 8.1). */
+const withoutMark = (bytes: Uint8Array): Uint8Array =>
+  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes
 
 function decoded(bytes: Uint8Array, charset: string): string | undefined {
   try {

@@ -151,8 +151,8 @@ function pairsOf({ parameter, value }: Given): Pair[] {
 /** Headers are not encoded, so nothing goes in that could end one, or one of its items. */
 function headerOf({ parameter, value }: Given): string {
   const { name, style = 'simple', explode = false, from } = parameter
-  const isMany = style !== 'json' && (isList(value) || isJsonObject(value))
-  const fits = (text: string): boolean => isHeaderText(text) && !(isMany && /[,=]/.test(text))
+  const ends = isList(value) ? /,/ : isJsonObject(value) ? /[,=]/ : /(?!)/
+  const fits = (text: string): boolean => isHeaderText(text) && (style === 'json' || !ends.test(text))
   const write = (text: string): string => (fits(text) ? text : refuse(from, 'text that can stand in a header'))
   return inPath(style as PathStyle, { name, value, explode, write })
 }

@@ -245,6 +245,7 @@ test('no input ends a header, or gives a second meaning to one [H-90]', async ()
     assert.deepEqual(ended(await call({ a })), ['failure', 'request_invalid', 'none'])
   assert.deepEqual(ended(await call({ q: { key: '2' } })), ['failure', 'request_invalid', 'none'])
   assert.equal(seen.length, 0)
+  assert.deepEqual([(await call({ a: ['b=c', 'd'] })).success, seen[0]?.headers['x-a']], [true, 'b=c,d'])
 })
 
 test.each<[string, unknown, string | RegExp]>([

@@ -42,6 +42,15 @@ test('what another server offers is listed [H-90]', () => {
   assert.equal(one({ servers: [{ url: `${url}/` }] }).reason, undefined)
 })
 
+test('however many parts a schema refers to, all of them are named before the day is over [H-90]', () => {
+  const names = Array.from({ length: 100_000 }, (_, index) => `s${index}`)
+  const properties = Object.fromEntries(names.map((name) => [name, { $ref: `#/components/schemas/${name}` }]))
+  const schemas = Object.fromEntries(names.map((name) => [name, text]))
+  const requestBody = { content: { 'application/json': { schema: { properties } } } }
+  const { skipped } = given({ paths: { '/a': { post: { requestBody } } }, components: { schemas } })
+  assert.match(skipped[0]?.reason ?? '', /too large/)
+})
+
 test.each<[unknown, string]>([
   ['openapi: 3.1.0', ''],
   [[], ''],

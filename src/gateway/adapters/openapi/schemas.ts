@@ -17,14 +17,14 @@ interface Converted {
 
 /** Schemas of a document as JSON Schema 2020-12: one converter per document and side, as each part is converted once. */
 export function openSchemas(api: OpenApi, side: Side): Schemas {
-  const names = new Map<string, string>()
+  const nameOf = naming()
   const parts = new Map<string, Converted>()
   const convert = (schema: Json | undefined): Converted => {
     const refs = new Set<string>()
     const refer = (ref: string): JsonObject => {
       if (at(api.root, ref) === undefined) return {}
       refs.add(ref)
-      return { $ref: `#/$defs/${nameOf(names, ref)}` }
+      return { $ref: `#/$defs/${nameOf(ref)}` }
     }
     const made = keywordsOf(schema, { api, side, refer })
     return { schema: made, refs, chars: JSON.stringify(made).length }
@@ -38,7 +38,7 @@ export function openSchemas(api: OpenApi, side: Side): Schemas {
     whole: (schema) => {
       const root = convert(schema)
       if (root.chars > limits.importedSchemaCharsMax * 4) return { schema: {}, isCut: true }
-      const { defs, isCut } = collect(root, part, (ref) => nameOf(names, ref))
+      const { defs, isCut } = collect(root, part, nameOf)
       const $defs = Object.keys(defs).length > 0 && { $defs: defs }
       return { schema: { ...root.schema, ...$defs }, isCut }
     },
@@ -87,13 +87,20 @@ function appliedBy(schema: Json | undefined): string[] {
 }
 
 /** The last part of a reference, unless another has it already. */
-function nameOf(names: Map<string, string>, ref: string): string {
-  const known = names.get(ref)
-  if (known !== undefined) return known
-  const last = ref.slice(ref.lastIndexOf('/') + 1).replace(/[^A-Za-z0-9_.-]/g, '_')
-  const taken = new Set(names.values())
-  let name = last
-  for (let count = 2; taken.has(name); count++) name = `${last}_${count}`
-  names.set(ref, name)
-  return name
+function naming(): (ref: string) => string {
+  const names = new Map<string, string>()
+  const counts = new Map<string, number>()
+  const taken = new Set<string>()
+  return (ref) => {
+    const known = names.get(ref)
+    if (known !== undefined) return known
+    const last = ref.slice(ref.lastIndexOf('/') + 1).replace(/[^A-Za-z0-9_.-]/g, '_')
+    let count = counts.get(last) ?? 1
+    let name = count === 1 ? last : `${last}_${count}`
+    while (taken.has(name)) name = `${last}_${++count}`
+    counts.set(last, count)
+    taken.add(name)
+    names.set(ref, name)
+    return name
+  }
 }
