@@ -123,6 +123,10 @@ test('an offer is refused whose contracts need a resolver that is not there [H-0
 test('a schema that cannot be told as JSON Schema, or is none, is refused [H-41]', () => {
   const silent = { '~standard': { version: 1, vendor: 'other', validate: () => ({ value: 1 }) } } as const
   assert.throws(() => echo({ input: silent as never }), { code: 'capability.invalid' })
+  assert.throws(() => echo({ output: z.object({ at: z.date() }) }), {
+    code: 'capability.invalid',
+    message: /^`output` cannot be told as JSON Schema: Date /,
+  })
   assert.throws(() => openRegistry([echo({ input: { type: 'nonsense' } })]), { code: 'field.invalid' })
   const deep = { properties: { a: { type: 'nonsense' } } }
   assert.throws(() => openRegistry([echo({ id: 'a.b', input: deep })]), {
