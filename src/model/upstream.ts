@@ -42,12 +42,21 @@ const parameter = z.strictObject({
   explode: z.boolean().optional(),
 })
 
+/** How members of a form are written that are lists or objects; what is not said is one field per item, and JSON. */
+const encoding = z.record(
+  line,
+  z.strictObject({
+    style: z.enum(['form', 'spaceDelimited', 'pipeDelimited', 'deepObject']),
+    explode: z.boolean().optional(),
+  }),
+)
+
 /** One request over HTTP, with places for the members of an input. */
 const request = z.strictObject({
   method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']),
   path: form(/^\/[^\s#?]*$/u, 'a path that begins with /'),
   parameters: z.array(parameter).max(256).optional(),
-  body: z.strictObject({ from: line, type: line }).optional(),
+  body: z.strictObject({ from: line, type: line, encoding: encoding.optional() }).optional(),
   /** What is sent with it beside what every request to the server has. */
   ...fixed,
 })

@@ -1,7 +1,10 @@
 import type { Json } from '../../base/canonical.ts'
 import { isJsonObject } from '../../base/object.ts'
+import type { HttpRequestTemplate } from '../../model/upstream.ts'
 import { mediaOf } from './http-media.ts'
-import { isList, plain, refuse } from './http-styles.ts'
+import { asPairs, encoded, isList, plain, refuse } from './http-styles.ts'
+
+type Template = NonNullable<HttpRequestTemplate['body']>
 
 export interface Body {
   readonly bytes: Uint8Array
@@ -9,21 +12,30 @@ export interface Body {
 }
 
 /** A value as the body of a request. Bytes are base64 text; in a form, `{base64, filename, content_type}` is a file. */
-export async function bodyOf(value: Json, type: string, name: string): Promise<Body> {
+export async function bodyOf(value: Json, { type, from: name, encoding }: Template): Promise<Body> {
   const media = mediaOf(type)
   if (media.kind === 'json') return { type, bytes: utf8(JSON.stringify(value)) }
-  if (media.essence === 'application/x-www-form-urlencoded') return { type, bytes: utf8(formOf(value, name)) }
+  if (media.essence === 'application/x-www-form-urlencoded') return { type, bytes: utf8(formOf(value, name, encoding)) }
   if (media.essence === 'multipart/form-data') return await multipartOf(value, name)
   return { type, bytes: media.kind === 'text' ? utf8(plain(value, name)) : bytesOf(value, name) }
 }
 
 const utf8 = (text: string): Uint8Array => Buffer.from(text.toWellFormed())
 
-/** Members that are not simple are JSON, as in OpenAPI. */
-function formOf(value: Json, name: string): string {
-  const fields = new URLSearchParams()
-  for (const [key, item] of fieldsOf(value, name)) fields.append(key, textOf(item))
-  return fields.toString()
+/** Members that are not simple are JSON, as in OpenAPI, unless the template says how else they are written. */
+function formOf(value: Json, name: string, encoding: Template['encoding'] = {}): string {
+  if (!isJsonObject(value)) return refuse(name, 'an object')
+  const fields = Object.entries(value).map(([key, member = null]) => {
+    const { style = 'form', explode = style === 'form' } = Object.hasOwn(encoding, key) ? (encoding[key] ?? {}) : {}
+    const isStyled = style === 'deepObject' ? isJsonObject(member) : isList(member) && !explode
+    if (isStyled)
+      return asPairs(style, { name: key, value: member, explode, write: encoded }).map((pair) => pair.join('='))
+    return new URLSearchParams(itemsOf(member).map((item): [string, string] => [key, textOf(item)])).toString()
+  })
+  return fields
+    .flat()
+    .filter((field) => field !== '')
+    .join('&')
 }
 
 async function multipartOf(value: Json, name: string): Promise<Body> {
@@ -42,9 +54,11 @@ async function multipartOf(value: Json, name: string): Promise<Body> {
 function fieldsOf(value: Json, name: string): [string, Json][] {
   if (!isJsonObject(value)) return refuse(name, 'an object')
   return Object.entries(value).flatMap(([key, member = null]) =>
-    (isList(member) ? member : [member]).map((item): [string, Json] => [key, item]),
+    itemsOf(member).map((item): [string, Json] => [key, item]),
   )
 }
+
+const itemsOf = (member: Json): readonly Json[] => (isList(member) ? member : [member])
 
 const textOf = (item: Json): string =>
   item === null ? '' : typeof item === 'object' ? JSON.stringify(item) : String(item)

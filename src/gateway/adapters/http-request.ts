@@ -40,12 +40,12 @@ export async function fillRequest(
   const cookies = pairsIn('cookie', template, placed('cookie'), cookieNames(headers.get('cookie') ?? ''))
   if (cookies.length > 0)
     headers.set('cookie', [headers.get('cookie') ?? [], cookies.map((pair) => pair.join('='))].flat().join('; '))
-  const { from = '', type = '' } = template.body ?? {}
-  const value = memberOf(input, from)
+  const { body } = template
+  const value = body && memberOf(input, body.from)
   const url = addressOf(template, server, placed('path'), queryOf(template, server, placed('query')))
-  if (value === undefined || type === '') return { url, headers, body: undefined }
-  if (isForm(type)) checkMembers(value, from, Object.keys(server.query ?? {}))
-  return { url, headers, body: await bodyOf(value, type, from) }
+  if (body === undefined || value === undefined) return { url, headers, body: undefined }
+  if (isForm(body.type)) checkMembers(value, body.from, Object.keys(server.query ?? {}))
+  return { url, headers, body: await bodyOf(value, body) }
 }
 
 const isForm = (type: string): boolean =>

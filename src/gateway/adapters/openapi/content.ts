@@ -1,6 +1,7 @@
 import type { Json } from '../../../base/canonical.ts'
 import { quote } from '../../../base/failure.ts'
 import { isJsonObject, type JsonObject } from '../../../base/object.ts'
+import type { HttpRequestTemplate } from '../../../model/upstream.ts'
 import { mediaOf } from '../http-media.ts'
 import { followed, type OpenApi, Unmapped } from './document.ts'
 
@@ -9,7 +10,10 @@ export interface RequestBody {
   readonly schema: Json
   readonly isRequired: boolean
   readonly isForm: boolean
+  readonly encoding?: Encoding
 }
+
+type Encoding = NonNullable<NonNullable<HttpRequestTemplate['body']>['encoding']>
 
 const forms = ['application/x-www-form-urlencoded', 'multipart/form-data']
 
@@ -26,7 +30,25 @@ export function requestBodyOf(api: OpenApi, body: Json | undefined): RequestBody
     isJson && said.includes('*') ? 'application/json' : said.includes('*') ? 'application/octet-stream' : said
   if (/[^\x20-\x7e]/.test(type)) throw new Unmapped(`its body has the type ${quote(type)}`)
   const isForm = forms.includes(mediaOf(type).essence)
-  return { type, schema: isJson || isForm ? schema : simple(type), isRequired: required === true, isForm }
+  const encoding = mediaOf(type).essence === forms[0] && isJsonObject(media) ? encodingOf(media['encoding']) : {}
+  const isStyled = Object.keys(encoding).length > 0
+  return {
+    ...{ type, schema: isJson || isForm ? schema : simple(type), isRequired: required === true, isForm },
+    ...(isStyled && { encoding }),
+  }
+}
+
+const styles = ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'] as const
+
+/** How a document wants members of a form written; where it says nothing that is known, as they always are. */
+function encodingOf(said: Json | undefined): Encoding {
+  const members = Object.entries(isJsonObject(said) ? said : {}).flatMap(([name, member]) => {
+    const { style: named, explode } = isJsonObject(member) ? member : {}
+    const style = styles.find((known) => known === (named ?? 'form'))
+    if (style === undefined || (named === undefined && explode === undefined)) return []
+    return [[name, { style, ...(typeof explode === 'boolean' && { explode }) }] as const]
+  })
+  return Object.fromEntries(members)
 }
 
 const simple = (type: string): JsonObject & Json =>

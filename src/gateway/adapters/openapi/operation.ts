@@ -52,7 +52,7 @@ export function mapOperation(found: Found, credentials: readonly Credential[], m
       method,
       path,
       ...(parameters.length > 0 && { parameters: parameters.map(({ template }) => template) }),
-      ...(body && { body: { from: 'body', type: body.type } }),
+      ...(body && { body: { from: 'body', type: body.type, ...(body.encoding && { encoding: body.encoding }) } }),
       ...fixedOf(credentials),
     },
     descriptor: {
