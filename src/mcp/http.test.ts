@@ -241,6 +241,10 @@ test('credentials, origin and size are checked as for every other door [H-75 H-8
   assert.equal((await ask('POST', '/mcp', { key: null, body })).status, 401)
   assert.equal((await ask('POST', '/mcp', { key: 'wrong', body })).status, 401)
   assert.equal((await ask('POST', '/mcp', { body, headers: { origin: 'https://evil.example' } })).status, 403)
+  assert.equal((await ask('POST', '/mcp', { body, headers: { accept: 'text/html' } })).status, 406)
+  const told = { jsonrpc: '2.0', method: 'notifications/initialized' }
+  const headers = { accept: 'application/json, text/event-stream' }
+  assert.equal((await ask('POST', '/mcp', { body: told, headers })).status, 202)
   assert.equal((await ask('POST', '/mcp', { raw: '{"a":1,"a":2}' })).status, 400)
   assert.equal((await ask('POST', '/mcp', { raw: `"${'x'.repeat(2_000_000)}"` })).status, 413)
   assert.equal((await ask('GET', '/mcp')).status, 405)

@@ -8,7 +8,7 @@ export const mcpRoutes: readonly Route[] = [
     method: 'POST',
     path: '/mcp',
     summary: 'The Model Context Protocol, revisions 2026-07-28 and 2025-11-25, over streamable HTTP.',
-    answers: { 200: [{}, { type: 'text/event-stream' }], 202: {}, 400: {}, 404: {} },
+    answers: { 200: [{}, { type: 'text/event-stream' }], 202: [], 400: {}, 404: {}, 406: {} },
     handle: async (ask) => {
       checkSameOrigin(ask.request.headers)
       const body = await readBody(ask)
