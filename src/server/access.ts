@@ -63,6 +63,11 @@ export function admitting(ambit: Ambit, host: AmbitHost, access: Access): Admit 
 function checkKeys(keys: readonly AccessKey[]): void {
   if (keys.some(({ secret }) => secret.trim() !== secret || secret === ''))
     throw new Failure('config.invalid', 'a key of the server is empty, or has blanks around it')
+  if (keys.some(({ secret }) => isToken(secret)))
+    throw new Failure(
+      'config.invalid',
+      'a key of the server begins with `eyJ`, as signed tokens do: it could not be told',
+    )
   const help = 'give each holder a key of their own'
   if (new Set(keys.map(({ secret }) => secret)).size < keys.length)
     throw new Failure('config.invalid', 'two keys of the server are the same', {}, help)

@@ -63,13 +63,14 @@ test('a key is good as a whole, in either header, and a bad one beside a good on
     assert.equal((await ask('GET', '/capabilities', { key: null, headers: { authorization } })).status, 401)
 })
 
-test('a server does not start with a key that is empty, has no good name, or is held by two [H-78]', async () => {
+test('a server does not start with a key that is empty, reads like a token, has no good name, or is held by two [H-78]', async () => {
   const { ambit, host } = await givenServer()
   const key = (secret: string, name: string | null = null) => ({ name, secret, scopes: [] })
   for (const keys of [
     [key('')],
     [key(' a')],
     [key('a\n')],
+    [key('eyJhbGciOiJub25lIn0')],
     [key('a'), key('a', 'alice')],
     [key('a', '')],
     [key('a', 'a\nb')],
