@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { approvalIdOf, givenApprovals } from '../../test/support/approvals.ts'
 import { anyone, echo, givenHost, recordOf } from '../../test/support/host.ts'
+import { limits } from '../base/limits.ts'
 import { defineCapability } from '../gateway/capability.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { InvocationResult } from '../model/result.ts'
@@ -198,6 +199,21 @@ describe('calls of one bridge [F-24]', () => {
     assert(tool)
     assert.match((await bridge.call(tool, {}, {})).text, /\ngood day\n/)
   })
+})
+
+test('a stream that is too long to be kept is not said to have answered nothing, and its repeat neither [F-23]', async () => {
+  const talk = defineCapability(
+    { id: 'test.talk', version: '1.0.0', description: 'Talks.', modes: ['stream'], policy: {} },
+    async function* () {
+      for (let word = 0; word <= limits.chunksKeptMax; word++) yield 'word '
+    },
+  )
+  const { host } = await givenHost({ capabilities: [talk] })
+  const bridge = openBridge(host, anyone)
+  const [tool] = bridge.tools
+  assert(tool)
+  for (const _ of ['once', 'again'])
+    assert.match((await bridge.call(tool, {}, { toolCallId: 'call_1' })).text, /it answered more than can be shown/)
 })
 
 test('a call that runs is taken back with its signal, and that is on record [F-23]', async () => {

@@ -76,9 +76,9 @@ export function openBridge(door: Door, principal: CallCaller, options: BridgeOpt
         const ask = await asking(tool, (input ?? {}) as Json, invocationId(correlationId, toolCallId), signal)
         const first = await until(signal, ask())
         const decided = await isDecided(gateway, first.result, options, signal)
-        const { result, chunks } = decided ? await until(signal, ask()) : first
+        const { result, chunks, isCut } = decided ? await until(signal, ask()) : first
         options.onResult?.(result, tool)
-        return { text: resultText(result, { chunks }), result }
+        return { text: resultText(result, { chunks, isCut }), result }
       } catch (error) {
         return { text: failureText(tool.capabilityId, error) }
       }

@@ -211,12 +211,13 @@ async function perform(host: Host, offer: Offer, attempt: Attempt, started: Star
     const { ending, events } = conclude(host.deps, offer, attempt, done)
     over = { effect: effectOf(ending), began: true, settlement, reserved }
     const chunks = done.chunks.kept
-    const result = await host.journal.finish(attempt, started, ending, { events, chunks, changes: settlement })
+    const kept = done.chunks.count > chunks.length ? ({ chunks, isCut: true } as const) : { chunks }
+    const result = await host.journal.finish(attempt, started, ending, { events, ...kept, changes: settlement })
     if (ending.outcome === 'indeterminate') {
       host.doubts.add({ call: interruptedOf({ ...attempt, reserved }, started), asked: 0 }, host.deps.clock.now())
       host.ask()
     }
-    return { result, ...(chunks.length > 0 && { chunks }), carries: rememberedOf(capability.descriptor) }
+    return { result, ...(done.chunks.count > 0 && kept), carries: rememberedOf(capability.descriptor) }
   } catch (error) {
     return { result: await overFor(host, attempt, started, { over, error }) }
   }

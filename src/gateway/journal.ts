@@ -59,6 +59,7 @@ export interface Finished {
 export interface Finishing {
   readonly events: readonly EventSpec[]
   readonly chunks: readonly Json[]
+  readonly isCut?: true
   /** Changes that are made with the outcome. */
   readonly changes?: readonly Change[]
 }
@@ -102,7 +103,7 @@ export function openJournal(deps: GatewayDeps): Journal {
     const completedAt = formatTime(now)
     const { record } = started
     const { data } = ending
-    const { events, chunks, changes = [] } = more
+    const { events, chunks, isCut, changes = [] } = more
     const drafts = draftsOf(attempt, events, {
       ids,
       timestamp: completedAt,
@@ -113,7 +114,7 @@ export function openJournal(deps: GatewayDeps): Journal {
     const result = resultOf(attempt, ending, { evidenceIds, startedAt: started.at, completedAt })
     const claim = { ...claimOf(attempt), body: belongingTo(result) }
     const carries = attempt.capability && rememberedOf(attempt.capability.descriptor)
-    const text = recordText({ result, chunks, ...(carries && { carries }) })
+    const text = recordText({ result, chunks, ...(carries && { carries }), ...(isCut && { isCut }) })
     const settled = settleClaim(claim, text, keptUntil(attempt, now))
     return { result, drafts, changes: [settled, ...changes] }
   }

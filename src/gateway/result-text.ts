@@ -9,6 +9,8 @@ import type { InvocationResult } from '../model/result.ts'
 export interface ResultTextOptions {
   /** What a stream gave on its way: shown when it returned nothing. */
   readonly chunks?: readonly Json[] | undefined
+  /** There were more of them than are kept. */
+  readonly isCut?: boolean | undefined
   /** The secret of the fence, at least 128 random bits; one of this process unless given. */
   readonly seed?: Uint8Array | undefined
 }
@@ -17,14 +19,17 @@ export interface ResultTextOptions {
  * What came of a call, as a model is told it at every door. What a capability answered or why it failed is not our
  * text and stands in a fence; why a call was refused, and what to do then, are sentences of ours.
  */
-export function resultText(result: InvocationResult, { chunks = [], seed }: ResultTextOptions = {}): string {
+export function resultText(result: InvocationResult, { chunks = [], isCut, seed }: ResultTextOptions = {}): string {
   const { outcome, capability_id: id, denial, error } = result
   if (denial != null) return refusalText(id, outcome, denial, approvalIdOf(result))
   const failed = error == null ? '' : fenceText(id, `${error.type}: ${error.message}`, seed)
   const code = error?.code == null ? '' : ` (${error.code})`
   switch (outcome) {
     case 'success':
-      return error == null ? answerText(id, answerOf(result.data, chunks), seed) : `The call was executed.\n${failed}`
+      if (error != null) return `The call was executed.\n${failed}`
+      if (isCut && result.data == null)
+        return `The call of ${quote(id)} was executed; it answered more than can be shown.`
+      return answerText(id, answerOf(result.data, chunks), seed)
     case 'indeterminate':
       if (error?.effect === 'done' || error?.effect === 'none') break
       return lines(`Nobody knows whether the call of ${quote(id)} had its effect${code}.`, failed, unknownNext)

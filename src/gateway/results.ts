@@ -10,6 +10,8 @@ import type { Call } from './call.ts'
 export interface Recorded {
   readonly result: InvocationResult
   readonly chunks?: readonly Json[]
+  /** There were chunks, and too many to be kept. */
+  readonly isCut?: true
   /** What a session is to be remembered by that reads it; missing for a call that never began. */
   readonly carries?: Remembered
 }
@@ -44,14 +46,15 @@ export const resultOf = (
 })
 
 /** The recorded result as text; chunks and data beyond what is kept are left out, and a repeat says so. */
-export function recordText({ result, chunks = [], carries }: Recorded): string {
+export function recordText({ result, chunks = [], carries, isCut }: Recorded): string {
   const whole = JSON.stringify({
     result,
     carries,
+    isCut,
     ...(chunks.length > 0 && { chunks }),
   })
   if (whole.length <= limits.recordedBytesMax) return whole
-  const small = JSON.stringify({ result, carries })
+  const small = JSON.stringify({ result, carries, isCut: isCut ?? (chunks.length > 0 ? true : undefined) })
   if (small.length <= limits.recordedBytesMax) return small
   return JSON.stringify({
     carries,

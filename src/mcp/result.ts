@@ -15,7 +15,7 @@ export function answered(
   { host, fenced = true }: McpDoor,
   tool: Tool | undefined,
   result: InvocationResult,
-  chunks?: readonly Json[],
+  given: { readonly chunks?: readonly Json[] | undefined; readonly isCut?: boolean | undefined } = {},
 ): CallToolResult {
   const { invocation_id, correlation, outcome, success, denial, error, replayed } = result
   const seed = host.secretFor('fence')
@@ -38,7 +38,7 @@ export function answered(
   const isAsAccepted = isObject(structured) && fits(host, result, data)
   const shown = fenced ? blocks?.map((block) => fencedBlock(block, tool, seed)) : blocks
   return {
-    content: shown?.length ? [...shown] : [{ type: 'text', text: resultText(result, { seed, chunks }) }],
+    content: shown?.length ? [...shown] : [{ type: 'text', text: resultText(result, { seed, ...given }) }],
     ...(isAsAccepted && { structuredContent: structured }),
     _meta,
   }

@@ -75,13 +75,13 @@ export async function callTool(
   const envelope = envelopeOf(door, tool, params, context)
   const waiting = await resumedCall(door, context)
   const invocationId = waiting?.invocationId ?? (await givenId(door, envelope, context))
-  const { result, chunks } = await invoke(door, context, {
+  const { result, chunks, isCut } = await invoke(door, context, {
     ...envelope,
     ...(invocationId !== undefined && { invocation_id: invocationId }),
   })
   if (result.denial?.code === 'capability_not_found')
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${plain(quote(params.name))}`)
-  const told = answered(door, tool, result, chunks)
+  const told = answered(door, tool, result, { chunks, isCut })
   if (hasLeft(context)) return told
   return (await askToReturn(door, server, context, result, told)) ?? told
 }
