@@ -49,19 +49,20 @@ const hasDrifted = ({ changed = [], gone = [], problem }: DriftReport): boolean 
 
 function printDrift(io: Io, reports: readonly DriftReport[]): void {
   printColumns(io, reports, 'no MCP server is listed in `upstreams` of the configuration', {
-    UPSTREAM: ({ upstream }) => upstream,
+    UPSTREAM: ({ upstream }) => upstream ?? '–',
     CHANGED: ({ changed = [] }) => changed.map(({ tool }) => tool).join(' ') || '–',
     GONE: ({ gone = [] }) => gone.join(' ') || '–',
     'NOT OFFERED': ({ added = [] }) => (added.length === 0 ? '–' : counted(added.length, 'tool')),
     PROBLEM: ({ problem = '–' }) => problem,
   })
-  for (const report of reports) {
-    for (const change of report.changed ?? []) printChange(io, report.upstream, change)
-    for (const tool of report.gone ?? []) printGone(io, report, tool)
+  for (const { upstream, file, changed = [], gone = [] } of reports) {
+    if (upstream === null) continue
+    for (const change of changed) printChange(io, upstream, change)
+    for (const tool of gone) printGone(io, { upstream, file }, tool)
   }
 }
 
-function printGone(io: Io, { upstream, file }: DriftReport, tool: string): void {
+function printGone(io: Io, { upstream, file }: { upstream: string; file: string | null }, tool: string): void {
   line(io)
   line(io, `${quote(tool)} of ${quote(upstream)} is gone from the server, so that calls of it fail`)
   line(

@@ -1,9 +1,10 @@
 import { Failure, problem, quote } from '../base/failure.ts'
+import { defined } from '../base/object.ts'
 import { acceptDrift, type Looked } from '../gateway/adapters/mcp/accept.ts'
 import { type Change, changeOf } from '../gateway/adapters/mcp/changes.ts'
 import { type Drift, driftOf } from '../gateway/adapters/mcp/definition.ts'
 import { discoverTools } from '../gateway/adapters/mcp/discover.ts'
-import type { McpUpstream } from '../model/upstream.ts'
+import type { McpUpstream, Upstream } from '../model/upstream.ts'
 import type { Ambit } from './ambit.ts'
 import { type Caller, demand } from './caller.ts'
 import { keepUpstream } from './import-upstream.ts'
@@ -13,7 +14,8 @@ import { upstreamDeps } from './upstreams.ts'
 
 /** What became of the tools of one MCP server since they were accepted, or why nobody knows. */
 export interface DriftReport extends Partial<Omit<Drift, 'changed'>> {
-  readonly upstream: string
+  /** Null for a file that cannot be read as an upstream. */
+  readonly upstream: string | null
   readonly file: string | null
   readonly changed?: readonly Change[]
   readonly problem?: string
@@ -22,10 +24,11 @@ export interface DriftReport extends Partial<Omit<Drift, 'changed'>> {
 /** Asks every MCP server of the configuration, or the one of this name, what its tools are now. */
 export async function findDrift(ambit: Ambit, caller: Caller, name?: string): Promise<readonly DriftReport[]> {
   demand(caller, 'administer')
-  const listed = mcpUpstreams(ambit).filter(({ upstream }) => name === undefined || upstream.name === name)
+  const { servers, broken } = mcpUpstreams(ambit)
+  const listed = servers.filter(({ upstream }) => name === undefined || upstream.name === name)
   if (name !== undefined && listed.length === 0) throw notListed(ambit, name)
-  return Promise.all(
-    listed.map(async ({ upstream, file }) => {
+  const asked = await Promise.all(
+    listed.map(async ({ upstream, file }): Promise<DriftReport> => {
       const of = { upstream: upstream.name, file: file?.name ?? null }
       try {
         const { tools } = await toolsOf(ambit, caller, upstream)
@@ -36,6 +39,7 @@ export async function findDrift(ambit: Ambit, caller: Caller, name?: string): Pr
       }
     }),
   )
+  return name === undefined ? [...asked, ...broken] : asked
 }
 
 /** An MCP server, and the file of the configuration that describes it. */
@@ -43,7 +47,7 @@ export type FiledServer = Required<Listed>
 
 /** The server of this name; fails if no file describes one. */
 export function filedServer(ambit: Ambit, name: string): FiledServer {
-  const found = mcpUpstreams(ambit).find(({ upstream }) => upstream.name === name)
+  const found = mcpUpstreams(ambit).servers.find(({ upstream }) => upstream.name === name)
   if (found?.file === undefined) throw notListed(ambit, name)
   return { upstream: found.upstream, file: found.file }
 }
@@ -83,16 +87,42 @@ interface Listed {
   readonly file?: NamedFile
 }
 
-const mcpUpstreams = ({ settings: { hosting } }: Ambit): readonly Listed[] =>
-  hosting.upstreams
-    .flatMap((each) =>
-      'path' in each ? filesOf(each).map((file) => ({ upstream: readUpstream(file), file })) : [{ upstream: each }],
-    )
-    .filter((each): each is Listed => each.upstream.adapter === 'mcp')
+/** The MCP servers that are listed, and the files that cannot be read as an upstream, which keep nobody from the others. */
+function mcpUpstreams({ settings: { hosting } }: Ambit): {
+  servers: readonly Listed[]
+  broken: readonly DriftReport[]
+} {
+  const servers: Listed[] = []
+  const broken: DriftReport[] = []
+  const list = (upstream: Upstream, file?: NamedFile) => {
+    if (upstream.adapter === 'mcp') servers.push({ upstream, ...defined({ file }) })
+  }
+  for (const each of hosting.upstreams) {
+    if (!('path' in each)) list(each)
+    else
+      for (const file of filesOf(each)) {
+        try {
+          list(readUpstream(file), file)
+        } catch (error) {
+          broken.push({ upstream: null, file: file.name, problem: problem(error).detail })
+        }
+      }
+  }
+  return { servers, broken }
+}
 
 function notListed(ambit: Ambit, name: string): Failure {
-  const known = mcpUpstreams(ambit).map(({ upstream }) => quote(upstream.name))
-  const help = known.length === 0 ? 'see `upstreams` in the configuration' : `there are ${known.join(', ')}`
+  const { servers, broken } = mcpUpstreams(ambit)
+  const known = servers.map(({ upstream }) => quote(upstream.name))
+  const help = [
+    ...(known.length > 0 ? [`there are ${known.join(', ')}`] : []),
+    ...broken.map(({ problem }) => `a file cannot be used: ${problem}`),
+  ]
   const message = `no file of the configuration describes the MCP server ${quote(name)}`
-  return new Failure('capability.not_found', message, { name }, help)
+  return new Failure(
+    'capability.not_found',
+    message,
+    { name },
+    help.join('; ') || 'see `upstreams` in the configuration',
+  )
 }
