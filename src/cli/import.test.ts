@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'vitest'
 import { filesIn } from '../../test/cli/given.ts'
 import { givenShell } from '../../test/cli/harness.ts'
+import { projectRoot } from '../../test/support/source.ts'
 
 test.each<[string, readonly string[], RegExp]>([
   [
@@ -36,7 +37,17 @@ test.each<[string, readonly string[], RegExp]>([
   [
     'a name that nothing has',
     ['openapi', 'api.json', '--name', 'a', '--server', 'https://x.example', '--include', 'red', '--include', 'nope*'],
-    /nothing is called `red` or `nope\*` \(capability_not_found\)\n {2}run it with --dry-run/,
+    /nothing is called `red` or `nope\*` \(capability_not_found\)\n {2}did you mean `read`\? run it with --dry-run/,
+  ],
+  [
+    'a name to leave out that nothing has',
+    ['openapi', 'api.json', '--name', 'a', '--server', 'https://x.example', '--exclude', 'reed'],
+    /nothing is called `reed` \(capability_not_found\)\n {2}did you mean `read`\? run it with --dry-run/,
+  ],
+  [
+    'a tool to leave out that nothing has',
+    ['mcp', 'sums', '--exclude', 'ad', '--', process.execPath, join(projectRoot, 'test/mcp/stdio.ts'), 'both'],
+    /nothing is called `ad` \(capability_not_found\)\n {2}did you mean `add`\? run it with --dry-run/,
   ],
   [
     'a name that no capability can begin with',
@@ -131,4 +142,25 @@ test('that callers without a key use a secret is said before it is kept [H-90]',
   const note = /what is open is done with your secrets for callers without a key too/
   assert.match(await told([{ key: [] }]), note)
   assert.doesNotMatch(await told([]), note)
+})
+
+test('what is left out may be something that was not asked for, or cannot be offered [H-90]', async () => {
+  const shell = givenShell()
+  const paths = {
+    '/read': { get: { operationId: 'read', responses: {} } },
+    '/write': { post: { operationId: 'write', parameters: [{ $ref: '#/gone' }], responses: {} } },
+  }
+  writeFileSync(
+    join(shell.cwd, 'api.json'),
+    JSON.stringify({
+      openapi: '3.1.0',
+      info: { title: 'a', version: '1' },
+      servers: [{ url: 'https://x.example' }],
+      paths,
+    }),
+  )
+  await shell.good('tenant', 'create', 'local')
+  const words = ['capabilities', 'import', 'openapi', 'api.json', '--name', 'a', '--dry-run']
+  await shell.good(...words, '--include', 'write')
+  await shell.good(...words, '--include', 'read', '--exclude', 'wri*')
 })

@@ -1,6 +1,7 @@
 import { relative, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { Failure, quote } from '../base/failure.ts'
+import { nearest } from '../base/nearest.ts'
 import { defined } from '../base/object.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
 import { inScope } from '../model/text.ts'
@@ -106,7 +107,7 @@ async function kept(io: Io, { settings }: Ambit, options: ImportOptions, importe
   const { keepUpstream } = await import('../runtime/import-upstream.ts')
   const { folder, upstreams } = settings.hosting
   const { upstream, skipped, notes } = imported
-  checkIncluded(imported, options)
+  checkGiven(imported, options)
   const path =
     options.out === undefined ? resolve(folder, importFolder, `${upstream.name}.json`) : resolve(io.cwd, options.out)
   if (!options.dryRun) keepUpstream(path, upstream, { replace: options.force === true })
@@ -122,16 +123,13 @@ async function kept(io: Io, { settings }: Ambit, options: ImportOptions, importe
   if (!listed) line(io, `Add it to ${where}: \`${member}: [${entry}]\``)
 }
 
-/** A name that was asked for and is not there was most likely mistyped. */
-function checkIncluded({ upstream, skipped }: Imported, { include = [] }: ImportOptions): void {
-  const names =
-    upstream.adapter === 'mcp'
-      ? [...upstream.capabilities.map(({ tool }) => tool), ...skipped.map(({ what }) => what)]
-      : upstream.capabilities.map(({ descriptor }) => descriptor.id.slice(upstream.name.length + 1))
-  const unmet = include.filter((pattern) => !names.some((name) => inScope(pattern, name)))
-  // Operations that cannot be offered are listed by method and path: one of them may be meant.
-  if (unmet.length === 0 || (upstream.adapter === 'http' && skipped.length > 0)) return
-  const help = 'run it with --dry-run and without --include to see what there is'
+/** A name that was given and is not there was most likely mistyped: what was to be left out would be offered. */
+function checkGiven({ names }: Imported, { include = [], exclude = [] }: ImportOptions): void {
+  const unmet = [...include, ...exclude].filter((pattern) => !names.some((name) => inScope(pattern, name)))
+  if (unmet.length === 0) return
+  const meant = unmet.map((pattern) => nearest(pattern, names)).filter((name) => name !== undefined)
+  const like = meant.length === 0 ? '' : `did you mean ${meant.map(quote).join(' and ')}? `
+  const help = `${like}run it with --dry-run and without --include and --exclude to see what there is`
   const message = `nothing is called ${unmet.map(quote).join(' or ')}`
   throw new Failure('capability.not_found', message, {}, help)
 }

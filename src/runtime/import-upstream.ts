@@ -31,6 +31,8 @@ export interface Imported {
   /** What cannot be offered, and why. */
   readonly skipped: readonly { readonly what: string; readonly reason: string }[]
   readonly notes: readonly string[]
+  /** What could have been asked for, whether it was or not. */
+  readonly names: readonly string[]
 }
 
 export interface ImportWish {
@@ -55,6 +57,7 @@ export async function importMcp(
     upstream: parseAs(upstreamShape, upstream, 'upstream'),
     skipped: skipped.map(({ tool, reason }) => ({ what: tool, reason })),
     notes: [`${who} speaks MCP ${found.protocol}`, ...notesOf(upstream)],
+    names: found.tools.map((tool) => tool.name),
   }
 }
 
@@ -66,11 +69,12 @@ export async function importDocument(
 ): Promise<Imported> {
   checkName(wish.name)
   const json = await documentAt(document, importDeps(ambit, caller))
-  const { upstream, skipped, notes } = toldOf(document, () => importOpenApi(json, wish))
+  const { upstream, skipped, notes, names } = toldOf(document, () => importOpenApi(json, wish))
   return {
     upstream: parseAs(upstreamShape, upstream, 'upstream'),
     skipped: skipped.map(({ operation, reason }) => ({ what: operation, reason })),
     notes: [...notes, ...notesOf(upstream)],
+    names,
   }
 }
 

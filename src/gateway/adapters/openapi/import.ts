@@ -24,6 +24,8 @@ export interface Imported {
   readonly upstream: HttpUpstream
   /** What could not be mapped, and why. */
   readonly skipped: readonly { readonly operation: string; readonly reason: string }[]
+  /** What all operations are called when they are asked for, those too that were not. */
+  readonly names: readonly string[]
   /** Sentences for people about what was mapped. */
   readonly notes: readonly string[]
 }
@@ -46,19 +48,21 @@ export function importOpenApi(document: Json, options: ImportOptions): Imported 
     }
   }
   const empty = emptyUpstream(serverOf(api, options.server), options.name)
+  const all = everyOperation(api, attempt).map((found) => ({ ...found, name: nameOf(found) }))
   const mapping: Mapping = {
     ...{ api, upstream: empty, note: (text: string) => notes.push(text) },
     version: versionOf(api),
     schemas: { input: openSchemas(api, 'input'), form: openSchemas(api, 'form'), output: openSchemas(api, 'output') },
   }
-  const mapped = select(api, options, attempt).flatMap((found) =>
+  const mapped = select(all, options, attempt).flatMap((found) =>
     attempt(found, () => {
       const credentials = credentialsOf(api, options.name, found.operation)
       return { credentials, capability: mapOperation(found, credentials, mapping) }
     }),
   )
   const upstream = saidOnce({ ...empty, capabilities: mapped.map(({ capability }) => capability) })
-  return { upstream, skipped, notes: [...notesOf(mapped.flatMap(({ credentials }) => credentials)), ...notes] }
+  const needs = notesOf(mapped.flatMap(({ credentials }) => credentials))
+  return { upstream, skipped, names: all.map(({ name }) => name), notes: [...needs, ...notes] }
 }
 
 /** Credentials that all operations are sent alike belong to the server. */
@@ -77,13 +81,22 @@ type Attempt = <T>(found: Pick<Found, 'method' | 'path'>, work: () => T) => T[]
 
 const methods = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options', 'trace'] as const
 
+type Unselected = Omit<Found, 'id'>
+
+function nameOf({ operation, method, path }: Unselected): string {
+  const local = (textOf(operation['operationId']) || `${method}${path}`).replace(/[^A-Za-z0-9_.:-]+/g, '_')
+  return local.replace(/^_+|_+$/g, '') || method
+}
+
 /** The operations that are asked for, each under an id of its own. */
-function select(api: OpenApi, options: ImportOptions, attempt: Attempt): Found[] {
+function select(
+  all: readonly (Unselected & { readonly name: string })[],
+  options: ImportOptions,
+  attempt: Attempt,
+): Found[] {
   const taken = new Map<string, string>()
-  return everyOperation(api, attempt).flatMap((found) => {
-    const { operation, method, path } = found
-    const local = (textOf(operation['operationId']) || `${method}${path}`).replace(/[^A-Za-z0-9_.:-]+/g, '_')
-    const name = local.replace(/^_+|_+$/g, '') || method
+  return all.flatMap(({ name, ...found }) => {
+    const { method, path } = found
     if (!isWanted(name, options)) return []
     return attempt(found, () => {
       const other = taken.get(name)
@@ -100,7 +113,7 @@ function isWanted(name: string, { include, exclude = [] }: ImportOptions): boole
   return (include === undefined || isIn(include)) && !isIn(exclude)
 }
 
-function everyOperation(api: OpenApi, attempt: Attempt): Omit<Found, 'id'>[] {
+function everyOperation(api: OpenApi, attempt: Attempt): Unselected[] {
   const { paths = {} } = api.root
   return Object.entries(isJsonObject(paths) ? paths : {}).flatMap(([path, value]) => {
     if (path.startsWith('x-')) return []
