@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'vitest'
 import { filesIn } from '../../test/cli/given.ts'
 import { givenShell } from '../../test/cli/harness.ts'
+import { givenHttp } from '../../test/mcp/http.ts'
 import { projectRoot } from '../../test/support/source.ts'
 
 test.each<[string, readonly string[], RegExp]>([
@@ -74,6 +75,16 @@ test.each<[string, readonly string[], RegExp]>([
     'an address that leads nowhere',
     ['mcp', 'files', '--url', 'http://a:99999/mcp'],
     /upstream `files`: its address cannot be used/,
+  ],
+  [
+    'an address with a query in it',
+    ['mcp', 'files', '--url', 'https://a.example/mcp?key=SECRET'],
+    /the address is given without `\?` \(field_invalid\)\n {2}give what is behind it as `--query name=value`/,
+  ],
+  [
+    'a query parameter without a value',
+    ['mcp', 'files', '--url', 'https://a.example/mcp', '--query', 'SECRET'],
+    /write a name, `=` and a value/,
   ],
   [
     'an address with a password in it',
@@ -163,4 +174,27 @@ test('what is left out may be something that was not asked for, or cannot be off
   const words = ['capabilities', 'import', 'openapi', 'api.json', '--name', 'a', '--dry-run']
   await shell.good(...words, '--include', 'write')
   await shell.good(...words, '--include', 'read', '--exclude', 'wri*')
+})
+
+test('a server that is reached with a query is imported with it, and its secret stays a handle [H-90]', async () => {
+  const server = await givenHttp('both')
+  const shell = givenShell({ stdin: async () => 'tok-0a1b2c3d' })
+  writeFileSync(
+    join(shell.cwd, 'ambit.config.json'),
+    JSON.stringify({ upstreams: ['upstreams'], egress: { allow: [new URL(server.url).origin] } }),
+  )
+  await shell.good('tenant', 'create', 'local')
+  await shell.good('secret', 'set', 'key')
+  const query = ['--query', 'key={secret:key}', '--query', 'q=a=b']
+  await shell.good('capabilities', 'import', 'mcp', 'sums', '--url', server.url, ...query)
+  const [first] = server.seen
+  assert.deepEqual(
+    [...new URL(first?.url ?? '').searchParams],
+    [
+      ['key', 'tok-0a1b2c3d'],
+      ['q', 'a=b'],
+    ],
+  )
+  const written = filesIn(shell.cwd).get('upstreams/sums.json')?.toString() ?? ''
+  assert.deepEqual(JSON.parse(written).server, { url: server.url, query: { key: '{secret:key}', q: 'a=b' } })
 })

@@ -25,6 +25,7 @@ interface ImportOptions extends CommonOptions {
 interface McpOptions extends ImportOptions {
   readonly url?: string
   readonly header?: readonly string[]
+  readonly query?: readonly string[]
   readonly env?: readonly string[]
   readonly cwd?: string
 }
@@ -42,6 +43,7 @@ export function registerImport(capabilities: Command, io: Io): void {
     .description('the tools of an MCP server: `import mcp files -- npx some-server`, or with --url')
     .option('--url <url>', 'the address of a server over streamable HTTP')
     .option('--header <name: value>', 'sent with every request; {secret:NAME} stands for a secret', several)
+    .option('--query <name=value>', 'sent behind the `?` of every request; {secret:NAME} stands for a secret', several)
     .option('--env <name=value>', 'given to the process of a command; {secret:NAME} stands for a secret', several)
     .option('--cwd <folder>', 'where the command runs, from the folder of the configuration')
     .addHelpText('after', secretsHelp)
@@ -82,12 +84,18 @@ const withImport = (command: Command): Command =>
 
 const wanted = ({ include, exclude }: ImportOptions) => defined({ include, exclude })
 
-function serverOf([command, ...args]: readonly string[], { url, header, env, cwd }: McpOptions) {
+function serverOf([command, ...args]: readonly string[], { url, header, query, env, cwd }: McpOptions) {
   if ((command === undefined) === (url === undefined)) {
     const help = 'write `-- command arguments`, or `--url`'
     throw new Failure('field.invalid', 'an MCP server is a command or an address', {}, help)
   }
-  if (url !== undefined) return defined({ url, headers: header && pairs(header, ':') })
+  // What is behind the `?` may be a secret that somebody wrote out: it is not repeated.
+  if (url?.includes('?')) {
+    const help = 'give what is behind it as `--query name=value`, and a secret in it as `{secret:NAME}`'
+    throw new Failure('field.invalid', 'the address is given without `?`', {}, help)
+  }
+  if (url !== undefined)
+    return defined({ url, headers: header && pairs(header, ':'), query: query && pairs(query, '=') })
   const given = { args: args.length > 0 ? args : undefined, env: env && pairs(env, '='), cwd }
   return { command: command ?? '', ...defined(given) }
 }

@@ -22,7 +22,10 @@ const fixed = {
 
 /** An address and what is sent to it with every request. */
 const address = z.strictObject({
-  url: form(/^https?:\/\/[^\s#?]+$/u, 'an address that begins with http:// or https://, without `?` and `#`'),
+  url: form(
+    /^https?:\/\/[^\s#?]+$/u,
+    'an address that begins with http:// or https://, without `#`, and with what is behind `?` in `query`',
+  ),
   ...fixed,
 })
 
