@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'vitest'
 import { filesIn } from '../../test/cli/given.ts'
@@ -197,4 +197,20 @@ test('a server that is reached with a query is imported with it, and its secret 
   )
   const written = filesIn(shell.cwd).get('upstreams/sums.json')?.toString() ?? ''
   assert.deepEqual(JSON.parse(written).server, { url: server.url, query: { key: '{secret:key}', q: 'a=b' } })
+})
+
+test('a document is looked for where the command is run, wherever its configuration is [H-90]', async () => {
+  const shell = givenShell()
+  await shell.good('tenant', 'create', 'local')
+  writeFileSync(join(shell.cwd, 'ambit.config.json'), '{"upstreams":["upstreams"]}')
+  const below = join(shell.cwd, 'below')
+  mkdirSync(below)
+  const paths = { '/read': { get: { operationId: 'read', responses: {} } } }
+  writeFileSync(
+    join(below, 'api.json'),
+    JSON.stringify({ openapi: '3.1.0', servers: [{ url: 'https://x.example' }], paths }),
+  )
+  const words = ['capabilities', 'import', 'openapi', 'api.json', '--name', 'a', '--config', '../ambit.config.json']
+  await shell.with({ cwd: below }).good(...words, '--out', 'here.json')
+  assert.deepEqual(readdirSync(below), ['api.json', 'here.json'])
 })

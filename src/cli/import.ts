@@ -65,7 +65,7 @@ export function registerImport(capabilities: Command, io: Io): void {
         const { name, server } = options
         if (server !== undefined && !(/^https?:/.test(server) && URL.canParse(server)))
           throw new Failure('field.invalid', '--server must be an address such as https://api.example.com')
-        const wish = { ...defined({ name, document, server }), ...wanted(options) }
+        const wish = { ...defined({ name, document, folder: io.cwd, server }), ...wanted(options) }
         await kept(io, ambit, options, await importDocument(ambit, caller, wish))
       }),
     )

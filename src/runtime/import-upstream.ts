@@ -61,14 +61,21 @@ export async function importMcp(
   }
 }
 
+interface DocumentWish extends ImportWish {
+  /** An address, or a file in `folder`. */
+  readonly document: string
+  readonly folder: string
+  readonly server?: string
+}
+
 /** Reads an OpenAPI document, from a file or from an address that may be reached. */
 export async function importDocument(
   ambit: Ambit,
   caller: Caller,
-  { document, ...wish }: ImportWish & { readonly document: string; readonly server?: string },
+  { document, folder, ...wish }: DocumentWish,
 ): Promise<Imported> {
   checkName(wish.name)
-  const json = await documentAt(document, importDeps(ambit, caller))
+  const json = await documentAt(document, folder, importDeps(ambit, caller))
   const { upstream, skipped, notes, names } = toldOf(document, () => importOpenApi(json, wish))
   return {
     upstream: parseAs(upstreamShape, upstream, 'upstream'),
@@ -127,7 +134,7 @@ const importDeps = (ambit: Ambit, caller: Caller): UpstreamDeps => {
 /** Said before anything is started or fetched under it. */
 const checkName = (name: string): void => void parseAs(upstreamName, name, 'the name of the upstream')
 
-async function documentAt(place: string, { egress, folder }: UpstreamDeps): Promise<Json> {
+async function documentAt(place: string, folder: string, { egress }: UpstreamDeps): Promise<Json> {
   const bytes = /^https?:\/\//.test(place)
     ? await fetched(place, egress)
     : bytesOf({ path: resolve(folder, place), name: place }, 'upstream.invalid')
