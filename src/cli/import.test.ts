@@ -60,6 +60,16 @@ test.each<[string, readonly string[], RegExp]>([
     ['mcp', 'files', '--', 'no-such-program'],
     /could not be started \(ENOENT\) \(host_unreachable\)/,
   ],
+  [
+    'a folder that is not there',
+    ['mcp', 'files', '--cwd', 'gone', '--', process.execPath],
+    /the folder `gone` to run the command in is not there .*\n {2}name it from the folder of the configuration/,
+  ],
+  [
+    'a file in place of a folder',
+    ['mcp', 'files', '--cwd', 'api.json', '--', process.execPath],
+    /the folder `api\.json` to run the command in is not there/,
+  ],
   ['neither a program nor an address', ['mcp', 'files'], /an MCP server is a command or an address/],
   [
     'a document of another version',

@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import type { Json } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
@@ -50,7 +50,9 @@ export async function importMcp(
 ): Promise<Imported> {
   checkName(name)
   parseAs(mcpServer, server, 'the server')
-  const found = await discoverTools({ name, server }, importDeps(ambit, caller))
+  const deps = importDeps(ambit, caller)
+  checkFolder(server, deps.folder)
+  const found = await discoverTools({ name, server }, deps)
   const { upstream, skipped } = importTools(name, server, found.tools, wish)
   const who = found.server === undefined ? 'the server' : `${found.server.name} ${found.server.version}`
   return {
@@ -133,6 +135,14 @@ const importDeps = (ambit: Ambit, caller: Caller): UpstreamDeps => {
 
 /** Said before anything is started or fetched under it. */
 const checkName = (name: string): void => void parseAs(upstreamName, name, 'the name of the upstream')
+
+/** Said here, because a system that cannot start a program there says the same of a program that is not there. */
+function checkFolder(server: McpUpstream['server'], folder: string): void {
+  if ('url' in server || server.cwd === undefined) return
+  if (statSync(resolve(folder, server.cwd), { throwIfNoEntry: false })?.isDirectory()) return
+  const help = 'name it from the folder of the configuration'
+  throw new Failure('upstream.invalid', `the folder ${quote(server.cwd)} to run the command in is not there`, {}, help)
+}
 
 async function documentAt(place: string, folder: string, { egress }: UpstreamDeps): Promise<Json> {
   const bytes = /^https?:\/\//.test(place)

@@ -51,7 +51,7 @@ export async function discoverTools(
 }
 
 function helpFor(server: McpUpstream['server'], error: unknown): string {
-  if (!('url' in server)) return 'check its command, and start it by hand to see what it says'
+  if (!('url' in server)) return 'check its command and the folder it runs in, and start it by hand to see what it says'
   const cause = error instanceof Error ? error.cause : undefined
   if (endedIn(cause)?.code === 'egress_refused') return egressHelp(server.url)
   const status = statusOf(cause)
