@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { counted } from '../base/counted.ts'
 import { Failure, quote } from '../base/failure.ts'
 import type { DriftReport } from '../runtime/drift.ts'
-import { found, type Io, line, paint, plain, printJson } from './io.ts'
+import { found, type Io, line, paint, plain, printJson, whileShown } from './io.ts'
 import { type CommonOptions, inTenant, withTenant } from './session.ts'
 import { printColumns } from './table.ts'
 
@@ -13,7 +13,8 @@ export function registerDrift(capabilities: Command, io: Io): void {
     .action((name: string | undefined, options: CommonOptions) =>
       inTenant(io, options, async (ambit, caller) => {
         const { findDrift } = await import('../runtime/drift.ts')
-        const reports = await findDrift(ambit, caller, name)
+        const asking = findDrift(ambit, caller, name)
+        const reports = await whileShown(io, 'asking the servers what they have, for up to half a minute', asking)
         if (options.json) printJson(io, reports)
         else printDrift(io, reports)
         if (reports.some(hasDrifted)) found(io)

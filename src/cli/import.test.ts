@@ -87,6 +87,11 @@ test.each<[string, readonly string[], RegExp]>([
     /upstream `files`: its address cannot be used/,
   ],
   [
+    'an address where nobody is',
+    ['mcp', 'files', '--url', 'https://nowhere.invalid/mcp'],
+    /`https:\/\/nowhere\.invalid\/mcp`: the server `files` is not available: .* \(host_unreachable\)/,
+  ],
+  [
     'an address with a query in it',
     ['mcp', 'files', '--url', 'https://a.example/mcp?key=SECRET'],
     /the address is given without `\?` \(field_invalid\)\n {2}give what is behind it as `--query name=value`/,
@@ -223,4 +228,13 @@ test('a document is looked for where the command is run, wherever its configurat
   const words = ['capabilities', 'import', 'openapi', 'api.json', '--name', 'a', '--config', '../ambit.config.json']
   await shell.with({ cwd: below }).good(...words, '--out', 'here.json')
   assert.deepEqual(readdirSync(below), ['api.json', 'here.json'])
+})
+
+test('whoever watches sees that a server is asked, until it answers or does not [H-90]', async () => {
+  const shell = givenShell({ live: true })
+  await shell.run('tenant', 'create', 'local')
+  const words = ['capabilities', 'import', 'mcp', 'sums', '--', 'no-such-program']
+  const { err } = await shell.run(...words)
+  assert(err.startsWith('\rasking the server what it has, for up to half a minute\u001b[K\r\u001b[Kerror: '), err)
+  assert.doesNotMatch((await shell.with({ live: false }).run(...words)).err, /asking/)
 })

@@ -10,7 +10,7 @@ import type { Ambit } from '../runtime/ambit.ts'
 import type { Imported } from '../runtime/import-upstream.ts'
 import { importFolder } from '../runtime/upstream-files.ts'
 import { short } from './capability-card.ts'
-import { type Io, line, paint, plain, printJson } from './io.ts'
+import { type Io, line, paint, plain, printJson, whileShown } from './io.ts'
 import { type CommonOptions, inTenant, withTenant } from './session.ts'
 import { several } from './several.ts'
 import { printColumns } from './table.ts'
@@ -51,7 +51,13 @@ export function registerImport(capabilities: Command, io: Io): void {
       inTenant(io, options, async (ambit, caller) => {
         const { importMcp } = await import('../runtime/import-upstream.ts')
         const server = serverOf(command, options)
-        await kept(io, ambit, options, await importMcp(ambit, caller, { name, server, ...wanted(options) }))
+        const work = importMcp(ambit, caller, { name, server, ...wanted(options) })
+        await kept(
+          io,
+          ambit,
+          options,
+          await whileShown(io, 'asking the server what it has, for up to half a minute', work),
+        )
       }),
     )
   withImport(importing.command('openapi <document>'))
@@ -66,7 +72,8 @@ export function registerImport(capabilities: Command, io: Io): void {
         if (server !== undefined && !(/^https?:/.test(server) && URL.canParse(server)))
           throw new Failure('field.invalid', '--server must be an address such as https://api.example.com')
         const wish = { ...defined({ name, document, folder: io.cwd, server }), ...wanted(options) }
-        await kept(io, ambit, options, await importDocument(ambit, caller, wish))
+        const work = importDocument(ambit, caller, wish)
+        await kept(io, ambit, options, await whileShown(io, 'reading the document', work))
       }),
     )
 }

@@ -49,6 +49,16 @@ export function progress(io: Io, text = ''): void {
   if (io.live) io.err(`\r${text}\u001b[K`)
 }
 
+/** Shows a text as long as something takes that nobody knows the length of. */
+export async function whileShown<T>(io: Io, text: string, work: Promise<T>): Promise<T> {
+  progress(io, text)
+  try {
+    return await work
+  } finally {
+    progress(io)
+  }
+}
+
 /** Adds a command's arguments, options and action. */
 export type Register = (command: Command, io: Io) => void
 

@@ -151,7 +151,7 @@ describe('a server that [H-90]', () => {
     const deps = { secret: () => assert.fail(), egress: openEgress(), folder: root }
     await assert.rejects(discoverTools({ name: 'notes', server }, deps), (error) => {
       assert(error instanceof Failure)
-      assert.match(error.message, /^the server `notes` is not available: .*leads to an address that is not allowed$/)
+      assert.match(error.message, /^`http.*`: the server `notes` is not .*leads to an address that is not allowed$/)
       assert.match(error.help ?? '', /"egress": \{"allow":\["http:\/\/127\.0\.0\.1:9"\]\}/)
       return true
     })

@@ -1,5 +1,5 @@
 import type { Json } from '../../../base/canonical.ts'
-import { Failure } from '../../../base/failure.ts'
+import { Failure, quote } from '../../../base/failure.ts'
 import { scrubText, scrubValue } from '../../../evidence/redact.ts'
 import type { McpUpstream } from '../../../model/upstream.ts'
 import { CallEnded } from '../../ended.ts'
@@ -46,7 +46,9 @@ export async function discoverTools(
     }
   } catch (error) {
     const why = error instanceof CallEnded ? error.message : `the server \`${name}\` does not list its tools`
-    throw new Failure('host.unreachable', why, {}, helpFor(server, error))
+    // It holds no secret: those are in headers and in the query.
+    const where = 'url' in server ? `${quote(server.url)}: ` : ''
+    throw new Failure('host.unreachable', `${where}${why}`, {}, helpFor(server, error))
   }
 }
 
