@@ -63,6 +63,9 @@ export function problem(error: unknown, traceId?: string): Problem {
   }
 }
 
+/** A failure where only one sentence is told of it. */
+export const advised = ({ message, help }: Failure): string => (help === undefined ? message : `${message}; ${help}`)
+
 /** A foreign text inside a message: in backticks, control characters and backticks escaped, cut to 80 characters. */
 export function quote(text: string): string {
   const shown = text.length > limits.quotedCharsMax ? `${text.slice(0, limits.quotedCharsMax - 1)}…` : text

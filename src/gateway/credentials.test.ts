@@ -3,6 +3,8 @@ import { test } from 'vitest'
 import { anyone, echo, givenHost } from '../../test/support/host.ts'
 import { operator } from '../runtime/caller.ts'
 import { setSecret } from '../runtime/secrets.ts'
+import { openEgress } from './adapters/egress.ts'
+import { openHttp } from './adapters/http.ts'
 import { type CallContext, type CapabilitySpec, defineCapability, describedCapability } from './capability.ts'
 import { CallEnded, type Effect } from './ended.ts'
 
@@ -50,6 +52,33 @@ test('a secret that the capability does not name, or that is not there, is not f
     const { call } = await given((given) => given.secret(name))
     const { error } = await call(anyone, { capability_id: 'test.call' })
     assert.equal(error?.code, 'secret.not_found')
+  }
+})
+
+test('what to do about a secret that is not there is told with the failure of the call [H-90]', async () => {
+  const asks = defineCapability(spec, (_, call) => call.secret('upstream'))
+  const request = { method: 'GET', path: '/' } as const
+  const descriptor = { id: 'api.read', version: '1.0.0', description: 'Reads.', policy: {} }
+  const server = { url: 'https://api.example', headers: { 'x-key': '{secret:upstream}' } }
+  const egress = openEgress()
+  const { call, ambit, host } = await givenHost({
+    capabilities: [
+      asks,
+      ...openHttp(
+        { adapter: 'http', name: 'api', server, capabilities: [{ request, descriptor }] },
+        {
+          secret: (handle) => ambit.secrets.resolve(host.tenant, handle),
+          egress,
+          clock: Date,
+          folder: '.',
+          notice: () => undefined,
+        },
+      ).capabilities,
+    ],
+  })
+  for (const capability_id of ['test.call', 'api.read']) {
+    const { error } = await call(anyone, { capability_id })
+    assert.equal(error?.message, 'there is no secret `upstream`; keep it with `ambit secret set upstream`')
   }
 })
 

@@ -1,5 +1,5 @@
 import type { Json } from '../base/canonical.ts'
-import { Failure } from '../base/failure.ts'
+import { advised, Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import { copyEvent } from '../evidence/copy.ts'
 import { scrubValue } from '../evidence/redact.ts'
@@ -157,7 +157,7 @@ function cutShort(error: unknown): CallError | undefined {
   return undefined
 }
 
-/** The name and the first line of what was thrown. Its stack, and whatever else hangs on it, stays here. */
+/** The name and the first line of what was thrown, with what to do about it where we know. Its stack, and whatever else hangs on it, stays here. */
 function described(error: unknown, secrets: readonly string[]): CallError {
   if (!(error instanceof Error)) return { type: 'Error', code: null, message: 'the handler failed' }
   const { code } = error as { code?: unknown }
@@ -165,7 +165,7 @@ function described(error: unknown, secrets: readonly string[]): CallError {
     {
       type: /^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(error.name) ? error.name : 'Error',
       code: typeof code === 'string' && /^[A-Za-z0-9_.-]{1,64}$/.test(code) ? code : null,
-      message: String(error.message),
+      message: error instanceof Failure ? advised(error) : String(error.message),
     },
     secrets,
   )

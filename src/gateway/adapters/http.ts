@@ -1,4 +1,4 @@
-import { Failure, quote } from '../../base/failure.ts'
+import { advised, Failure, quote } from '../../base/failure.ts'
 import type { CapabilityDescriptor } from '../../model/capability.ts'
 import type { HttpUpstream, ServerAddress } from '../../model/upstream.ts'
 import { type CallContext, type Capability, describedCapability } from '../capability.ts'
@@ -41,7 +41,7 @@ async function prepare<T>(work: () => Promise<T>): Promise<T> {
     return await work()
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    throw new CallEnded(error.code, error.message, { effect: 'none', type: error.name })
+    throw new CallEnded(error.code, advised(error), { effect: 'none', type: error.name })
   }
 }
 
