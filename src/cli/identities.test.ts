@@ -180,8 +180,8 @@ describe('secret [F-11 F-18]', () => {
     assert.deepEqual(said[1]?.json(), { name: 'api.key', handle: 'secret:api.key' })
     assert.match(said[2]?.out ?? '', /^SECRET +SET\nsecret:api\.key +\d{4}.*\nsecret:mail +\d{4}/)
     assert.deepEqual(
-      said[3]?.json<Rows>().map(({ name }) => name),
-      ['api.key', 'mail'],
+      said[3]?.json<Rows>().map((row) => [row.name, Object.keys(row)]),
+      ['api.key', 'mail'].map((name) => [name, ['name', 'created_at']]),
     )
     for (const { out, err } of said) assert(!`${out}${err}`.includes(value))
     for (const [path, bytes] of filesIn(shell.cwd)) assert(!bytes.includes(value), path)

@@ -27,7 +27,7 @@ const register: Register = (secret, io) => {
       inTenant(io, options, async (ambit, caller) => {
         printList(io, options, await secretsOf(ambit, caller), 'none yet: `ambit secret set` keeps one', {
           SECRET: ({ name }) => `secret:${name}`,
-          SET: ({ createdAt }) => createdAt,
+          SET: ({ created_at }) => created_at,
         })
       }),
     )

@@ -20,7 +20,10 @@ export async function removeSecret(ambit: Ambit, caller: Caller, name: string): 
 }
 
 /** The names of the tenant's secrets and when they were set. */
-export async function secretsOf(ambit: Ambit, caller: Caller): ReturnType<Ambit['secrets']['list']> {
+export async function secretsOf(
+  ambit: Ambit,
+  caller: Caller,
+): Promise<readonly { readonly name: string; readonly created_at: string }[]> {
   demand(caller, 'administer')
-  return ambit.secrets.list(caller.tenant)
+  return (await ambit.secrets.list(caller.tenant)).map(({ name, createdAt }) => ({ name, created_at: createdAt }))
 }
