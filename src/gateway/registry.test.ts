@@ -51,12 +51,14 @@ test('a descriptor without emits or modes has no shape [H-01]', () => {
 })
 
 test('several versions stand side by side; the same version with other content is refused [H-01]', () => {
-  const two = openRegistry([echo(), echo({ version: '1.1.0' }), echo()])
+  const one = echo()
+  const two = openRegistry([one, echo({ version: '1.1.0' }), one])
   assert.deepEqual(two.versions('test.echo'), ['1.0.0', '1.1.0'])
   assert.equal(two.get('test.echo', '1.1.0')?.descriptor.version, '1.1.0')
   assert.throws(() => openRegistry([echo(), echo({ description: 'Says something else.' })]), {
     code: 'capability.invalid',
   })
+  assert.throws(() => openRegistry([one, echo()]), /version 1\.0\.0 is registered twice: give one of them another id/)
   assert.deepEqual([two.versions('constructor'), two.get('toString', '1.0.0')], [[], undefined])
 })
 

@@ -53,6 +53,7 @@ export interface RegistryOptions {
 /** Registers capabilities, all or none. */
 export function openRegistry(capabilities: readonly Capability[], options: RegistryOptions = {}): Registry {
   const byId = new Map<string, Map<string, Registered>>()
+  const given = new Map<Registered, Capability>()
   for (const capability of capabilities) {
     const made = register(capability, options)
     const { id, version } = made.descriptor
@@ -60,7 +61,11 @@ export function openRegistry(capabilities: readonly Capability[], options: Regis
     const other = known.get(version)
     if (other !== undefined && other.digest !== made.digest)
       throw invalid(id, `version ${version} is registered with other content`)
+    // What they do may differ where what they say does not: only the very same is one.
+    if (other !== undefined && given.get(other) !== capability)
+      throw invalid(id, `version ${version} is registered twice: give one of them another id or version`)
     known.set(version, made)
+    given.set(made, capability)
     byId.set(id, known)
   }
   const versions = new Map([...byId].map(([id, known]) => [id, [...known.keys()]]))
