@@ -24,6 +24,11 @@ test.each<[string, readonly string[], RegExp]>([
     ['openapi', 'api.yaml', '--name', 'a'],
     /`api\.yaml`: .* \(upstream_invalid\)\n {2}give the document as JSON: YAML is not read/,
   ],
+  [
+    'a document with a member twice',
+    ['openapi', 'twice.json', '--name', 'a'],
+    /`twice\.json`: a member name that occurs twice at line 2, column 2 \(upstream_invalid\)\n$/,
+  ],
   ['JSON that is no document', ['openapi', 'ambit.config.json', '--name', 'a'], /upstream_invalid/],
   [
     'a document that does not say where its server is',
@@ -120,6 +125,7 @@ test.each<[string, readonly string[], RegExp]>([
   const shell = givenShell()
   writeFileSync(join(shell.cwd, 'ambit.config.json'), '{"tenant":"local","upstreams":["upstreams"]}')
   writeFileSync(join(shell.cwd, 'api.yaml'), 'openapi: 3.1.0\n')
+  writeFileSync(join(shell.cwd, 'twice.json'), '{"openapi":"3.1.0",\n "openapi":"3.1.0"}')
   writeFileSync(join(shell.cwd, 'old.json'), '{"swagger":"2.0"}')
   const paths = { '/read': { get: { operationId: 'read', responses: {} } } }
   writeFileSync(
@@ -187,7 +193,8 @@ test('what is left out may be something that was not asked for, or cannot be off
   )
   await shell.good('tenant', 'create', 'local')
   const words = ['capabilities', 'import', 'openapi', 'api.json', '--name', 'a', '--dry-run']
-  await shell.good(...words, '--include', 'write')
+  const { out } = await shell.good(...words, '--include', 'write')
+  assert.match(out, /^POST \/write +a parameter: the reference `#\/gone` leads to nothing$/m)
   await shell.good(...words, '--include', 'read', '--exclude', 'wri*')
 })
 

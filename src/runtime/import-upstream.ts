@@ -152,10 +152,12 @@ async function documentAt(place: string, folder: string, { egress }: UpstreamDep
     return readJson(bytes, { bytesMax })
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    const help = 'give the document as JSON: YAML is not read'
+    const help = looksLikeJson(bytes) ? error.help : 'give the document as JSON: YAML is not read'
     throw new Failure('upstream.invalid', `${quote(place)}: ${error.message}`, error.data, help)
   }
 }
+
+const looksLikeJson = (bytes: Uint8Array): boolean => /^\s*[{[]/.test(Buffer.from(bytes.subarray(0, 256)).toString())
 
 const bytesMax = limits.upstreamFileBytesMax
 const tooLarge = (): Failure => new Failure('payload.too_large', `the document has more than ${bytesMax} bytes`)

@@ -45,6 +45,7 @@ export function followed({ root }: OpenApi, value: Json | undefined, what: strin
     if (hops > 16) throw new Unmapped(`${what}: the reference ${quote(ref)} leads in a circle`)
     if (!ref.startsWith('#')) throw new Unmapped(`${what}: the reference ${quote(ref)} leads out of the document`)
     found = at(root, ref)
+    if (found === undefined) throw new Unmapped(`${what}: the reference ${quote(ref)} leads to nothing`)
   }
   if (!isJsonObject(found)) throw new Unmapped(`${what} is missing or no object`)
   return found
