@@ -63,8 +63,11 @@ export function problem(error: unknown, traceId?: string): Problem {
   }
 }
 
-/** A failure where only one sentence is told of it. */
-export const advised = ({ message, help }: Failure): string => (help === undefined ? message : `${message}; ${help}`)
+/** What `problem` says of an error, where only one sentence is told of it. */
+export function advised(error: unknown): string {
+  const { detail, remediation } = problem(error)
+  return remediation === undefined ? detail : `${detail}; ${remediation}`
+}
 
 /** A foreign text inside a message: in backticks, control characters and backticks escaped, cut to 80 characters. */
 export function quote(text: string): string {

@@ -6,6 +6,7 @@ import { config } from './config.ts'
 import { parseAs, problemsOf } from './parse.ts'
 import { policy } from './policy.ts'
 import { form } from './text.ts'
+import { upstream } from './upstream.ts'
 
 const shape = z.strictObject({
   id: form(/^[a-z]+$/u, 'lower-case letters'),
@@ -76,13 +77,40 @@ test('of a union the alternative that was meant is reported, or the union when t
   const [inside] = problemsOf(shape, { ...good, either: { x: 'no' } })
   assert.deepEqual(inside, { code: 'field.invalid', pointer: '/either/x', message: 'must be a number' })
   const [unclear] = problemsOf(shape, { ...good, either: 'no' })
-  assert.deepEqual(unclear, { code: 'field.invalid', pointer: '/either', message: 'has none of the allowed shapes' })
+  assert.deepEqual(unclear, { code: 'field.invalid', pointer: '/either', message: 'must be an object, or a list' })
+  const budget = { name: 'b', per: 'principle', applies_to: ['*'], every: 'day', calls: 1 }
+  const [per] = problemsOf(config, { host: { budgets: [budget] } })
+  assert.equal(per?.message, 'must be one of `tenant`, `principal`, `session`, `capability`, or a list')
+  const [every] = problemsOf(config, { host: { budgets: [{ ...budget, per: 'tenant', every: 'week' }] } })
+  assert.equal(every?.message, 'must be one of `hour`, `day`, `month`, or a number')
+  const server = { url: 'https://a.example/mcp', header: {} }
+  const [header] = problemsOf(upstream, { adapter: 'mcp', name: 'a', server, capabilities: [] })
+  assert.deepEqual([header?.code, header?.pointer], ['field.unknown', '/server/header'])
+  const [neither] = problemsOf(upstream, { adapter: 'mcp', name: 'a', server: {}, capabilities: [] })
+  assert.deepEqual([neither?.pointer, neither?.message], ['/server', 'has none of the allowed shapes'])
   const [driver] = problemsOf(config, { store: { driver: 'oracle' } })
   assert.deepEqual(driver, {
     code: 'field.invalid',
     pointer: '/store/driver',
     message: 'must be one of `sqlite`, `postgres`',
   })
+})
+
+test('a member that is not known is told with the one that was likely meant, at any depth [F-06]', () => {
+  const server = { url: 'https://a.example/mcp', header: {} }
+  const cases: [z.ZodType, unknown, string | undefined][] = [
+    [shape, { ...good, cuont: 1 }, 'did you mean `count`?'],
+    [shape, { ...good, colour: 1 }, undefined],
+    [config, { host: { bugdets: [] } }, 'did you mean `budgets`?'],
+    [upstream, { adapter: 'mcp', name: 'a', server, capabilities: [] }, 'did you mean `headers`?'],
+    [
+      upstream,
+      { adapter: 'mcp', name: 'a', server: { command: 'a' }, capabilites: [] },
+      'did you mean `capabilities`?',
+    ],
+    [config, { upstreams: [{ adapter: 'http', name: 'a', sever: {}, capabilities: [] }] }, 'did you mean `server`?'],
+  ]
+  for (const [schema, value, help] of cases) assert.equal(refusal(() => parseAs(schema, value, 'it')).help, help)
 })
 
 test('no message holds the value that was refused [F-06]', () => {

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { FailureCode } from '../base/codes.ts'
 import { Failure, quote } from '../base/failure.ts'
+import { nearest } from '../base/nearest.ts'
 import { escapedKey } from '../base/pointer.ts'
 
 /** What is wrong at one place of a value: a JSON Pointer and a message, both without the value itself. */
@@ -14,28 +15,30 @@ export interface ParseProblem {
 export function parseAs<S extends z.ZodType>(schema: S, value: unknown, what: string): z.output<S> {
   const result = schema.safeParse(value, { error: expectation })
   if (result.success) return result.data
-  const [first] = problemsFrom(result.error, value)
+  const [first] = locatedIn(result.error, value)
   if (first === undefined) throw new Failure('field.invalid', `${what} is not valid`, { pointer: '' })
-  const place = first.pointer === '' ? what : `${what}: ${quote(first.pointer)}`
-  throw new Failure(first.code, `${place} ${first.message}`, { pointer: first.pointer })
+  const { code, pointer, message } = problemAt(first, value)
+  const place = pointer === '' ? what : `${what}: ${quote(pointer)}`
+  const meant = meantBy(first)
+  throw new Failure(code, `${place} ${message}`, { pointer }, meant && `did you mean ${quote(meant)}?`)
 }
 
 /** Every problem of a value, in the order of the document; a missing member comes after those its object has. */
 export function problemsOf(schema: z.ZodType, value: unknown): ParseProblem[] {
   const result = schema.safeParse(value, { error: expectation })
-  return result.success ? [] : problemsFrom(result.error, value)
+  return result.success ? [] : locatedIn(result.error, value).map((found) => problemAt(found, value))
 }
 
 type Path = readonly PropertyKey[]
 type Issue = z.core.$ZodIssue
 
-function problemsFrom(error: z.core.$ZodError, value: unknown): ParseProblem[] {
+function locatedIn(error: z.core.$ZodError, value: unknown): Located[] {
   const positions: Positions = new Map()
   return error.issues
     .flatMap((issue) => located(issue, []))
-    .map(({ path, issue }) => ({ problem: problemAt(path, issue, value), place: placeOf(path, value, positions) }))
+    .map((found) => ({ found, place: placeOf(found.path, value, positions) }))
     .sort((a, b) => comparePlaces(a.place, b.place))
-    .map(({ problem }) => problem)
+    .map(({ found }) => found)
 }
 
 interface Located {
@@ -48,19 +51,37 @@ function located(issue: Issue, above: Path): Located[] {
   const path = [...above, ...issue.path]
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => ({ path: [...path, key], issue }))
   if (issue.code !== 'invalid_union') return [{ path, issue }]
-  const meant = issue.errors.filter((issues) => issues.every(isInside))
-  const [only] = meant
-  return meant.length === 1 && only !== undefined ? only.flatMap((inner) => located(inner, path)) : [{ path, issue }]
+  const meant = issue.errors
+    .filter((issues) => issues.every(isInside))
+    .map((issues) => issues.flatMap((inner) => located(inner, path)))
+    .toSorted((a, b) => a.length - b.length)
+  const [closest, next] = meant
+  // Of several objects that could be meant, the one that the value comes nearest to.
+  return closest !== undefined && closest.length !== next?.length ? closest : [{ path, issue }]
 }
 
 const isInside = (issue: Issue): boolean => issue.path.length > 0 || issue.code === 'unrecognized_keys'
 
-function problemAt(path: Path, issue: Issue, value: unknown): ParseProblem {
+function problemAt({ path, issue }: Located, value: unknown): ParseProblem {
   const pointer = path.map((key) => `/${escapedKey(String(key))}`).join('')
   if (issue.code === 'unrecognized_keys') return { code: 'field.unknown', pointer, message: 'is not a known member' }
   if (isMissing(path, value)) return { code: 'field.missing', pointer, message: 'is missing' }
-  return { code: 'field.invalid', pointer, message: issue.message }
+  return { code: 'field.invalid', pointer, message: wordsOf(issue) }
 }
+
+/** What an issue says; of a union, what each of its alternatives would take, if that can be said in a few words. */
+function wordsOf(issue: Issue): string {
+  if (issue.code !== 'invalid_union' || issue.errors.length === 0) return issue.message
+  const demands = issue.errors.map(([first]) => (first && first.path.length === 0 ? wordsOf(first) : ''))
+  if (!demands.every((demand) => demand.startsWith(must))) return issue.message
+  return `${must}${[...new Set(demands)].map((demand) => demand.slice(must.length)).join(', or ')}`
+}
+
+const must = 'must be '
+
+/** A member that is not known is most often one that is, misspelt. */
+const meantBy = ({ path, issue }: Located): string | undefined =>
+  issue.code === 'unrecognized_keys' ? nearest(String(path.at(-1)), issue.message.split('\n')) : undefined
 
 function isMissing(path: Path, value: unknown): boolean {
   const parent = path.slice(0, -1).reduce<unknown>(childOf, value)
@@ -129,12 +150,18 @@ const expectation: z.core.$ZodErrorMap = (issue) => {
       return Array.isArray(issue.options) ? `must be ${oneOf(issue.options)}` : 'has none of the allowed shapes'
     case 'invalid_format':
       return issue.pattern === undefined ? unfit : `must match \`${issue.pattern}\``
+    case 'unrecognized_keys':
+      // An issue keeps nothing else of its schema: these are the members that it knows.
+      return knownTo(issue.inst).join('\n')
     case 'invalid_key':
       return 'is not an allowed member name'
     default:
       return unfit
   }
 }
+
+const knownTo = (inst: unknown): readonly string[] =>
+  Object.keys((inst as Partial<z.core.$ZodObject> | undefined)?._zod?.def.shape ?? {})
 
 const oneOf = (values: readonly unknown[]): string =>
   values.length === 1 ? quote(String(values[0])) : `one of ${values.map((value) => quote(String(value))).join(', ')}`

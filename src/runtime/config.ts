@@ -52,7 +52,18 @@ export interface ConfigSource {
 /** The settings in force: those of the configuration file, or the defaults when there is none. */
 export async function loadSettings(source: ConfigSource): Promise<Settings> {
   const file = findConfig(source)
-  return settle(file === undefined ? nothing : await readConfig(file, source), file, source)
+  if (file === undefined) return settle(nothing, file, source)
+  return toldOf(basename(file), async () => settle(await readConfig(file, source), file, source))
+}
+
+/** What is wrong with the configuration is told with the name of its file. */
+async function toldOf<T>(name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    throw new Failure(error.code, error.message.replace(/^configuration(?=: )/, quote(name)), error.data, error.help)
+  }
 }
 
 type Given = {
@@ -80,16 +91,21 @@ async function readConfig(file: string, { fresh = false }: ConfigSource): Promis
   return { config: checked(json, basename(file)), code, files }
 }
 
-/** A member that is not known is most often one that is, misspelt. */
+/** A member that is not known may be one that is code, misspelt: the shape of the JSON has none of those. */
 function checked(json: unknown, name: string): Config {
   try {
     return parseAs(config, json, quote(name))
   } catch (error) {
-    if (!(error instanceof Failure) || error.code !== 'field.unknown') throw error
-    const [member = '', ...below] = String(error.data['pointer']).split('/').slice(1)
-    const meant = below.length > 0 ? undefined : nearest(member, [...Object.keys(config.shape), 'capabilities'])
+    if (!(error instanceof Failure) || error.code !== 'field.unknown' || error.help !== undefined) throw error
+    const [, above = '', member = ''] = /^(.*)\/(.*)$/.exec(String(error.data['pointer'])) ?? []
+    const meant = nearest(member, codeMembers[above] ?? [])
     throw new Failure(error.code, error.message, error.data, meant && `did you mean ${quote(meant)}?`)
   }
+}
+
+const codeMembers: Readonly<Record<string, readonly string[]>> = {
+  '': ['capabilities'],
+  '/host': ['resolvers', 'safety'],
 }
 
 interface Loaded {

@@ -1,4 +1,4 @@
-import { Failure, problem, quote } from '../base/failure.ts'
+import { advised, Failure, problem, quote } from '../base/failure.ts'
 import { defined } from '../base/object.ts'
 import { acceptDrift, type Looked } from '../gateway/adapters/mcp/accept.ts'
 import { type Change, changeOf } from '../gateway/adapters/mcp/changes.ts'
@@ -104,7 +104,7 @@ function mcpUpstreams({ settings: { hosting } }: Ambit): {
         try {
           list(readUpstream(file), file)
         } catch (error) {
-          broken.push({ upstream: null, file: file.name, problem: problem(error).detail })
+          broken.push({ upstream: null, file: file.name, problem: advised(error) })
         }
       }
   }

@@ -1,6 +1,7 @@
 import { relative, resolve } from 'node:path'
 import { Failure, quote } from '../base/failure.ts'
 import { defined } from '../base/object.ts'
+import { readAllowList } from '../gateway/adapters/allow-list.ts'
 import type { Config } from '../model/config.ts'
 import { parseAs } from '../model/parse.ts'
 import { type Policy, policy as policyShape } from '../model/policy.ts'
@@ -39,6 +40,7 @@ export function settleHosting(
   })
   for (const [index, { pattern }] of (rules.patterns ?? []).entries())
     checkPattern(pattern, `/host/patterns/${index}/pattern`)
+  for (const [index, entry] of (egress.allow ?? []).entries()) checkEgress(entry, `/egress/allow/${index}`)
   return {
     port,
     hostname,
@@ -56,6 +58,16 @@ function checkPattern(pattern: string, pointer: string): void {
     new RegExp(pattern, 'iu')
   } catch {
     throw new Failure('field.invalid', `configuration: ${quote(pointer)} is no regular expression`, { pointer })
+  }
+}
+
+/** Said when the configuration is read, with its place there. */
+function checkEgress(entry: string, pointer: string): void {
+  try {
+    readAllowList([entry])
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    throw new Failure(error.code, `configuration: ${quote(pointer)}: ${error.message}`, { pointer }, error.help)
   }
 }
 

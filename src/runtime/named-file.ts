@@ -19,7 +19,7 @@ export function readNamed<T>(file: NamedFile, code: Code, read: (json: Json) => 
     return read(readJson(bytes, { bytesMax }))
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    throw new Failure(code, `${quote(file.name)}: ${error.message}`, error.data)
+    throw new Failure(code, `${quote(file.name)}: ${error.message}`, error.data, error.help)
   }
 }
 

@@ -1,5 +1,5 @@
 import { canonical, type Json } from '../base/canonical.ts'
-import { Failure, problem, quote } from '../base/failure.ts'
+import { advised, Failure, quote } from '../base/failure.ts'
 import type { OpenUpstream, UpstreamDeps } from '../gateway/adapters/adapter.ts'
 import { openEgress } from '../gateway/adapters/egress.ts'
 import { openHttp } from '../gateway/adapters/http.ts'
@@ -73,7 +73,7 @@ function gathered(hosting: Hosting, deps: UpstreamDeps, open: ReadonlyMap<string
       for (const { descriptor } of one.capabilities) offeredIn.set(descriptor.id, place)
       capabilities.push(...one.capabilities)
     } catch (error) {
-      notice(`left out: ${place}: ${problem(error).detail}`)
+      notice(`left out: ${place}: ${advised(error)}`)
     }
   }
   return { capabilities, opened }
@@ -124,7 +124,7 @@ function attempted<T>(read: () => T, notice: Notice): T | undefined {
   try {
     return read()
   } catch (error) {
-    notice(`left out: ${problem(error).detail}`)
+    notice(`left out: ${advised(error)}`)
     return undefined
   }
 }
