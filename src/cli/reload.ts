@@ -14,6 +14,7 @@ interface Kept {
 }
 
 const pollMs = 300
+const patienceMs = 500
 
 /**
  * Offers what the configuration says whenever it changes, until a signal of the system or of `stop` ends it. A second
@@ -38,7 +39,14 @@ export async function keepUp(io: Io, { ambit, host, source }: Kept, stop?: Abort
   await stopped.promise
   clearInterval(timer)
   off()
+  setTimeout(() => tellWaiting(io, host), patienceMs).unref()
   await work
+}
+
+/** Whoever ended it would otherwise wonder why it stays, for as long as a call may take. */
+function tellWaiting(io: Io, { gateway }: ConfiguredHost): void {
+  const calls = gateway.underWay()
+  if (calls > 0) io.err(`waiting for ${counted(calls, 'call')} under way; a second signal ends at once\n`)
 }
 
 /** Makes the new offer whole before it takes the place of the old one. Answers its settings, or says why it stays. */

@@ -57,6 +57,8 @@ export interface Gateway {
    * kept no longer, as far as that does not take long.
    */
   tidyUp(): Promise<Tidied>
+  /** How many calls are carried out now. */
+  underWay(): number
   /** Waits for calls under way. */
   close(): Promise<void>
 }
@@ -130,6 +132,7 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
     pendingFor: (principal) => pendingFor(deps, principal),
     waitForDecision: (id, options) => waiting.wait(id, options),
     tidyUp: () => tidyOnce().finally(() => askAgain(host)),
+    underWay: () => host.running.size,
     close: async () => {
       clearInterval(timer)
       waiting.close()

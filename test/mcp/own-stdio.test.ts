@@ -44,15 +44,16 @@ test.each(revisions)(
   60_000,
 )
 
+const meta = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+}
+
 test('the process ends when it is told to, with calls behind it and its client still there [F-18]', async () => {
   const { started } = await given()
   const { command, args, cwd, env } = started
   const child = spawn(command, args, { cwd, env: { PATH: process.env['PATH'] ?? '', ...env } })
   onTestFinished(() => void child.kill('SIGKILL'))
-  const meta = {
-    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientCapabilities': {},
-  }
   const params = { name: 'depot_temperature', arguments: { room: 'north' }, _meta: meta }
   for (const id of [1, 2]) {
     const answered = once(child.stdout, 'data')
@@ -61,6 +62,30 @@ test('the process ends when it is told to, with calls behind it and its client s
   }
   child.kill('SIGTERM')
   assert.deepEqual(await once(child, 'exit'), [0, null])
+}, 60_000)
+
+test('told to end while a call hangs, the process takes the call of its client back and waits for nothing [F-18]', async () => {
+  const { shell, started } = await given()
+  const config = join(shell.cwd, 'ambit.config.ts')
+  const hanging = 'await new Promise(() => undefined)'
+  writeFileSync(
+    config,
+    readFileSync(config, 'utf8').replace('for (const celsius of [4, 5, 4]) yield', `${hanging}; yield`),
+  )
+  const { command, args, cwd, env } = started
+  const child = spawn(command, args, { cwd, env: { PATH: process.env['PATH'] ?? '', ...env } })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let said = ''
+  child.stderr.on('data', (chunk) => {
+    said += String(chunk)
+  })
+  const params = { name: 'depot_temperature', arguments: { room: 'north' }, _meta: meta }
+  child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })}\n`)
+  const isUnderWay = async () => assert.match((await shell.good('evidence', 'list', '--json')).out, /execution_started/)
+  await vi.waitFor(isUnderWay, { timeout: 30_000 })
+  child.kill('SIGTERM')
+  assert.deepEqual(await once(child, 'exit'), [0, null])
+  assert.equal(said, '')
 }, 60_000)
 
 test.each(revisions)(
