@@ -66,7 +66,7 @@ export function openBridge(door: Door, principal: CallCaller, options: BridgeOpt
     const { capabilityId: capability_id, version, mode } = tool
     const asked = { ...base, capability_id, version, mode, payload }
     const envelope = { ...asked, invocation_id: (await gateway.waitingCall(principal, asked)) ?? named }
-    return () => gateway.invoke(principal, envelope, { chunk: () => undefined, ...(signal && { signal }) })
+    return () => gateway.invoke(principal, envelope, { chunk: () => undefined, signal })
   }
   return {
     tools: toolsOf(gateway.discover(principal)),

@@ -117,6 +117,16 @@ test.each<[string, readonly string[], RegExp]>([
     /it cannot set the header `a b`/,
   ],
   [
+    'a header for a program',
+    ['mcp', 'files', '--header', 'a: SECRET', '--', 'no-such-program'],
+    /--header is for an address/,
+  ],
+  [
+    'an environment for an address',
+    ['mcp', 'files', '--url', 'https://a.example/mcp', '--env', 'a=SECRET'],
+    /--env is for a command/,
+  ],
+  [
     'a header without a value',
     ['mcp', 'files', '--url', 'https://a.example/mcp', '--header', 'SECRET'],
     /write a name, `:` and a value/,

@@ -101,6 +101,10 @@ function serverOf([command, ...args]: readonly string[], { url, header, query, e
     const help = 'give what is behind it as `--query name=value`, and a secret in it as `{secret:NAME}`'
     throw new Failure('field.invalid', 'the address is given without `?`', {}, help)
   }
+  const others = url === undefined ? { '--header': header, '--query': query } : { '--env': env, '--cwd': cwd }
+  const [unused] = Object.keys(defined(others))
+  if (unused !== undefined)
+    throw new Failure('field.invalid', `${unused} is for ${url === undefined ? 'an address' : 'a command'}`)
   if (url !== undefined)
     return defined({ url, headers: header && pairs(header, ':'), query: query && pairs(query, '=') })
   const given = { args: args.length > 0 ? args : undefined, env: env && pairs(env, '='), cwd }

@@ -4,7 +4,7 @@ import type { Json } from '../base/canonical.ts'
 export interface Watch {
   readonly chunk: (chunk: Json) => void
   /** Takes the call back while it runs: its handler is told to stop, and the call ends as one that was cut short. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 export const unwatched: Watch = { chunk: () => undefined }

@@ -33,6 +33,8 @@ export interface McpDoor {
   readonly states: RequestStateCodec<WaitingState>
   /** How long one round waits for people before it asks the client again; 20 s unless given. */
   readonly roundMs?: number
+  /** True where a connection that is cut says nothing about a call, which then goes on. */
+  readonly outlivesConnection?: boolean
   /** False leaves the texts of results as they are: for fixtures alone, models are shown nothing else than fenced text. */
   readonly fenced?: boolean
 }

@@ -58,6 +58,33 @@ test.each(revisions)(
   },
 )
 
+test.each(revisions)(
+  '%s: a connection that is cut takes a call back in the newer revision alone [H-100]',
+  async (revision) => {
+    const [begun, over] = [Promise.withResolvers<AbortSignal>(), Promise.withResolvers<string>()]
+    const slow = defineCapability(
+      { id: 'depot.slow', version: '1.0.0', description: 'Waits.', policy: { auth_required: false } },
+      (_, { signal }) => {
+        begun.resolve(signal)
+        return over.promise
+      },
+    )
+    const { url, keyOf, ask } = await servedServer({ offer: { capabilities: [slow] } })
+    const client = await httpClient(url, revision, { key: await keyOf({ id: 'planner', kind: 'agent' }) })
+    const call = { name: 'depot_slow', _meta: { 'ambit/correlation_id': 'cor_task' } }
+    const calling = assert.rejects(client.callTool(call))
+    const signal = await begun.promise
+    await client.close()
+    await calling
+    const ended = async () => (await ask('GET', '/replay/cor_task')).body.events.at(-1).event_type
+    if (revision === '2026-07-28') await vi.waitFor(() => assert(signal.aborted))
+    else assert.equal(await ended(), 'execution_started')
+    over.resolve('done')
+    const expected = revision === '2026-07-28' ? 'execution_failed' : 'execution_completed'
+    await vi.waitFor(async () => assert.equal(await ended(), expected))
+  },
+)
+
 test.each(revisions)('%s: a refused call says why and what to do, and is on record [H-100]', async (revision) => {
   const { url, agent, ask } = await given()
   const client = await httpClient(url, revision, { key: agent })

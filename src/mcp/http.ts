@@ -43,6 +43,8 @@ export function openMcpHttp({ ambit, host, content, ...options }: McpHttpDeps): 
       host,
       caller: async () => caller,
       era,
+      // The older revision wants to be told, and has nobody who could be: each request is by itself.
+      outlivesConnection: era === 'legacy',
       correlationId: ambit.ids.next('cor'),
       content: content ?? ((caller) => ownContent({ ambit, host, caller })),
       states: states(caller),

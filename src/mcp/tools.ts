@@ -113,7 +113,8 @@ function invoke(door: McpDoor, { mcpReq }: CallContext, envelope: Envelope) {
     const params = { progressToken, progress }
     void mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined)
   }
-  return door.host.gateway.invoke(door.caller, envelope, { chunk, signal: mcpReq.signal })
+  const signal = door.outlivesConnection ? undefined : mcpReq.signal
+  return door.host.gateway.invoke(door.caller, envelope, { chunk, signal })
 }
 
 /** What the client knows its progress by: said with every chunk, and kept until somebody reads it, so nothing long. */
