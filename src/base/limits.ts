@@ -107,6 +107,7 @@ export const limits = {
   mcpGraceMs: 1_500,
   mcpListMs: 300_000,
   mcpListPauseMs: 250,
+  mcpStreamPauseMs: 250,
   mcpHeldLookMs: 15_000,
   mcpPagesMax: 64,
   mcpToolsMax: 1_000,

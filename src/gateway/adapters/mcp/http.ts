@@ -123,13 +123,13 @@ function endStream(transport: Transport, id: RequestId, options: Parameters<Send
 
 /**
  * When a stream that ended is opened again. The library does so at once if the server says so, and counts only failures:
- * here no pause is short, and each is longer than the last while the streams between them are shorter than they are.
+ * here no pause is very short, and each is longer than the last while the streams between them are shorter than they are.
  */
-function patientScheduler(): (reconnect: () => void, delayMs: number) => () => void {
+export function patientScheduler(): (reconnect: () => void, delayMs: number) => () => void {
   let [pauseMs, openedAt] = [0, 0]
   return (reconnect, delayMs) => {
     const isSoon = performance.now() - openedAt <= pauseMs
-    const wanted = Math.max(delayMs, limits.backoffMs, isSoon ? pauseMs * 2 : 0)
+    const wanted = Math.max(delayMs, limits.mcpStreamPauseMs, isSoon ? pauseMs * 2 : 0)
     pauseMs = Math.min(wanted, limits.backoffMaxMs)
     openedAt = performance.now() + pauseMs
     const timer = setTimeout(reconnect, pauseMs).unref()
