@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'vitest'
 import { readFences } from '../../src/fence/read.ts'
 import type { EvidenceEvent } from '../../src/model/evidence.ts'
 import { until } from '../support/mcp.ts'
 import { revisions } from '../support/mcp-client.ts'
+import { projectRoot } from '../support/source.ts'
 import { type Agent, type Memory, openAgent } from './hostile-agent.ts'
 import { assertVerifies, callsIn, eventsIn } from './hostile-evidence.ts'
 import { faces } from './hostile-faces.ts'
@@ -49,6 +52,10 @@ test('hostile servers and an agent that obeys them get nothing past the policy, 
     assert(growthMiB < growthMaxMiB, `${kind}: ${growthMiB} MiB`)
   }
   assertTried(events, all)
+  assert.deepEqual(
+    documented(),
+    measured.map(({ kind }) => kind),
+  )
 
   const agents = measured.flatMap((one) => one.agents)
   assert.equal(sum(agents.map(({ count }) => count.approved)), 0)
@@ -60,6 +67,12 @@ test('hostile servers and an agent that obeys them get nothing past the policy, 
   for (const task of new Set(agents.flatMap(({ correlations }) => [...correlations])))
     await assertVerifies(world.shell, task)
 })
+
+/** The kinds of hostility that the documentation shows. */
+function documented(): readonly (string | undefined)[] {
+  const lines = readFileSync(join(projectRoot, 'docs/hostile-upstreams.md'), 'utf8').match(/^\| .* \|$/gm) ?? []
+  return lines.slice(2).map((line) => line.split('|')[1]?.trim())
+}
 
 /** Every kind of hostility in turn, each against an agent of either revision. */
 async function suffered(host: HostProcess, world: World, all: Faces): Promise<readonly Measured[]> {
