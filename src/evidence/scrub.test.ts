@@ -51,6 +51,14 @@ test('a secret that looks like escapes itself is hidden as it is and as others w
   assert.equal(scrubText('C:\\n1234567x 5%a1b2c3d4', ['n1234567x', 'a1b2c3d4']), 'C:\\[redacted] 5%[redacted]')
 })
 
+test('a secret with a backslash beside what looks like an escape is hidden as others write it [H-69 H-71 H-90]', () => {
+  for (const tricky of ['F0F\\~0b"qr', 'ab\\%2Fcd<ef', "x\\1\\axabbb'y"]) {
+    const html = tricky.replace('"', '&quot;').replace('<', '&lt;').replace("'", '&#39;')
+    const forms = [JSON.stringify(tricky).slice(1, -1), encodeURIComponent(tricky), html, encodeURIComponent(html)]
+    for (const form of forms) assert.equal(scrubText(`<${form}>`, [tricky]), '<[redacted]>', form)
+  }
+})
+
 test('a backslash before or behind a secret is no part of its escapes [H-69 H-71 H-90]', () => {
   const texts: readonly (readonly [string, string, string])[] = [
     ["robert.o'neill", 'CORP\\robert.o&#39;neill', 'CORP\\[redacted]'],

@@ -41,7 +41,8 @@ const partCharsMin = 8
 function readingsOf(text: string): readonly Unescaped[] {
   const whole: Unescaped = { text, placeOf: (at) => at }
   const layers = layersOf(whole, true)
-  return [whole, ...layers, ...(layers.length > 0 && text.includes('\\') ? layersOf(whole, false) : [])]
+  const hasBackslash = layers.length > 0 && [whole, ...layers].some((reading) => reading.text.includes('\\'))
+  return [whole, ...layers, ...(hasBackslash ? layersOf(whole, false) : [])]
 }
 
 function layersOf(whole: Unescaped, backslashes: boolean): readonly Unescaped[] {
@@ -103,8 +104,9 @@ function formsOfOne(secret: string): readonly Form[] {
   const isCut = secret.length > limits.secretFormCharsMax
   const start = secret.slice(0, limits.secretFormCharsMax)
   // The cut may halve an escape.
-  const bare = unescaped(start)?.text.slice(0, isCut ? -escapeCharsMax : undefined) ?? start
-  const written = [start, start.toWellFormed(), bare.trim()].flatMap((form) => [form, form.replaceAll(' ', '+')])
+  const end = isCut ? -escapeCharsMax : undefined
+  const bare = [true, false].map((backslashes) => unescaped(start, backslashes)?.text.slice(0, end).trim() ?? start)
+  const written = [start, start.toWellFormed(), ...bare].flatMap((form) => [form, form.replaceAll(' ', '+')])
   return [...written.map((form) => ({ form, isCut })), ...bytesOf(secret)]
 }
 
