@@ -49,7 +49,8 @@ test('marks of names hide what has them, and marks of what a text holds hide the
   const record = { properties: { a: secret }, additionalProperties: { propertyNames: { pattern: '^[a-z]+$' } } }
   assert.deepEqual(seen(record, { a: 'x', b: { c: 1 } }), { a: hidden, b: { c: 1 } })
   const textOf = (contentSchema: Json) => ({ $defs: { secret, open: {} }, properties: { text: { contentSchema } } })
-  for (const inner of [secret, { items: { properties: { a: secret } } }, { items: { $ref: '#/$defs/secret' } }])
+  const within: Json[] = [{ items: { properties: { a: secret } } }, { properties: { 'x-sensitive': secret } }]
+  for (const inner of [secret, ...within, { items: { $ref: '#/$defs/secret' } }])
     assert.deepEqual(seen(textOf(inner), { text: '["x"]' }), { text: hidden })
   for (const inner of [{ type: 'object' }, { items: { $ref: '#/$defs/open' } }])
     assert.deepEqual(seen(textOf(inner), { text: '["x"]' }), { text: '["x"]' })

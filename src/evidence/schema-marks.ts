@@ -113,11 +113,11 @@ function isMarkedWithin(schema: Json | undefined, { resolve, steps }: Known): bo
   for (const node of nodes) {
     steps.spend(1)
     if (typeof node !== 'object' || node === null) continue
-    const { 'x-sensitive': mark, ...members } = node as JsonObject
-    const refs = refKeywords.filter((keyword) => typeof members[keyword] === 'string')
-    const targets = refs.map((keyword) => resolve(node as JsonObject, keyword))
-    if (mark === true || targets.includes(undefined)) return true
-    for (const inner of [...Object.values(members), ...targets]) nodes.add(inner)
+    const part = node as JsonObject
+    const refs = refKeywords.filter((keyword) => typeof part[keyword] === 'string')
+    const targets = refs.map((keyword) => resolve(part, keyword))
+    if (part['x-sensitive'] === true || targets.includes(undefined)) return true
+    for (const inner of [...Object.values(part), ...targets]) nodes.add(inner)
   }
   return false
 }
