@@ -93,6 +93,17 @@ describe('a tool of the AI SDK as a capability [F-24]', () => {
     assert.deepEqual(codes, ['approval_required', undefined, 'approval_required', undefined])
   })
 
+  test('asks people where it needs approval and a policy of the host allows it', async () => {
+    const add = tool({ description: 'Adds.', inputSchema: z.object({}), needsApproval: true, execute: () => 1 })
+    const rules = [{ id: 'all', when: true, decision: 'allow' as const }]
+    const { call } = await givenHost({
+      capabilities: [fromAISDKTool(add, { id: 'test.add', version: '1.0.0', autonomy: { action_limit: 9 } })],
+      policies: [{ name: 'desk', version: '1.0.0', applies_to: ['test.*'], rules }],
+    })
+    const { denial } = await call(anyone, { capability_id: 'test.add', payload: {} })
+    assert.equal(denial?.code, 'approval_required')
+  })
+
   test('is closed to all without a policy', async () => {
     const add = tool({ description: 'Adds.', inputSchema: z.object({}), execute: () => 1 })
     const { call } = await hosted(fromAISDKTool(add, { id: 'test.add', version: '1.0.0' }))

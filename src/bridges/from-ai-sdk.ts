@@ -17,8 +17,9 @@ export interface FromAISDKTool extends Omit<CapabilitySpec, 'input' | 'output' |
  * `needsApproval`, always or by a function of its own, asks people at every call unless `policy` says something of that. The
  * results of a tool that streams are chunks, and the last of them is the result.
  */
-export function fromAISDKTool(tool: Tool, { toolContext, policy, ...spec }: FromAISDKTool): Capability {
+export function fromAISDKTool(tool: Tool, { toolContext, ...spec }: FromAISDKTool): Capability {
   const { execute, needsApproval = false } = tool
+  const asks = needsApproval !== false && spec.policy?.approval_required === undefined
   const description = spec.description ?? tool.description
   if (execute === undefined) throw invalid(spec.id, 'the tool has no `execute`: nothing here could carry it out')
   if (typeof description !== 'string') throw invalid(spec.id, 'give a `description`: the tool has none that is text')
@@ -31,7 +32,8 @@ export function fromAISDKTool(tool: Tool, { toolContext, policy, ...spec }: From
   return defineCapability(
     {
       ...spec,
-      ...(policy && { policy: { ...(needsApproval !== false && { approval_required: true }), ...policy } }),
+      // Not by its policy: where it has none, one of the host may let it be called.
+      ...(asks && { autonomy: { ...spec.autonomy, tier: 'approval_required' } }),
       description,
       input: readable(spec.id, tool.inputSchema),
       ...(tool.outputSchema && { output: readable(spec.id, tool.outputSchema) }),

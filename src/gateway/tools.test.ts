@@ -104,6 +104,7 @@ describe('what can be called is a tool, once [F-23]', () => {
     [{ risk: 'high' }, true],
     [{ risk: 'critical' }, true],
     [{ risk: 'medium', policy: { approval_required: true } }, true],
+    [{ risk: 'medium', metadata: { autonomy: { tier: 'approval_required' } } }, true],
     [{ risk: 'low', policy: { auth_required: true } }, false],
   ])('one that changes something is called destructive by its risk and its policy: %j', (more, destructive) => {
     const [tool] = toolsOf([capability('a', { side_effects: ['http.POST'], ...more })])

@@ -4,6 +4,7 @@ import { limits } from '../base/limits.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
 import { isCallable } from '../policy/gates/resolve.ts'
 import { resolveVersion } from '../policy/versions.ts'
+import { asksItself } from './registry.ts'
 import { fenceText } from './result-text.ts'
 import { type Remark, withoutWords } from './tool-schema.ts'
 
@@ -112,8 +113,8 @@ function toolOf(descriptor: CapabilityDescriptor, name: string, options: ToolOpt
   }
 }
 
-const isHarmless = ({ side_effects, risk, policy }: CapabilityDescriptor): boolean =>
-  side_effects !== undefined && (risk === 'low' || risk === 'medium') && policy?.approval_required !== true
+const isHarmless = (descriptor: CapabilityDescriptor): boolean =>
+  descriptor.side_effects !== undefined && ['low', 'medium'].includes(descriptor.risk ?? '') && !asksItself(descriptor)
 
 const preferred = ['sync', 'stream', 'async', 'fire_and_forget'] as const
 
