@@ -6,7 +6,7 @@ import { isOurKey, isReserved, stylesOf } from '../http-check.ts'
 import { mediaOf } from '../http-media.ts'
 import { readsAs } from '../http-names.ts'
 import { followed, listOf, type OpenApi, textOf, Unmapped } from './document.ts'
-import type { Credential } from './security.ts'
+import { type Credential, isKeyPlace } from './security.ts'
 
 type Template = NonNullable<HttpRequestTemplate['parameters']>[number]
 
@@ -32,8 +32,10 @@ export function parametersOf(api: OpenApi, { path, method, lists, credentials }:
     const read = followed(api, parameter, 'a parameter')
     found.set(`${textOf(read['in'])}:${textOf(read['name'])}`, read)
   }
-  const isSent = ({ in: place, name }: JsonObject): boolean =>
+  const isSent = ({ in: place, name, required }: JsonObject): boolean =>
     credentials.some(({ place: sent }) => sent.in === place && readsAs([sent.name])(textOf(name))) ||
+    // No key is asked of a model where it can do without.
+    (required !== true && isKeyPlace(api, textOf(place), textOf(name))) ||
     (place === 'header' && isOurKey(textOf(name), method))
   const wanted = [...found.values()].filter((parameter) => !isSent(parameter) && !isIgnored(parameter, path))
   return wanted.flatMap((parameter) => readParameter(api, parameter, memberOf(parameter, wanted)) ?? [])

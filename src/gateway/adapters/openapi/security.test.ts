@@ -57,7 +57,7 @@ test('an operation is sent what it asks for, by the first way that can be gone, 
       '/b': at([{ bearer: [] }, { oauth: [] }]),
       '/c': at([]),
       '/d': at([{ bearer: [] }, {}]),
-      '/e': { get: { ...ok, parameters: [{ name: 'x-key', in: 'header', schema: text }] } },
+      '/e': { get: { ...ok, parameters: [{ name: 'x-key', in: 'header', required: true, schema: text }] } },
       '/f': at([{ bearer: [], oauth: [] }]),
     },
     components: { securitySchemes: schemes },
@@ -78,6 +78,16 @@ test('an operation is sent what it asks for, by the first way that can be gone, 
   const credentials = upstream.capabilities.map(({ descriptor }) => Object.keys(descriptor.metadata?.credentials ?? {}))
   assert.deepEqual(credentials, [['depot_header', 'depot_query'], ['depot_bearer'], [], [], ['depot_oauth']])
   assert.equal(upstream.capabilities[4]?.request.parameters?.[0]?.name, 'x-key')
+})
+
+test('a key that other operations ask for is asked of nobody where it can be left out [H-90]', () => {
+  const parameters = ['x-key', 'x-other'].map((name) => ({ name, in: 'header', schema: text }))
+  const { request } = one({ parameters }, { components: { securitySchemes: schemes } })
+  assert.deepEqual(
+    request?.parameters?.map(({ name }) => name),
+    ['x-other'],
+  )
+  assert.equal(request?.headers, undefined)
 })
 
 test('what all operations are sent alike is said once, and what is needed too [H-90]', () => {

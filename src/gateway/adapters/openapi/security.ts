@@ -2,7 +2,7 @@ import { quote } from '../../../base/failure.ts'
 import { isJsonObject, type JsonObject } from '../../../base/object.ts'
 import type { CapabilityDescriptor } from '../../../model/capability.ts'
 import type { HttpRequestTemplate } from '../../../model/upstream.ts'
-import { foldedName } from '../http-names.ts'
+import { foldedName, readsAs } from '../http-names.ts'
 import { followed, listOf, type OpenApi, textOf, Unmapped } from './document.ts'
 
 /** Where a credential goes. */
@@ -29,8 +29,7 @@ export function credentialsOf(api: OpenApi, upstream: string, { security }: Json
 
 /** All that one way needs. */
 function wayOf(api: OpenApi, upstream: string, way: JsonObject): readonly Credential[] {
-  const components = isJsonObject(api.root['components']) ? api.root['components'] : {}
-  const schemes = isJsonObject(components['securitySchemes']) ? components['securitySchemes'] : {}
+  const schemes = schemesOf(api)
   const taken = new Map<string, string>()
   return Object.entries(way).map(([title, scopes]) => {
     const scheme = Object.hasOwn(schemes, title) ? schemes[title] : undefined
@@ -42,6 +41,21 @@ function wayOf(api: OpenApi, upstream: string, way: JsonObject): readonly Creden
     return { secret: secretName(upstream, title), scopes: listOf(scopes).map(textOf), place }
   })
 }
+
+function schemesOf({ root }: OpenApi): JsonObject {
+  const components = isJsonObject(root['components']) ? root['components'] : {}
+  return isJsonObject(components['securitySchemes']) ? components['securitySchemes'] : {}
+}
+
+/** True of a place where a document has a key, whichever operation asks for that. */
+export const isKeyPlace = (api: OpenApi, place: string, name: string): boolean =>
+  Object.values(schemesOf(api)).some(
+    (scheme) =>
+      isJsonObject(scheme) &&
+      scheme['type'] === 'apiKey' &&
+      scheme['in'] === place &&
+      readsAs([textOf(scheme['name'])])(name),
+  )
 
 function firstThat<T>(ways: readonly JsonObject[], use: (way: JsonObject) => T): T {
   let problem: unknown
