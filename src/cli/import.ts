@@ -52,12 +52,8 @@ export function registerImport(capabilities: Command, io: Io): void {
         const { importMcp } = await import('../runtime/import-upstream.ts')
         const server = serverOf(command, options)
         const work = importMcp(ambit, caller, { name, server, ...wanted(options) })
-        await kept(
-          io,
-          ambit,
-          options,
-          await whileShown(io, 'asking the server what it has, for up to half a minute', work),
-        )
+        const imported = await whileShown(io, 'asking the server what it has, for up to half a minute', work)
+        await kept(io, ambit, options, imported)
       }),
     )
   withImport(importing.command('openapi <document>'))
