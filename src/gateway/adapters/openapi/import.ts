@@ -99,6 +99,7 @@ function select(
     const { method, path } = found
     if (!isWanted(name, options)) return []
     return attempt(found, () => {
+      if (method === ('TRACE' as string)) throw new Unmapped('TRACE shows what others were sent, and is not offered')
       const other = taken.get(name)
       if (other !== undefined) throw new Unmapped(`its id ${quote(name)} is that of ${quote(other)}`)
       if (taken.size >= limits.importedOperationsMax) throw new Unmapped('there are too many operations: include fewer')
@@ -119,19 +120,15 @@ function everyOperation(api: OpenApi, attempt: Attempt): Unselected[] {
     if (path.startsWith('x-')) return []
     if (!isJsonObject(value)) throw broken(pointerOf('paths', path), 'must be an object')
     const [item] = attempt({ method: '*' as never, path }, () => ({ ...followed(api, value, 'the path'), ...value }))
-    return item === undefined ? [] : methods.flatMap((key) => operationAt(key, path, item, attempt))
+    return item === undefined ? [] : methods.flatMap((key) => operationAt(key, path, item))
   })
 }
 
-function operationAt(key: (typeof methods)[number], path: string, item: Found['item'], attempt: Attempt) {
+function operationAt(key: (typeof methods)[number], path: string, item: Found['item']): Unselected[] {
   const operation = item[key]
   if (operation === undefined) return []
   if (!isJsonObject(operation)) throw broken(pointerOf('paths', path, key), 'must be an object')
-  const method = key.toUpperCase() as Found['method']
-  return attempt({ method, path }, () => {
-    if (key === 'trace') throw new Unmapped('TRACE shows what others were sent, and is not offered')
-    return { method, path, operation, item }
-  })
+  return [{ method: key.toUpperCase() as Found['method'], path, operation, item }]
 }
 
 const emptyUpstream = (url: string, name: string): HttpUpstream =>
