@@ -82,15 +82,16 @@ describe('a tool of the AI SDK as a capability [F-24]', () => {
     assert.equal(result.data, 'two')
   })
 
-  test('asks people if the tool wants that, always or by its own judgement, and the policy does not say otherwise', async () => {
+  test('asks people if the tool wants that, always or by its own judgement, and nothing says otherwise', async () => {
     const codes: unknown[] = []
     for (const needsApproval of [true, () => false])
-      for (const policy of [{}, { approval_required: false }]) {
+      for (const said of [{}, { policy: { approval_required: false } }, { autonomy: { tier: 'automated' as const } }]) {
         const add = tool({ description: 'Adds.', inputSchema: z.object({}), needsApproval, execute: () => 1 })
-        const { call } = await hosted(fromAISDKTool(add, { ...named, policy }))
+        const { call } = await hosted(fromAISDKTool(add, { ...named, policy: {}, ...said }))
         codes.push((await call({})).denial?.code)
       }
-    assert.deepEqual(codes, ['approval_required', undefined, 'approval_required', undefined])
+    const each = ['approval_required', undefined, undefined]
+    assert.deepEqual(codes, [...each, ...each])
   })
 
   test('asks people where it needs approval and a policy of the host allows it', async () => {

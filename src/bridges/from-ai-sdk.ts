@@ -14,7 +14,7 @@ export interface FromAISDKTool extends Omit<CapabilitySpec, 'input' | 'output' |
 
 /**
  * A tool of the AI SDK as a capability: from then on it is called through the gateway. Without `policy` nobody may; one that
- * `needsApproval`, always or by a function of its own, asks people at every call unless `policy` says something of that. The
+ * `needsApproval`, always or by a function of its own, asks people at every call unless `policy` or `autonomy` say something of that. The
  * results of a tool that streams are chunks, and the last of them is the result.
  */
 export function fromAISDKTool(tool: Tool, { toolContext, ...spec }: FromAISDKTool): Capability {
@@ -33,7 +33,7 @@ export function fromAISDKTool(tool: Tool, { toolContext, ...spec }: FromAISDKToo
     {
       ...spec,
       // Not by its policy: where it has none, one of the host may let it be called.
-      ...(asks && { autonomy: { ...spec.autonomy, tier: 'approval_required' } }),
+      ...(asks && { autonomy: { tier: 'approval_required', ...spec.autonomy } }),
       description,
       input: readable(spec.id, tool.inputSchema),
       ...(tool.outputSchema && { output: readable(spec.id, tool.outputSchema) }),

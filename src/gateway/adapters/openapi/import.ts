@@ -8,7 +8,7 @@ import { type HttpUpstream, upstream as upstreamShape } from '../../../model/ups
 import { broken, followed, type OpenApi, openDocument, pointerOf, textOf, Unmapped } from './document.ts'
 import { type Found, type Mapping, mapOperation } from './operation.ts'
 import { openSchemas } from './schemas.ts'
-import { type Credential, credentialsOf } from './security.ts'
+import { type Credential, credentialsOf, keyPlacesOf } from './security.ts'
 import { serverOf } from './server.ts'
 
 export interface ImportOptions {
@@ -52,6 +52,7 @@ export function importOpenApi(document: Json, options: ImportOptions): Imported 
   const mapping: Mapping = {
     ...{ api, upstream: empty, note: (text: string) => notes.push(text) },
     version: versionOf(api),
+    isKeyPlace: keyPlacesOf(api),
     schemas: { input: openSchemas(api, 'input'), form: openSchemas(api, 'form'), output: openSchemas(api, 'output') },
   }
   const mapped = select(all, options, attempt).flatMap((found) =>

@@ -10,7 +10,7 @@ import { answerSchemaOf, type RequestBody, requestBodyOf } from './content.ts'
 import { listOf, type OpenApi, textOf, Unmapped } from './document.ts'
 import { type Parameter, parametersOf } from './parameters.ts'
 import type { Schemas } from './schemas.ts'
-import { type Credential, fixedOf, metadataOf } from './security.ts'
+import { type Credential, fixedOf, type KeyPlaces, metadataOf } from './security.ts'
 import { addressOf } from './server.ts'
 
 type Capability = HttpUpstream['capabilities'][number]
@@ -30,6 +30,7 @@ export interface Mapping {
   readonly api: OpenApi
   readonly upstream: HttpUpstream
   readonly version: string
+  readonly isKeyPlace: KeyPlaces
   readonly schemas: Readonly<Record<'input' | 'form' | 'output', Schemas>>
   readonly note: (text: string) => void
 }
@@ -40,7 +41,7 @@ export function mapOperation(found: Found, credentials: readonly Credential[], m
   const { api, upstream, note } = mapping
   checkServer(found, upstream.server.url)
   const lists = [item['parameters'], operation['parameters']]
-  const parameters = parametersOf(api, { path, method, lists, credentials })
+  const parameters = parametersOf(api, { path, method, lists, credentials, isKeyPlace: mapping.isKeyPlace })
   const body = bodyFor(found, api)
   const input = mapping.schemas[body?.isForm ? 'form' : 'input'].whole(inputSchema(parameters, body))
   if (input.schema['type'] === undefined) throw new Unmapped('its input is too large to be described')

@@ -6,7 +6,7 @@ import { isOurKey, isReserved, stylesOf } from '../http-check.ts'
 import { mediaOf } from '../http-media.ts'
 import { readsAs } from '../http-names.ts'
 import { followed, listOf, type OpenApi, textOf, Unmapped } from './document.ts'
-import { type Credential, isKeyPlace } from './security.ts'
+import type { Credential, KeyPlaces } from './security.ts'
 
 type Template = NonNullable<HttpRequestTemplate['parameters']>[number]
 
@@ -23,10 +23,14 @@ interface Sources {
   readonly method: string
   readonly lists: readonly (Json | undefined)[]
   readonly credentials: readonly Credential[]
+  readonly isKeyPlace: KeyPlaces
 }
 
 /** The parameters of an operation: those of its path, and its own in their stead, but for what is sent by other means. */
-export function parametersOf(api: OpenApi, { path, method, lists, credentials }: Sources): readonly Parameter[] {
+export function parametersOf(
+  api: OpenApi,
+  { path, method, lists, credentials, isKeyPlace }: Sources,
+): readonly Parameter[] {
   const found = new Map<string, JsonObject>()
   for (const parameter of lists.flatMap(listOf)) {
     const read = followed(api, parameter, 'a parameter')
@@ -35,7 +39,7 @@ export function parametersOf(api: OpenApi, { path, method, lists, credentials }:
   const isSent = ({ in: place, name, required }: JsonObject): boolean =>
     credentials.some(({ place: sent }) => sent.in === place && readsAs([sent.name])(textOf(name))) ||
     // No key is asked of a model where it can do without.
-    (required !== true && isKeyPlace(api, textOf(place), textOf(name))) ||
+    (required !== true && isKeyPlace(textOf(place), textOf(name))) ||
     (place === 'header' && isOurKey(textOf(name), method))
   const wanted = [...found.values()].filter((parameter) => !isSent(parameter) && !isIgnored(parameter, path))
   return wanted.flatMap((parameter) => readParameter(api, parameter, memberOf(parameter, wanted)) ?? [])

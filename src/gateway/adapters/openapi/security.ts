@@ -47,15 +47,17 @@ function schemesOf({ root }: OpenApi): JsonObject {
   return isJsonObject(components['securitySchemes']) ? components['securitySchemes'] : {}
 }
 
-/** True of a place where a document has a key, whichever operation asks for that. */
-export const isKeyPlace = (api: OpenApi, place: string, name: string): boolean =>
-  Object.values(schemesOf(api)).some(
-    (scheme) =>
-      isJsonObject(scheme) &&
-      scheme['type'] === 'apiKey' &&
-      scheme['in'] === place &&
-      readsAs([textOf(scheme['name'])])(name),
+export type KeyPlaces = (place: string, name: string) => boolean
+
+/** The places where a document has a key, whichever operation asks for that. */
+export function keyPlacesOf(api: OpenApi): KeyPlaces {
+  const keys = Object.values(schemesOf(api)).filter((scheme) => isJsonObject(scheme) && scheme['type'] === 'apiKey')
+  const byPlace = Object.groupBy(keys as JsonObject[], (key) => textOf(key['in']))
+  const isKey = new Map(
+    Object.entries(byPlace).map(([place, found = []]) => [place, readsAs(found.map((key) => textOf(key['name'])))]),
   )
+  return (place, name) => isKey.get(place)?.(name) === true
+}
 
 function firstThat<T>(ways: readonly JsonObject[], use: (way: JsonObject) => T): T {
   let problem: unknown
