@@ -59,6 +59,18 @@ test('a secret with a backslash beside what looks like an escape is hidden as ot
   }
 })
 
+test('a secret that holds escapes of escapes is hidden as others write it [H-69 H-71 H-90]', () => {
+  for (const tricky of ['Zq7&lt;+~01u%2FwK9', 'Zq7%252F&amp;lt;wK9']) {
+    const forms = [encodeURIComponent(tricky), JSON.stringify(encodeURIComponent(tricky)).slice(1, -1)]
+    for (const form of forms) assert.equal(scrubText(`<${form}>`, [tricky]), '<[redacted]>', form)
+  }
+})
+
+test('blanks around a password in a name and a password are no part of what is looked for [H-69 H-71 H-90]', () => {
+  const pair = Buffer.from('robert: s3cretpass9 ').toString('base64')
+  assert.equal(scrubText('pw=s3cretpass9;', [pair]), 'pw=[redacted];')
+})
+
 test('a backslash before or behind a secret is no part of its escapes [H-69 H-71 H-90]', () => {
   const texts: readonly (readonly [string, string, string])[] = [
     ["robert.o'neill", 'CORP\\robert.o&#39;neill', 'CORP\\[redacted]'],

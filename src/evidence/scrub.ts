@@ -103,9 +103,9 @@ function formsOf(secrets: readonly string[]): Map<string, boolean> | undefined {
 function formsOfOne(secret: string): readonly Form[] {
   const isCut = secret.length > limits.secretFormCharsMax
   const start = secret.slice(0, limits.secretFormCharsMax)
-  // The cut may halve an escape.
-  const end = isCut ? -escapeCharsMax : undefined
-  const bare = [true, false].map((backslashes) => unescaped(start, backslashes)?.text.slice(0, end).trim() ?? start)
+  // The cut may halve an escape, and that of an escape.
+  const end = isCut ? -escapeCharsMax * layersMax : undefined
+  const bare = readingsOf(start).map(({ text }) => text.slice(0, end).trim())
   const written = [start, start.toWellFormed(), ...bare].flatMap((form) => [form, form.replaceAll(' ', '+')])
   return [...written.map((form) => ({ form, isCut })), ...bytesOf(secret)]
 }
