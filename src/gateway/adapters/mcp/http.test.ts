@@ -23,6 +23,27 @@ test('a stream is opened again when its server wants it to be [H-90]', async () 
   assert.deepEqual(await pausesOf(3, 500, 600), [500, 500, 500])
 })
 
+test('streams that end together are opened again together, and ever less often if they keep ending [H-90]', async () => {
+  vi.useFakeTimers({ now: 0, toFake: ['setTimeout', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const again = patientScheduler()
+  const opened: number[] = []
+  const open = () => {
+    opened.push(performance.now())
+    if (opened.length < 24) again(open, 500)
+  }
+  for (let n = 0; n < 8; n++) {
+    again(open, 500)
+    await vi.advanceTimersByTimeAsync(10)
+  }
+  await vi.runAllTimersAsync()
+  const seconds = opened.slice(0, 24).map((ms) => Math.floor(ms / 500) / 2)
+  assert.deepEqual(
+    seconds,
+    [0.5, 1.5, 3.5].flatMap((second) => Array(8).fill(second)),
+  )
+})
+
 test('a stream that keeps ending is opened again ever less often, whatever its server wants [H-90]', async () => {
   const { mcpStreamPauseMs: least, backoffMaxMs: most } = limits
   const pauses = await pausesOf(12, 0)

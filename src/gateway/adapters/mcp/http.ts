@@ -124,15 +124,20 @@ function endStream(transport: Transport, id: RequestId, options: Parameters<Send
 /**
  * When a stream that ended is opened again. The library does so at once if the server says so, and counts only failures:
  * here no pause is very short, and each is longer than the last while the streams between them are shorter than they are.
+ * Streams that end while another waits wait as long as that: the calls under way at once are no fault of their server.
  */
 export function patientScheduler(): (reconnect: () => void, delayMs: number) => () => void {
   let [pauseMs, openedAt] = [0, 0]
   return (reconnect, delayMs) => {
-    const isSoon = performance.now() - openedAt <= pauseMs
-    const wanted = Math.max(delayMs, limits.mcpStreamPauseMs, isSoon ? pauseMs * 2 : 0)
-    pauseMs = Math.min(wanted, limits.backoffMaxMs)
-    openedAt = performance.now() + pauseMs
-    const timer = setTimeout(reconnect, pauseMs).unref()
+    const now = performance.now()
+    const atLeast = (leastMs: number) =>
+      Math.min(Math.max(delayMs, limits.mcpStreamPauseMs, leastMs), limits.backoffMaxMs)
+    const isAnotherWaiting = now < openedAt
+    if (!isAnotherWaiting) {
+      pauseMs = atLeast(now - openedAt <= pauseMs ? pauseMs * 2 : 0)
+      openedAt = now + pauseMs
+    }
+    const timer = setTimeout(reconnect, isAnotherWaiting ? atLeast(pauseMs) : pauseMs).unref()
     return () => clearTimeout(timer)
   }
 }
