@@ -94,6 +94,13 @@ describe('a tool of the AI SDK as a capability [F-24]', () => {
     assert.deepEqual(codes, [...each, ...each])
   })
 
+  test('asks people if the tier is there and says nothing, as what is read from elsewhere may', async () => {
+    const add = tool({ description: 'Adds.', inputSchema: z.object({}), needsApproval: true, execute: () => 1 })
+    const autonomy = { tier: undefined } as object
+    const { call } = await hosted(fromAISDKTool(add, { ...named, policy: {}, autonomy }))
+    assert.equal((await call({})).denial?.code, 'approval_required')
+  })
+
   test('asks people where it needs approval and a policy of the host allows it', async () => {
     const add = tool({ description: 'Adds.', inputSchema: z.object({}), needsApproval: true, execute: () => 1 })
     const rules = [{ id: 'all', when: true, decision: 'allow' as const }]

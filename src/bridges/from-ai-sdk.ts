@@ -33,7 +33,7 @@ export function fromAISDKTool(tool: Tool, { toolContext, ...spec }: FromAISDKToo
     {
       ...spec,
       // Not by its policy: where it has none, one of the host may let it be called.
-      ...(asks && { autonomy: { tier: 'approval_required', ...spec.autonomy } }),
+      ...(asks && { autonomy: { ...spec.autonomy, tier: spec.autonomy?.tier ?? 'approval_required' } }),
       description,
       input: readable(spec.id, tool.inputSchema),
       ...(tool.outputSchema && { output: readable(spec.id, tool.outputSchema) }),
