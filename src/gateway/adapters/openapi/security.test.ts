@@ -82,12 +82,15 @@ test('an operation is sent what it asks for, by the first way that can be gone, 
 
 test('a key that other operations ask for is asked of nobody where it can be left out [H-90]', () => {
   const parameters = ['x-key', 'x-other'].map((name) => ({ name, in: 'header', schema: text }))
-  const { request } = one({ parameters }, { components: { securitySchemes: schemes } })
-  assert.deepEqual(
-    request?.parameters?.map(({ name }) => name),
-    ['x-other'],
-  )
-  assert.equal(request?.headers, undefined)
+  const elsewhere = { key: { $ref: '#/components/x-schemes/header' }, gone: { $ref: '#/nowhere' } }
+  for (const securitySchemes of [schemes, elsewhere]) {
+    const { request } = one({ parameters }, { components: { securitySchemes, 'x-schemes': schemes } })
+    assert.deepEqual(
+      request?.parameters?.map(({ name }) => name),
+      ['x-other'],
+    )
+    assert.equal(request?.headers, undefined)
+  }
 })
 
 test('what all operations are sent alike is said once, and what is needed too [H-90]', () => {

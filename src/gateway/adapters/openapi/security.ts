@@ -1,3 +1,4 @@
+import type { Json } from '../../../base/canonical.ts'
 import { quote } from '../../../base/failure.ts'
 import { isJsonObject, type JsonObject } from '../../../base/object.ts'
 import type { CapabilityDescriptor } from '../../../model/capability.ts'
@@ -51,12 +52,23 @@ export type KeyPlaces = (place: string, name: string) => boolean
 
 /** The places where a document has a key, whichever operation asks for that. */
 export function keyPlacesOf(api: OpenApi): KeyPlaces {
-  const keys = Object.values(schemesOf(api)).filter((scheme) => isJsonObject(scheme) && scheme['type'] === 'apiKey')
-  const byPlace = Object.groupBy(keys as JsonObject[], (key) => textOf(key['in']))
+  const keys = Object.values(schemesOf(api)).flatMap((scheme) => keyOf(api, scheme))
+  const byPlace = Object.groupBy(keys, (key) => textOf(key['in']))
   const isKey = new Map(
     Object.entries(byPlace).map(([place, found = []]) => [place, readsAs(found.map((key) => textOf(key['name'])))]),
   )
   return (place, name) => isKey.get(place)?.(name) === true
+}
+
+/** A scheme that leads nowhere is told where it is asked for. */
+function keyOf(api: OpenApi, scheme: Json | undefined): readonly JsonObject[] {
+  try {
+    const found = followed(api, scheme, 'a security scheme')
+    return found['type'] === 'apiKey' ? [found] : []
+  } catch (error) {
+    if (error instanceof Unmapped) return []
+    throw error
+  }
 }
 
 function firstThat<T>(ways: readonly JsonObject[], use: (way: JsonObject) => T): T {
