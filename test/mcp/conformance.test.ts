@@ -6,8 +6,10 @@ import { projectRoot } from '../support/source.ts'
 import { conformance, isWrong, tableOf } from './conformance-rows.ts'
 import { judged, unknownIn } from './conformance-verdict.ts'
 
-test('both releases of the public suite find of server and client what the documentation says [H-90]', async () => {
-  const { scenarios, rows } = await conformance()
+test('both releases of the public suite find of server and client what the documentation says [H-90]', async ({
+  signal,
+}) => {
+  const { scenarios, rows } = await conformance(signal)
   assert.deepEqual(unknownIn(scenarios), [])
   // When a client comes back is measured in time, which a busy machine has none of.
   const isTimed = (line: string): boolean => line.includes('| sse-retry |')
