@@ -21,7 +21,7 @@ test('both releases of the public suite find of server and client what the docum
     rows.filter((row) => isWrong(row) && row.scenario !== 'sse-retry'),
     [],
   )
-}, 240_000)
+})
 
 describe('what is wrong is found [H-90]', () => {
   const at = { release: '1', side: 'server', scenario: 's', revision: 'r' } as const
