@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { Agent, get } from 'node:http'
+import { connect } from 'node:net'
 import { test } from 'vitest'
 import { listen } from './listen.ts'
 
@@ -22,6 +24,14 @@ test('a server that is told to end answers what is under way, and a connection k
   await assert.rejects(ask(`${server.url}/more`, agent), /ECONNREFUSED|ECONNRESET/)
   assert.deepEqual(answered, ['/slow'])
   agent.destroy()
+})
+
+test('a server that is told to end does not wait for a connection that has brought nothing [F-18]', async () => {
+  const fetch = async () => new Response('ok')
+  const server = await listen({ fetch, open: true, close: async () => undefined }, { port: 0 })
+  const socket = connect(Number(new URL(server.url).port))
+  await once(socket, 'connect')
+  await Promise.all([server.close(), once(socket.resume(), 'close')])
 })
 
 const ask = (url: string, agent: Agent): Promise<{ status: number | undefined; connection: string | undefined }> =>

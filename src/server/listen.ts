@@ -1,4 +1,4 @@
-import { serve } from '@hono/node-server'
+import { type ServerType, serve } from '@hono/node-server'
 import { Failure } from '../base/failure.ts'
 import type { App } from './app.ts'
 import { isLoopback } from './headers.ts'
@@ -34,6 +34,7 @@ export async function listen(app: App, { port, hostname = '127.0.0.1' }: ListenO
       new Failure('config.invalid', `the address cannot be used (${error.code ?? 'unknown'})`, { port, hostname }),
     ),
   )
+  const unused = unusedOf(server)
   const bound = await listening.promise
   return {
     url: `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${bound}`,
@@ -43,7 +44,24 @@ export async function listen(app: App, { port, hostname = '127.0.0.1' }: ListenO
       await new Promise<void>((resolve, reject) => {
         server.close((error) => (error === undefined ? resolve() : reject(error)))
         if ('closeIdleConnections' in server) server.closeIdleConnections()
+        for (const connection of unused) connection.destroy()
       })
     },
   }
+}
+
+interface Connection {
+  once(event: 'close', then: () => void): void
+  destroy(): void
+}
+
+/** The connections that have brought no request yet: a server that closes would wait for one. */
+function unusedOf(server: ServerType): ReadonlySet<Connection> {
+  const unused = new Set<Connection>()
+  server.on('connection', (connection: Connection) => {
+    unused.add(connection)
+    connection.once('close', () => unused.delete(connection))
+  })
+  server.on('request', ({ socket }: { readonly socket: Connection }) => unused.delete(socket))
+  return unused
 }
