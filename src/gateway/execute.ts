@@ -157,7 +157,10 @@ function cutShort(error: unknown): CallError | undefined {
   return undefined
 }
 
-/** The name and the first line of what was thrown, with what to do about it where we know. Its stack, and whatever else hangs on it, stays here. */
+/**
+ * The name and the first line of what was thrown, with what to do about it where we know. Its stack, and whatever else
+ * hangs on it, stays here.
+ */
 function described(error: unknown, secrets: readonly string[]): CallError {
   if (!(error instanceof Error)) return { type: 'Error', code: null, message: 'the handler failed' }
   const { code } = error as { code?: unknown }
