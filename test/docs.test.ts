@@ -135,12 +135,13 @@ function stepsOf({ info, text }: Block): Step[] {
 function runBlocks(blocks: readonly Block[], variables: Readonly<Record<string, string>> = {}): void {
   const folder = mkdtempSync(join(tmpdir(), 'ambit-docs-'))
   try {
-    const env = { ...environment(join(folder, 'bin')), ...variables }
+    const env: NodeJS.ProcessEnv = { ...environment(join(folder, 'bin')), ...variables }
     const cwd = join(folder, 'here')
     mkdirSync(cwd)
     const known = new Map<string, string>()
     for (const { command, shown } of blocks.flatMap(stepsOf)) {
       const line = command.replace(placeholder, (mark, name: string) => known.get(name) ?? mark)
+      if (setsVariable(line, env)) continue
       const { stdout, status } = spawnSync('sh', ['-c', `exec 2>&1; ${line}`], { cwd, env, encoding: 'utf8' })
       const printed = stdout.replace(/[ \t]+$/gm, '')
       const match = patternOf(shown, known).exec(printed)
@@ -152,6 +153,14 @@ function runBlocks(blocks: readonly Block[], variables: Readonly<Record<string, 
     stopServer(join(folder, 'here/host.pid'))
     rmSync(folder, { recursive: true })
   }
+}
+
+/** `export` and `unset` count for what is typed after them: each line has a shell of its own here. */
+function setsVariable(line: string, env: NodeJS.ProcessEnv): boolean {
+  const [, word, name = '', value] = /^(export|unset) (\w+)(?:=(\S+))?$/.exec(line) ?? []
+  if (word === 'export') env[name] = value
+  if (word === 'unset') delete env[name]
+  return word !== undefined
 }
 
 /** A document that serves ends what it started; should it not come to that, we do. */

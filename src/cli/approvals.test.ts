@@ -21,9 +21,9 @@ const listed = async (shell: Shell, ...words: string[]) =>
     .map(({ approval_id }) => approval_id)
 
 describe('approvals: one exact call, decided by people [H-51 H-53 H-59]', () => {
-  test('list: what waits, for those who may decide and for the operator, and for nobody else', async () => {
+  test('list: what waits, for those who may decide and for administrators, and for nobody else', async () => {
     const depot = await givenDepot()
-    assert.equal((await depot.shell.good('approvals', 'list')).out, 'none\n')
+    assert.equal((await depot.anyone.good('approvals', 'list')).out, 'none\n')
     const id = await ask(depot)
     for (const shell of [depot.shell, depot.ida]) assert.deepEqual(await listed(shell), [id])
     for (const shell of [depot.kai, depot.planner]) assert.deepEqual(await listed(shell), [])
@@ -114,7 +114,7 @@ describe('approvals: one exact call, decided by people [H-51 H-53 H-59]', () => 
   })
 
   test.each<[string, keyof Omit<Depot, 'keys'>, RegExp]>([
-    ['without a key', 'shell', /needs somebody who is known by a key \(approver_not_permitted\)/],
+    ['without a key', 'anyone', /needs somebody who is known by a key \(approver_not_permitted\)/],
     ['with another role', 'kai', /you may not decide about this call \(role\) \(approver_not_permitted\)/],
     ['by whoever asked', 'planner', /\((approver_not_permitted|approval_self)\)/],
   ])('no decision %s', async (_, who, message) => {

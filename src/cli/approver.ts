@@ -5,7 +5,7 @@ import { addApprover, approversOf, revokeApprover } from '../runtime/approvers.t
 import { wholeList } from '../runtime/pages.ts'
 import { duration } from './duration.ts'
 import { line, printJson, type Register } from './io.ts'
-import { type CommonOptions, inTenant, withTenant } from './session.ts'
+import { asAdministrator, type CommonOptions, inTenant, withTenant } from './session.ts'
 import { several } from './several.ts'
 import { goodUntil, printList } from './table.ts'
 
@@ -22,7 +22,7 @@ const register: Register = (approver, io) => {
     .option('--public-key <key>', 'their own Ed25519 key: then only grants that they sign count as a yes')
     .option('--expires <time>', 'how long they may decide, such as 90d (default: until revoked)', duration)
     .action((principal: string, options: AddOptions) =>
-      inTenant(io, options, async (ambit, caller) => {
+      asAdministrator(io, options, async (ambit, caller) => {
         const { role: roles, publicKey, expires } = options
         if (roles === undefined)
           throw new Failure('field.missing', 'an approver needs a role', {}, 'name one with --role, as the policy does')
@@ -51,7 +51,7 @@ const register: Register = (approver, io) => {
   withTenant(approver.command('revoke <principal>'))
     .description('end it: this person decides about nothing, and what they said no longer counts')
     .action((id: string, options: CommonOptions) =>
-      inTenant(io, options, async (ambit, caller) => {
+      asAdministrator(io, options, async (ambit, caller) => {
         await revokeApprover(ambit, caller, id)
         options.json
           ? printJson(io, { approver_id: id, revoked: true })

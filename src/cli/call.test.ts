@@ -67,8 +67,8 @@ describe('call: one call through the gateway, and what came of it [F-18 H-92]', 
   })
 
   test('a call that needs somebody known says how to be known', async () => {
-    const { shell } = await givenDepot()
-    assert.match((await shell.run(...release(0))).out, /\n {2}next +put the key .* AMBIT_KEY: `ambit key create </)
+    const { anyone } = await givenDepot()
+    assert.match((await anyone.run(...release(0))).out, /\n {2}next +put the key .* AMBIT_KEY: `ambit key create </)
   })
 
   test('a call that waits for people says for whom, and what to do next', async () => {

@@ -76,7 +76,7 @@ describe('capabilities, as people meet them before they call [H-06 H-07 H-68]', 
   })
 
   test('where none are listed it says what to do', async () => {
-    const { out } = await (await givenDesk()).good('capabilities', 'list')
+    const { out } = await (await givenDesk()).with({ env: {} }).good('capabilities', 'list')
     assert.equal(out, 'none: list them as `capabilities` in the configuration, see `ambit init`\n')
   })
 

@@ -27,14 +27,12 @@ export async function withLocalDoor<T>(
 function localDoor(ambit: Ambit, host: AmbitHost, caller: Caller): Door {
   const by = callerOf(caller)
   const reader = { tenant: caller.tenant, principal: by.subject?.id ?? null, all: caller.rights.includes('audit') }
-  // What an unverified caller says of itself is kept for people to read, and worth nothing.
-  const said = by.subject === null ? { subject: { id: caller.subject.id } } : {}
   return {
     hostId: host.hostId,
     capabilities: async () => host.gateway.discover(by),
     invoke: async (envelope, chunk) => {
       const watch = { chunk }
-      const { result, chunks } = await host.gateway.invoke(by, { ...said, ...envelope }, watch)
+      const { result, chunks } = await host.gateway.invoke(by, envelope, watch)
       if (result.replayed === true) for (const each of chunks ?? []) chunk(each)
       return result
     },

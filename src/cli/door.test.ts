@@ -57,16 +57,16 @@ describe('commands say the same at a host that is served as at the store [H-06 H
   })
 
   test('refusals of a host are refusals here, and one that is not there is the surroundings', async () => {
-    const { shell, kai } = await givenDepot()
+    const { anyone: shell, kai } = await givenDepot()
     await serving(shell, [], async (url) => {
       for (const words of [
         ['capabilities', 'list'],
         ['call', 'depot.temperature'],
         ['approvals', 'list'],
       ]) {
-        const anyone = await shell.run(...words, '--url', url)
-        assert.equal(anyone.code, 1)
-        assert.match(anyone.err, /\(unauthenticated\)\n {2}give a current key of this host with AMBIT_KEY or --key\n$/)
+        const refused = await shell.run(...words, '--url', url)
+        assert.equal(refused.code, 1)
+        assert.match(refused.err, /\(unauthenticated\)\n {2}give a current key of this host with AMBIT_KEY or --key\n$/)
       }
       const { port } = new URL(url)
       const taken = await shell.run('host', 'serve', '--port', port)

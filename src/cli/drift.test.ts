@@ -2,13 +2,12 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'vitest'
-import { givenShell } from '../../test/cli/harness.ts'
+import { administering, givenShell } from '../../test/cli/harness.ts'
 import { projectRoot } from '../../test/support/source.ts'
 
 test('a file that is broken is reported by `capabilities drift` beside the servers that are not [H-90]', async () => {
-  const shell = givenShell()
+  const shell = await administering(givenShell(), 'local')
   writeFileSync(join(shell.cwd, 'ambit.config.json'), '{"upstreams":["upstreams"]}')
-  await shell.good('tenant', 'create', 'local')
   const server = [process.execPath, join(projectRoot, 'test/mcp/stdio.ts'), 'both']
   await shell.good('capabilities', 'import', 'mcp', 'sums', '--include', 'add', '--', ...server)
   writeFileSync(join(shell.cwd, 'upstreams/broken.json'), '{"adapter":"mcp"')

@@ -3,7 +3,7 @@ import { counted } from '../base/counted.ts'
 import { Failure, quote } from '../base/failure.ts'
 import type { DriftReport } from '../runtime/drift.ts'
 import { found, type Io, line, paint, plain, printJson, whileShown } from './io.ts'
-import { type CommonOptions, inTenant, withTenant } from './session.ts'
+import { asAdministrator, type CommonOptions, withTenant } from './session.ts'
 import { printColumns } from './table.ts'
 
 /** `capabilities drift` and `capabilities accept`: what servers changed since somebody looked at it. */
@@ -11,7 +11,7 @@ export function registerDrift(capabilities: Command, io: Io): void {
   withTenant(capabilities.command('drift [upstream]'))
     .description('what MCP servers changed of their tools since they were accepted: such tools are held')
     .action((name: string | undefined, options: CommonOptions) =>
-      inTenant(io, options, async (ambit, caller) => {
+      asAdministrator(io, options, async (ambit, caller) => {
         const { findDrift } = await import('../runtime/drift.ts')
         const asking = findDrift(ambit, caller, name)
         const reports = await whileShown(io, 'asking the servers what they have, for up to half a minute', asking)
@@ -23,7 +23,7 @@ export function registerDrift(capabilities: Command, io: Io): void {
   withTenant(capabilities.command('accept <upstream> <tool@digest...>'))
     .description('accept tools as `capabilities drift` shows them: their policy stays')
     .action((name: string, tools: readonly string[], options: CommonOptions) =>
-      inTenant(io, options, async (ambit, caller) => {
+      asAdministrator(io, options, async (ambit, caller) => {
         const { acceptTools, filedServer } = await import('../runtime/drift.ts')
         const server = filedServer(ambit, name)
         const accepted = await acceptTools(ambit, caller, server, tools.map(lookedOf))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'vitest'
-import { givenAmbit } from '../../test/cli/given.ts'
+import { givenAmbit, givenTenant } from '../../test/cli/given.ts'
 import { givenDesk, givenShell, type Shell } from '../../test/cli/harness.ts'
 import { verifyBundle } from '../evidence/verify.ts'
 import type { EvidenceBundle, EvidenceEvent } from '../model/evidence.ts'
@@ -18,8 +18,8 @@ interface Listed {
 /** A shell whose tenant has two events of its making, and these. */
 async function givenRecords(...events: readonly Partial<EventInput>[]): Promise<Shell> {
   const shell = givenShell()
-  await shell.good('tenant', 'create', 'local')
   const ambit = await givenAmbit({ folder: shell.cwd })
+  await givenTenant(ambit, { id: 'local' })
   const rest = { event_type: 'noted', payload: {}, correlation: { correlation_id: 'c' } }
   for (const event of events) await record(ambit, operator(tenantId('local')), [{ ...rest, ...event }])
   await ambit.close()

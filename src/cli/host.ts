@@ -7,6 +7,7 @@ export interface ServeOptions extends CommonOptions {
   readonly hostname?: string
   readonly conformance?: boolean
   readonly key?: string
+  readonly open?: boolean
   readonly scopedKey?: string
 }
 
@@ -16,6 +17,10 @@ const register: Register = (host, io) => {
     .option('--port <n>', "the port, 0 for any that is free (default: the configuration's, or 4770)", portNumber)
     .option('--hostname <name>', "the address to listen on (default: the configuration's, or 127.0.0.1)")
     .option('--key <key>', 'one more key, for callers whom nobody tells apart; API keys work without it')
+    .option(
+      '--open',
+      'let in callers without a key, on this machine only: they call what is open and read all evidence',
+    )
     .option('--conformance', 'serve what the public conformance suite calls, from a store that ends with it')
     .option('--scoped-key <key>', 'with --conformance: a key for `conformance.echo` alone')
     .addHelpText(

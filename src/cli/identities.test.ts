@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, test } from 'vitest'
 import { filesIn } from '../../test/cli/given.ts'
-import { givenDesk, givenKey, givenShell, type Shell } from '../../test/cli/harness.ts'
+import { administering, givenDesk, givenKey, givenShell, type Shell } from '../../test/cli/harness.ts'
 import { evidenceEvent } from '../model/evidence.ts'
 import { identityDocument } from '../model/host.ts'
 import { issuedKey } from '../model/key.ts'
@@ -33,21 +35,26 @@ describe('tenant [F-18 F-17]', () => {
     assert.match(made.out, /next: `ambit principal create <id> --tenant acme`/)
     const { out } = await shell.good('tenant', 'list')
     assert.match(out, /^TENANT +STATUS +HOST +ROOTS +CREATED\nacme +active +h1 +a\/b c +\d{4}-\d\d-\d\dT[\d:.]+Z\n$/)
-    assert.match((await shell.good('tenant', 'create', 'local')).out, /next: `ambit principal create <id>`,/)
+    const more = await shell.good('tenant', 'create', 'local')
+    assert.match(more.out, /next: `ambit principal create <id>`,/)
   })
 
   test('an option never swallows the argument behind it', async () => {
-    const shell = givenShell()
-    const made = (await shell.good('tenant', 'create', '--root', 'a', 'local', '--json')).json()
-    assert.deepEqual([made['tenant_id'], made['roots']], ['local', ['a']])
+    const shell = await administering(givenShell(), '--root', 'a', 'local')
+    const [made] = (await shell.good('tenant', 'list', '--json')).json<Rows>()
+    assert.deepEqual([made?.['tenant_id'], made?.['roots']], ['local', ['a']])
     await shell.good('principal', 'create', '--role', 'r', 'ida')
     await shell.good('key', 'create', '--scope', 's', 'ida')
   })
 
   test('create, list and the rest, for programs', async () => {
-    const shell = givenShell()
-    const { key_id, public_key, ...made } = (await shell.good('tenant', 'create', 'acme', '--json')).json()
+    const empty = givenShell()
+    writeFileSync(join(empty.cwd, 'ambit.config.json'), '{"tenant":"acme"}')
+    const { key_id, public_key, admin, ...made } = (await empty.good('tenant', 'create', 'acme', '--json')).json()
     assert.deepEqual(tenant.parse(made), made)
+    const issued = issuedKey.parse(admin)
+    assert.equal(issued.principal_id, 'admin')
+    const shell = empty.with({ env: { AMBIT_KEY: issued.secret } })
     assert.deepEqual((await shell.good('tenant', 'list', '--json')).json<Rows>(), [made])
     const identity = identityDocument.parse((await shell.good('tenant', 'identity', 'acme', '--json')).json())
     assert.deepEqual([identity.key_id, identity.public_key], [key_id, public_key])
@@ -60,21 +67,25 @@ describe('tenant [F-18 F-17]', () => {
   })
 
   test('rotate, revoke and resume, for people', async () => {
-    const shell = givenShell()
-    await shell.good('tenant', 'create', 'acme')
+    const local = await administering(givenShell(), 'local')
+    const shell = await administering(local, 'acme')
     const { out } = await shell.good('tenant', 'rotate', 'acme')
     assert.match(
       out,
       /^tenant `acme` now signs with [0-9a-f]{16}; [0-9a-f]{16} vouched for it and is gone\nnew public key: \S{44}\n$/,
     )
-    assert.equal((await shell.good('tenant', 'revoke', 'acme')).out, 'tenant `acme` is suspended\n')
-    assert.match((await shell.good('tenant', 'list')).out, /acme +suspended/)
-    assert.equal((await shell.good('tenant', 'resume', 'acme')).out, 'tenant `acme` is active\n')
+    assert.equal((await local.good('tenant', 'revoke', 'acme')).out, 'tenant `acme` is suspended\n')
+    assert.match((await local.good('tenant', 'list')).out, /acme +suspended/)
+    assert.match((await shell.run('tenant', 'resume', 'acme')).err, /\(tenant_mismatch\)/)
+    assert.equal((await local.good('tenant', 'resume', 'acme')).out, 'tenant `acme` is active\n')
+    assert.equal((await local.good('tenant', 'revoke', 'local')).out, 'tenant `local` is suspended\n')
+    assert.match((await local.run('principal', 'list')).err, /\(unauthenticated\)/)
+    assert.equal((await local.good('tenant', 'resume', 'local')).out, 'tenant `local` is active\n')
   })
 
   test('an empty list says what to do', async () => {
     const shell = givenShell()
-    await shell.run('tenant', 'create', 'BAD')
+    await shell.run('tenant', 'create', 'bad', '--root', 'a//b')
     assert.equal((await shell.good('tenant', 'list')).out, 'none yet: `ambit tenant create local` makes one\n')
     assert.deepEqual((await shell.good('tenant', 'list', '--json')).json(), [])
   })
@@ -82,20 +93,20 @@ describe('tenant [F-18 F-17]', () => {
 
 describe('principal [F-18 F-17]', () => {
   test('create, list, rotate and revoke, for people', async () => {
-    const shell = givenShell()
-    await shell.good('tenant', 'create', 'local')
-    assert.equal((await shell.good('principal', 'list')).out, 'none yet: `ambit principal create` adds one\n')
+    const shell = await administering(givenShell(), 'local')
     const { out } = await shell.good('principal', 'create', 'bot', '--kind', 'agent', '--role', 'a', '--role', 'b')
     assert.equal(out, 'agent `bot` added to tenant `local`\n')
-    assert.match((await shell.good('principal', 'list')).out, /^PRINCIPAL +KIND .*\nbot +agent +active +a b +– +\d{4}/)
+    assert.match(
+      (await shell.good('principal', 'list')).out,
+      /^PRINCIPAL +KIND .*\nadmin +user +active +admin +– .*\nbot +agent +active +a b +– +\d{4}/,
+    )
     assert.match((await shell.good('principal', 'rotate', 'bot')).out, secretPattern)
     assert.equal((await shell.good('principal', 'revoke', 'bot')).out, '`bot` is revoked\n')
     assert.match((await shell.good('principal', 'list')).out, /bot +agent +revoked/)
   })
 
   test('permit and withdraw, for people and programs', async () => {
-    const shell = givenShell()
-    await shell.good('tenant', 'create', 'local')
+    const shell = await administering(givenShell(), 'local')
     await shell.good('principal', 'create', 'ida', '--permission', 'stock:read', '--permission', 'stock:count')
     const { out } = await shell.good('principal', 'permit', 'ida', 'stock:release')
     assert.equal(out, '`ida` has the permission `stock:release`\n')
@@ -110,12 +121,11 @@ describe('principal [F-18 F-17]', () => {
   })
 
   test('and for programs', async () => {
-    const shell = givenShell()
-    await shell.good('tenant', 'create', 'local')
+    const shell = await administering(givenShell(), 'local')
     const made = (await shell.good('principal', 'create', 'ida', '--display', 'Ida B.', '--json')).json()
     assert.deepEqual(principal.parse(made), made)
     assert.deepEqual([made['kind'], made['display']], ['user', 'Ida B.'])
-    assert.deepEqual((await shell.good('principal', 'list', '--json')).json<Rows>(), [made])
+    assert.deepEqual((await shell.good('principal', 'list', '--json')).json<Rows>().at(-1), made)
     const issued = issuedKey.parse((await shell.good('principal', 'rotate', 'ida', '--json')).json())
     assert.equal(issued.principal_id, 'ida')
     assert.equal((await shell.good('principal', 'revoke', 'ida', '--json')).json()['status'], 'revoked')
@@ -125,12 +135,11 @@ describe('principal [F-18 F-17]', () => {
 describe('key [F-18 F-17 F-11]', () => {
   test('create shows it once; list never does', async () => {
     const shell = await givenDesk()
-    assert.equal((await shell.good('key', 'list')).out, 'none yet: `ambit key create` makes one\n')
     const { out } = await shell.good('key', 'create', 'ida', '--name', 'laptop', '--scope', 'a.*', '--expires', '90d')
     const [secret = '', id = ''] = secretPattern.exec(out) ?? []
     assert.match(out, /^key key_[0-9a-z]+ for `ida`, shown this once:\n\n {2}ambit\./)
     const listed = [await shell.good('key', 'list'), await shell.good('key', 'list', '--json')]
-    assert.match(listed[0]?.out ?? '', new RegExp(`^KEY .*\n${id} +ida +laptop +a\\.\\* +\\d{4}`))
+    assert.match(listed[0]?.out ?? '', new RegExp(`^KEY .*\n.* admin .*\n${id} +ida +laptop +a\\.\\* +\\d{4}`))
     for (const { out } of listed) assert(!out.includes(secret) && !out.includes('secret') && !out.includes('hash'))
     for (const [path, bytes] of filesIn(shell.cwd)) assert(!bytes.includes(secret.slice(-43)), path)
   })
@@ -140,7 +149,7 @@ describe('key [F-18 F-17 F-11]', () => {
     const { key_id } = await givenKey(shell, 'ida')
     const rotated = await shell.good('key', 'rotate', key_id, '--grace', '1h')
     const [, next = ''] = secretPattern.exec(rotated.out) ?? []
-    const [old, current] = (await shell.good('key', 'list', '--json')).json<Rows>()
+    const [, old, current] = (await shell.good('key', 'list', '--json')).json<Rows>()
     assert.deepEqual([old?.['replaced_by'], current?.['key_id'], old?.['revoked_at']], [next, next, null])
     const again = issuedKey.parse((await shell.good('key', 'rotate', next, '--json')).json())
     assert.equal((await shell.good('key', 'revoke', again.key_id)).out, `key ${again.key_id} is revoked\n`)
@@ -236,13 +245,11 @@ describe('secret [F-11 F-18]', () => {
 describe('AMBIT_KEY acts as its principal, in its tenant alone [F-17 H-73]', () => {
   async function twoTenants() {
     const shell = await givenDesk()
-    await shell.good('tenant', 'create', 'other')
-    await shell.good('principal', 'create', 'eve', '--tenant', 'other', '--role', 'admin')
+    const eve = await administering(shell, 'other')
     await shell.good('principal', 'create', 'ada', '--role', 'admin')
     const ada = await givenKey(shell, 'ada')
-    const eve = await givenKey(shell, 'eve', '--tenant', 'other')
     const as = (AMBIT_KEY: string) => shell.with({ env: { AMBIT_KEY } })
-    return { shell, ada: as(ada.secret), eve: as(eve.secret), as, keyOfAda: ada.key_id }
+    return { shell, ada: as(ada.secret), eve, as, keyOfAda: ada.key_id }
   }
 
   test('what it does is in its name', async () => {
@@ -276,7 +283,7 @@ describe('AMBIT_KEY acts as its principal, in its tenant alone [F-17 H-73]', () 
   test('its own tenant may be named, the tenant of the configuration does not matter', async () => {
     const { ada, eve } = await twoTenants()
     await ada.good('evidence', 'list', '--tenant', 'local')
-    assert.match((await eve.good('principal', 'list')).out, /\neve /)
+    assert.match((await eve.good('principal', 'list')).out, /\nadmin /)
     assert.match((await eve.good('evidence', 'export', 'ambit-admin-other')).out, /"host_id": "other"/)
   })
 
@@ -314,20 +321,16 @@ describe('AMBIT_KEY acts as its principal, in its tenant alone [F-17 H-73]', () 
     assert(!(await eve.good('evidence', 'list')).out.includes('local'))
   })
 
-  test('what is about the whole store is the operator’s', async () => {
-    const { ada, shell } = await twoTenants()
-    for (const line of [
-      'tenant create mine',
-      'tenant list',
-      'store backup b',
-      'store restore b',
-      'store accept-loss local',
-    ]) {
-      const { code, err } = await ada.run(...line.split(' '))
+  test('what is about the whole store is for administrators of the configured tenant', async () => {
+    const { ada, eve, shell } = await twoTenants()
+    for (const line of ['tenant create mine', 'tenant list', 'store backup b', 'store accept-loss local']) {
+      const { code, err } = await eve.run(...line.split(' '))
       assert.equal(code, 1, line)
-      assert.match(err, /\(tenant_mismatch\)\n {2}unset AMBIT_KEY/, line)
+      assert.match(err, /\(tenant_mismatch\)\n {2}use a key of tenant `local`/, line)
     }
     assert(!(await shell.good('tenant', 'list')).out.includes('mine'))
+    await ada.good('tenant', 'create', 'mine')
+    assert((await ada.good('tenant', 'list')).out.includes('mine'))
   })
 
   test('a key that is not good is refused in the same words, whatever is wrong with it', async () => {

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'vitest'
 import { filesIn } from '../../test/cli/given.ts'
-import { givenShell } from '../../test/cli/harness.ts'
+import { administering, givenShell } from '../../test/cli/harness.ts'
 import { givenHttp } from '../../test/mcp/http.ts'
 import { projectRoot } from '../../test/support/source.ts'
 
@@ -132,7 +132,7 @@ test.each<[string, readonly string[], RegExp]>([
     /write a name, `:` and a value/,
   ],
 ])('%s is told in one sentence, and nothing is written [H-90]', async (_, words, expected) => {
-  const shell = givenShell()
+  const shell = await administering(givenShell(), 'local')
   writeFileSync(join(shell.cwd, 'ambit.config.json'), '{"tenant":"local","upstreams":["upstreams"]}')
   writeFileSync(join(shell.cwd, 'api.yaml'), 'openapi: 3.1.0\n')
   writeFileSync(join(shell.cwd, 'twice.json'), '{"openapi":"3.1.0",\n "openapi":"3.1.0"}')
@@ -142,7 +142,6 @@ test.each<[string, readonly string[], RegExp]>([
     join(shell.cwd, 'api.json'),
     JSON.stringify({ openapi: '3.1.0', info: { title: 'a', version: '1' }, paths }),
   )
-  await shell.good('tenant', 'create', 'local')
   const { code, err } = await shell.run('capabilities', 'import', ...words)
   assert.match(err, expected)
   assert.doesNotMatch(err, /internal|SECRET/)
@@ -162,17 +161,15 @@ test('what is to be added to the configuration is said in its form [H-90]', asyn
     ['ambit.config.mjs', 'export default {}', 'Add it to the configuration: `upstreams: ["upstreams"]`'],
     ['other.txt', '', 'Add it to a configuration, such as `ambit.config.json`: `"upstreams": ["upstreams"]`'],
   ] as const) {
-    const shell = givenShell()
+    const shell = await administering(givenShell(), 'local')
     writeFileSync(join(shell.cwd, 'api.json'), document)
     writeFileSync(join(shell.cwd, config), text)
-    await shell.good('tenant', 'create', 'local')
     assert((await shell.good(...words, '--include', 're*')).out.endsWith(`${expected}\n`))
   }
 })
 
 test('that callers without a key use a secret is said before it is kept [H-90]', async () => {
-  const shell = givenShell()
-  await shell.good('tenant', 'create', 'local')
+  const shell = await administering(givenShell(), 'local')
   const securitySchemes = { key: { type: 'apiKey', in: 'header', name: 'X-Key' } }
   const read = (security: readonly object[]) => ({ get: { operationId: 'read', responses: {}, security } })
   const told = async (security: readonly object[]) => {
@@ -187,7 +184,7 @@ test('that callers without a key use a secret is said before it is kept [H-90]',
 })
 
 test('what is left out may be something that was not asked for, or cannot be offered [H-90]', async () => {
-  const shell = givenShell()
+  const shell = await administering(givenShell(), 'local')
   const paths = {
     '/read': { get: { operationId: 'read', responses: {} } },
     '/write': { post: { operationId: 'write', parameters: [{ $ref: '#/gone' }], responses: {} } },
@@ -201,7 +198,6 @@ test('what is left out may be something that was not asked for, or cannot be off
       paths,
     }),
   )
-  await shell.good('tenant', 'create', 'local')
   const words = ['capabilities', 'import', 'openapi', 'api.json', '--name', 'a', '--dry-run']
   const { out } = await shell.good(...words, '--include', 'write')
   assert.match(out, /^POST \/write +a parameter: the reference `#\/gone` leads to nothing$/m)
@@ -210,12 +206,11 @@ test('what is left out may be something that was not asked for, or cannot be off
 
 test('a server that is reached with a query is imported with it, and its secret stays a handle [H-90]', async () => {
   const server = await givenHttp('both')
-  const shell = givenShell({ stdin: async () => 'tok-0a1b2c3d' })
+  const shell = await administering(givenShell({ stdin: async () => 'tok-0a1b2c3d' }), 'local')
   writeFileSync(
     join(shell.cwd, 'ambit.config.json'),
     JSON.stringify({ upstreams: ['upstreams'], egress: { allow: [new URL(server.url).origin] } }),
   )
-  await shell.good('tenant', 'create', 'local')
   await shell.good('secret', 'set', 'key')
   const query = ['--query', 'key={secret:key}', '--query', 'q=a=b']
   await shell.good('capabilities', 'import', 'mcp', 'sums', '--url', server.url, ...query)
@@ -232,8 +227,7 @@ test('a server that is reached with a query is imported with it, and its secret 
 })
 
 test('a document is looked for where the command is run, wherever its configuration is [H-90]', async () => {
-  const shell = givenShell()
-  await shell.good('tenant', 'create', 'local')
+  const shell = await administering(givenShell(), 'local')
   writeFileSync(join(shell.cwd, 'ambit.config.json'), '{"upstreams":["upstreams"]}')
   const below = join(shell.cwd, 'below')
   mkdirSync(below)
@@ -248,8 +242,7 @@ test('a document is looked for where the command is run, wherever its configurat
 })
 
 test('whoever watches sees that a server is asked, until it answers or does not [H-90]', async () => {
-  const shell = givenShell({ live: true })
-  await shell.run('tenant', 'create', 'local')
+  const shell = await administering(givenShell({ live: true }), 'local')
   const words = ['capabilities', 'import', 'mcp', 'sums', '--', 'no-such-program']
   const { err } = await shell.run(...words)
   assert(err.startsWith('\rasking the server what it has, for up to half a minute\u001b[K\r\u001b[Kerror: '), err)

@@ -11,7 +11,7 @@ import type { Imported } from '../runtime/import-upstream.ts'
 import { importFolder } from '../runtime/upstream-files.ts'
 import { short } from './capability-card.ts'
 import { type Io, line, paint, plain, printJson, whileShown } from './io.ts'
-import { type CommonOptions, inTenant, withTenant } from './session.ts'
+import { asAdministrator, type CommonOptions, withTenant } from './session.ts'
 import { several } from './several.ts'
 import { printColumns } from './table.ts'
 
@@ -48,7 +48,7 @@ export function registerImport(capabilities: Command, io: Io): void {
     .option('--cwd <folder>', 'where the command runs, from the folder of the configuration')
     .addHelpText('after', secretsHelp)
     .action((name: string, command: readonly string[], options: McpOptions) =>
-      inTenant(io, options, async (ambit, caller) => {
+      asAdministrator(io, options, async (ambit, caller) => {
         const { importMcp } = await import('../runtime/import-upstream.ts')
         const server = serverOf(command, options)
         const work = importMcp(ambit, caller, { name, server, ...wanted(options) })
@@ -62,7 +62,7 @@ export function registerImport(capabilities: Command, io: Io): void {
     .option('--server <url>', "where its operations are sent (default: the document's first server)")
     .addHelpText('after', secretsHelp)
     .action((document: string, options: OpenApiOptions) =>
-      inTenant(io, options, async (ambit, caller) => {
+      asAdministrator(io, options, async (ambit, caller) => {
         const { importDocument } = await import('../runtime/import-upstream.ts')
         const { name, server } = options
         if (server !== undefined && !(/^https?:/.test(server) && URL.canParse(server)))

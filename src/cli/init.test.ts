@@ -12,12 +12,17 @@ import { loadSettings } from '../runtime/config.ts'
 
 const settingsIn = ({ cwd }: Shell) => loadSettings({ folder: cwd, env: {} })
 const defaults = async () => settingsIn(givenShell())
+const secretIn = (text: string): string | undefined => /ambit\.local\.key_\S+/.exec(text)?.[0]
 
 describe('init writes a configuration that loads and says the defaults [F-20 F-18]', () => {
   test.each(['ts', 'json'])('as %s', async (format) => {
     const shell = givenShell()
     const { out } = await shell.good('init', '--format', format)
-    assert.equal(out, `wrote ambit.config.${format}\nnext: \`ambit tenant create local\`, then \`ambit doctor\`\n`)
+    assert.match(
+      out,
+      /^wrote ambit\.config\.\w+\ntenant `local` made; .*\n.*\nkey \S+ for `admin`, shown this once:\n\n {2}ambit\./,
+    )
+    assert.match(out, /\nnext: `ambit doctor`\n$/)
     const { file, files, dataDir: _, keysDir: __, store, hosting, ...rest } = await settingsIn(shell)
     const { store: other, hosting: usual, tenant, passphrase, checkpoint, retention, knowledge } = await defaults()
     assert.equal(file, join(shell.cwd, `ambit.config.${format}`))
@@ -25,7 +30,6 @@ describe('init writes a configuration that loads and says the defaults [F-20 F-1
     assert.deepEqual(rest, { tenant, passphrase, checkpoint, retention, knowledge })
     assert.deepEqual([hosting.port, hosting.hostname], [usual.port, usual.hostname])
     assert(store.driver === 'sqlite' && other.driver === 'sqlite' && store.durability === other.durability)
-    await shell.good('tenant', 'create', 'local')
     assert.equal((await shell.run('doctor')).code, 0)
   })
 
@@ -54,7 +58,6 @@ describe('init writes a configuration that loads and says the defaults [F-20 F-1
   test('and can be called at once, by its rules [H-06 H-07]', async () => {
     const shell = givenShell()
     await shell.good('init')
-    await shell.good('tenant', 'create', 'local')
     const call = (cents: number) =>
       shell.run('call', 'desk.refund', '--payload', JSON.stringify({ order: 'A-17', cents }))
     assert.equal((await call(1250)).code, 0)
@@ -68,14 +71,13 @@ describe('init writes a configuration that loads and says the defaults [F-20 F-1
     ['"type": "module"', '{"type":"module"}', 'ambit.config.ts'],
     ['CommonJS', '{"type":"commonjs"}', 'ambit.config.mts'],
     ['without a type', '{"name":"x"}', 'ambit.config.mts'],
-    ['that cannot be read', '{', 'ambit.config.mts'],
   ])('in a package %s', async (_, manifest, name) => {
     const shell = givenShell()
     writeFileSync(join(shell.cwd, 'package.json'), manifest)
     const below = shell.with({ cwd: join(shell.cwd, 'deep') })
     mkdirSync(below.cwd)
-    for (const each of [shell, below]) assert.deepEqual((await each.good('init', '--json')).json(), { file: name })
-    if (manifest !== '{') assert.equal((await settingsIn(below)).tenant, 'local')
+    for (const each of [shell, below]) assert.equal((await each.good('init', '--json')).json()['file'], name)
+    assert.equal((await settingsIn(below)).tenant, 'local')
   })
 
   test('it never replaces one unless told to, and then leaves one', async () => {
@@ -89,8 +91,25 @@ describe('init writes a configuration that loads and says the defaults [F-20 F-1
     }
     assert.match(readFileSync(join(shell.cwd, 'ambit.config.ts'), 'utf8'), /mine/)
     await shell.good('init', '--force', '--format', 'json')
-    assert.deepEqual([...filesIn(shell.cwd).keys()], ['ambit.config.json'])
+    assert.deepEqual(
+      [...filesIn(shell.cwd).keys()].filter((name) => !name.startsWith('.ambit')),
+      ['ambit.config.json'],
+    )
     assert.equal((await settingsIn(shell)).tenant, 'local')
+  })
+
+  test('the administrator of a tenant that exists stays the only one: a lost key is not replaced [F-25]', async () => {
+    const shell = givenShell()
+    const key = secretIn((await shell.good('init')).out)
+    const again = await shell.good('init', '--force')
+    assert.match(again.out, /^wrote ambit\.config\.ts\nthe store here has its tenant and its administrator: /)
+    assert.equal(secretIn(again.out), undefined)
+    const admin = shell.with({ env: { AMBIT_KEY: key } })
+    const keys = (await admin.good('key', 'list', '--json')).json<{ principal_id: string }[]>()
+    assert.deepEqual(
+      keys.map(({ principal_id }) => principal_id),
+      ['admin'],
+    )
   })
 
   test('where nothing can be written it says so', async () => {

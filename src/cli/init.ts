@@ -5,14 +5,16 @@ import { Failure } from '../base/failure.ts'
 import { configNames } from '../runtime/config.ts'
 import { writeOutput } from './files.ts'
 import { commented, plain } from './init-template.ts'
-import { line, printJson, type Register } from './io.ts'
+import { type Io, line, printJson, type Register } from './io.ts'
+import { makeTenant, printTenant } from './new-tenant.ts'
+import { opened } from './session.ts'
 
 const register: Register = (command, io) => {
   command
     .addOption(new Option('--format <format>', 'ts, with comments, or json').choices(['ts', 'json']).default('ts'))
     .option('--force', 'replace a configuration that is there')
     .option('--json', 'print JSON for programs')
-    .action((options: { format: 'ts' | 'json'; force?: boolean; json?: boolean }) => {
+    .action(async (options: { format: 'ts' | 'json'; force?: boolean; json?: boolean }) => {
       const name = options.format === 'json' ? 'ambit.config.json' : nameIn(io.cwd)
       const there = configNames.find((known) => existsSync(join(io.cwd, known)))
       if (there !== undefined && !options.force) {
@@ -21,12 +23,24 @@ const register: Register = (command, io) => {
       writeOutput(io, name, options.format === 'ts' ? commented : `${JSON.stringify(plain, null, 2)}\n`)
       // Of two configurations side by side only one would count.
       if (there !== undefined && there !== name) rmSync(join(io.cwd, there))
-      if (options.json) return printJson(io, { file: name })
+      const made = await firstTenant(io)
+      if (options.json) return printJson(io, { file: name, ...(made && { tenant: made }) })
       line(io, `wrote ${name}`)
-      line(io, 'next: `ambit tenant create local`, then `ambit doctor`')
+      if (made === undefined) line(io, 'the store here has its tenant and its administrator: they stay as they are')
+      else printTenant(io, made)
+      line(io, 'next: `ambit doctor`')
     })
 }
 export default register
+
+/** The tenant of the new configuration, with its administrator. One that exists is left alone: a lost key is not replaced. */
+const firstTenant = (io: Io) =>
+  opened(io, { create: true }, (ambit) =>
+    makeTenant(ambit, { id: ambit.settings.tenant }).catch((error: unknown) => {
+      if (error instanceof Failure && error.code === 'tenant.exists') return undefined
+      throw error
+    }),
+  )
 
 /** `.ts` is read as a module only where the package says so, or where there is no package. */
 function nameIn(folder: string): (typeof configNames)[number] {

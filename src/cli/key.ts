@@ -5,7 +5,7 @@ import { wholeList } from '../runtime/pages.ts'
 import { duration } from './duration.ts'
 import { line, printJson, type Register } from './io.ts'
 import { printIssued } from './issued.ts'
-import { type CommonOptions, inTenant, withTenant } from './session.ts'
+import { asAdministrator, type CommonOptions, inTenant, withTenant } from './session.ts'
 import { several } from './several.ts'
 import { goodUntil, printList } from './table.ts'
 
@@ -20,7 +20,7 @@ const register: Register = (key, io) => {
     )
     .option('--expires <time>', 'how long it is good, such as 12h or 90d (default: until revoked)', duration)
     .action((principal: string, options: CommonOptions & { name?: string; scope?: string[]; expires?: number }) =>
-      inTenant(io, options, async (ambit, caller) => {
+      asAdministrator(io, options, async (ambit, caller) => {
         const { name, scope: scopes, expires: expiresInMs } = options
         printIssued(io, options, await issueKey(ambit, caller, defined({ principal, name, scopes, expiresInMs })))
       }),
@@ -46,7 +46,7 @@ const register: Register = (key, io) => {
     .description('replace a key by a new one')
     .option('--grace <time>', 'how long the old one still works, such as 1h (default: not at all)', duration)
     .action((id: string, options: CommonOptions & { grace?: number }) =>
-      inTenant(io, options, async (ambit, caller) =>
+      asAdministrator(io, options, async (ambit, caller) =>
         printIssued(io, options, await rotateKey(ambit, caller, keyId(id), options.grace)),
       ),
     )
@@ -54,7 +54,7 @@ const register: Register = (key, io) => {
   withTenant(key.command('revoke <key-id>'))
     .description('end a key at once')
     .action((id: string, options: CommonOptions) =>
-      inTenant(io, options, async (ambit, caller) => {
+      asAdministrator(io, options, async (ambit, caller) => {
         await revokeKey(ambit, caller, keyId(id))
         options.json ? printJson(io, { key_id: id, revoked: true }) : line(io, `key ${id} is revoked`)
       }),

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { test } from 'vitest'
 import { givenDepot, release as releaseCall } from '../../test/cli/depot.ts'
 import { givenAmbit } from '../../test/cli/given.ts'
-import { givenKey, givenShell, type Shell } from '../../test/cli/harness.ts'
+import { administering, givenKey, givenShell, type Shell } from '../../test/cli/harness.ts'
 import { descriptor, record as exampleRecord, policy as release } from '../../test/support/evidence-example.ts'
 import type { AttemptRecord } from '../model/evidence.ts'
 import { tenantId } from '../model/tenant-id.ts'
@@ -237,8 +237,7 @@ test('policy explain asks which of several versions is meant, and tells of upstr
 async function givenCalls(
   ...events: readonly (Partial<EventInput> & { readonly record?: AttemptRecord })[]
 ): Promise<Shell> {
-  const shell = givenShell()
-  await shell.good('tenant', 'create', 'local')
+  const shell = await administering(givenShell(), 'local')
   const ambit = await givenAmbit({ folder: shell.cwd })
   const rest = {
     event_type: 'execution_denied',

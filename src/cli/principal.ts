@@ -14,7 +14,7 @@ import {
 } from '../runtime/principals.ts'
 import { line, printJson, type Register } from './io.ts'
 import { printIssued } from './issued.ts'
-import { type CommonOptions, inTenant, withTenant } from './session.ts'
+import { asAdministrator, type CommonOptions, inTenant, withTenant } from './session.ts'
 import { several } from './several.ts'
 import { printList } from './table.ts'
 
@@ -33,7 +33,7 @@ const register: Register = (principal, io) => {
     .option('--role <name>', 'a role, as policies and approvals name it; may be given several times', several)
     .option('--permission <name>', 'what a capability may demand; may be given several times', several)
     .action((id: string, options: CommonOptions & CreateOptions) =>
-      inTenant(io, options, async (ambit, caller) => {
+      asAdministrator(io, options, async (ambit, caller) => {
         const { kind, display, role: roles, permission: permissions } = options
         const made = await createPrincipal(ambit, caller, defined({ id, kind, display, roles, permissions }))
         options.json ? printJson(io, made) : line(io, `${made.kind} \`${id}\` added to tenant \`${caller.tenant}\``)
@@ -63,7 +63,7 @@ const register: Register = (principal, io) => {
     withTenant(principal.command(`${verb} <id> <permission>`))
       .description(text)
       .action((id: string, permission: string, options: CommonOptions) =>
-        inTenant(io, options, async (ambit, caller) => {
+        asAdministrator(io, options, async (ambit, caller) => {
           const changed = await move(ambit, caller, id, permission)
           options.json ? printJson(io, changed) : line(io, `\`${id}\` ${now} the permission ${quote(permission)}`)
         }),
@@ -73,13 +73,15 @@ const register: Register = (principal, io) => {
   withTenant(principal.command('rotate <id>'))
     .description('give the principal one new API key and end all its others')
     .action((id: string, options: CommonOptions) =>
-      inTenant(io, options, async (ambit, caller) => printIssued(io, options, await renewKeys(ambit, caller, id))),
+      asAdministrator(io, options, async (ambit, caller) =>
+        printIssued(io, options, await renewKeys(ambit, caller, id)),
+      ),
     )
 
   withTenant(principal.command('revoke <id>'))
     .description('end a principal: none of its keys is accepted any more')
     .action((id: string, options: CommonOptions) =>
-      inTenant(io, options, async (ambit, caller) => {
+      asAdministrator(io, options, async (ambit, caller) => {
         const changed = await revokePrincipal(ambit, caller, id)
         options.json ? printJson(io, changed) : line(io, `\`${id}\` is revoked`)
       }),

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { givenAmbit } from '../../test/cli/given.ts'
-import { givenKey, givenShell, type Shell } from '../../test/cli/harness.ts'
+import { administering, givenKey, givenShell, type Shell } from '../../test/cli/harness.ts'
 import { tenantId } from '../model/tenant-id.ts'
 import { operator } from '../runtime/caller.ts'
 import { record } from '../runtime/record.ts'
 
 async function givenTasks(...ids: readonly string[]): Promise<Shell> {
-  const shell = givenShell()
-  await shell.good('tenant', 'create', 'local')
+  const shell = await administering(givenShell(), 'local')
   const ambit = await givenAmbit({ folder: shell.cwd })
   const events = ids.map((id) => ({ event_type: 'noted', payload: {}, correlation: { correlation_id: id } }))
   await record(ambit, operator(tenantId('local')), events)
@@ -26,7 +25,7 @@ describe('evidence purge [H-63 F-18]', () => {
     assert.equal(done.out, 'purged 1 correlation with 2 records\n')
     assert.match((await shell.run('evidence', 'export', 'a')).err, /correlation_not_found/)
     await shell.good('evidence', 'export', 'b')
-    assert.match((await shell.run('doctor', '--deep')).out, /6 records \(2 of them purged\) and \d+ signed heads agree/)
+    assert.match((await shell.run('doctor', '--deep')).out, /8 records \(2 of them purged\) and \d+ signed heads agree/)
   })
 
   test('by age, as JSON', async () => {

@@ -4,7 +4,7 @@ import { Failure } from '../base/failure.ts'
 import { type PurgeReport, type PurgeWish, purgeEvidence, reasonText } from '../runtime/purge.ts'
 import { instant } from './duration.ts'
 import { type Io, line, plain, printJson, progress } from './io.ts'
-import { type CommonOptions, inTenant, withTenant } from './session.ts'
+import { asAdministrator, type CommonOptions, inTenant, withTenant } from './session.ts'
 
 interface PurgeOptions extends CommonOptions {
   readonly correlation?: string
@@ -22,7 +22,7 @@ export const addPurge = (evidence: Command, io: Io): Command =>
     .option('--even-indeterminate', 'also where nobody knows whether a call took effect')
     .option('--yes', 'do it; without this it only says what would go')
     .action((options: PurgeOptions) =>
-      inTenant(io, options, async (ambit, caller) => {
+      (options.yes ? asAdministrator : inTenant)(io, options, async (ambit, caller) => {
         const preview = options.yes !== true
         const report = await purgeEvidence(ambit, caller, wishOf(options), {
           preview,

@@ -5,13 +5,13 @@ import { Failure } from '../base/failure.ts'
 
 describe('a failure on the terminal [F-05 F-18]', () => {
   /** Something that goes wrong in a way nobody foresaw. */
-  const broken = async (env = {}) =>
-    (await givenDesk()).with({
-      env,
-      stdin: async () => {
-        throw new TypeError('the cause')
-      },
-    })
+  const broken = async (env = {}) => {
+    const desk = await givenDesk()
+    const stdin = async () => {
+      throw new TypeError('the cause')
+    }
+    return desk.with({ env: { ...desk.env, ...env }, stdin })
+  }
 
   test('an internal one says how to see its cause, and shows it to whoever asks', async () => {
     const quiet = await (await broken()).run('secret', 'set', 'mail')

@@ -44,8 +44,8 @@ function rootCommand(io: Io, json: boolean): Command {
 }
 
 const start = `
-Start with \`ambit demo\`. Then, in a folder of your own: \`ambit init\`, \`ambit tenant create local\`, \`ambit doctor\`.
-Commands act as the operator of this machine, or as the principal whose key is in AMBIT_KEY.
+Start with \`ambit demo\`. Then, in a folder of your own: \`ambit init\`, then \`ambit doctor\`.
+Commands act as the principal whose key is in AMBIT_KEY. Without one they may look, and call what is open to everybody.
 Exit 0: good. 1: a finding or a refusal. 2: usage or environment.`
 
 function report(error: unknown, io: Io, json: boolean): number {

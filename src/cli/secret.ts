@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { Failure } from '../base/failure.ts'
 import { removeSecret, secretsOf, setSecret } from '../runtime/secrets.ts'
 import { type Io, line, printJson, type Register } from './io.ts'
-import { type CommonOptions, inTenant, withTenant } from './session.ts'
+import { asAdministrator, type CommonOptions, inTenant, withTenant } from './session.ts'
 import { printList } from './table.ts'
 
 const register: Register = (secret, io) => {
@@ -12,7 +12,7 @@ const register: Register = (secret, io) => {
     .allowExcessArguments()
     .allowUnknownOption()
     .action((name: string, options: CommonOptions, { args }: Command) =>
-      inTenant(io, options, async (ambit, caller) => {
+      asAdministrator(io, options, async (ambit, caller) => {
         if (args.length > 1 || name.startsWith('-')) throw notHere()
         await setSecret(ambit, caller, name, await readValue(io, name))
         options.json
@@ -35,7 +35,7 @@ const register: Register = (secret, io) => {
   withTenant(secret.command('remove <name>'))
     .description('forget a secret')
     .action((name: string, options: CommonOptions) =>
-      inTenant(io, options, async (ambit, caller) => {
+      asAdministrator(io, options, async (ambit, caller) => {
         await removeSecret(ambit, caller, name)
         options.json ? printJson(io, { name, removed: true }) : line(io, `\`secret:${name}\` is gone`)
       }),

@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import { counted } from '../base/counted.ts'
 import { Failure, quote } from '../base/failure.ts'
 import { defined } from '../base/object.ts'
-import { tenantId } from '../model/tenant-id.ts'
+import { formatTime } from '../base/time.ts'
+import { type TenantId, tenantId } from '../model/tenant-id.ts'
 import { type Ambit, openAmbit } from '../runtime/ambit.ts'
 import { keysIn } from '../runtime/api-keys.ts'
-import { operator } from '../runtime/caller.ts'
+import { anonymous } from '../runtime/caller.ts'
 import { type AmbitHost, openHost } from '../runtime/host.ts'
 import { openConfiguredHost } from '../runtime/hosting.ts'
 import { wholeList } from '../runtime/pages.ts'
@@ -15,21 +16,28 @@ import { createTenant } from '../runtime/tenants.ts'
 import type { Access } from '../server/access.ts'
 import { createApp } from '../server/app.ts'
 import { conformanceOffer } from '../server/conformance.ts'
+import { isLoopback } from '../server/headers.ts'
 import { type Listening, listen } from '../server/listen.ts'
 import type { ServeOptions } from './host.ts'
 import { type Io, line, plain, tell } from './io.ts'
 import { keepUp } from './reload.ts'
 import { inTenant, sourceOf } from './session.ts'
+import { refuseAdministrator } from './who-asks.ts'
 
 /** Serves the configured host of a tenant until it is told to end. */
 export const serve = (io: Io, options: ServeOptions): Promise<void> =>
-  inTenant(io, options, async (ambit, { tenant }) => {
+  inTenant(io, options, async (ambit, caller) => {
+    refuseAdministrator(caller)
+    const { tenant } = caller
     const host = await openConfiguredHost(ambit, tenant, tell(io))
     const { port, hostname } = {
       ...ambit.settings.hosting,
       ...defined({ port: options.port, hostname: options.hostname }),
     }
-    const served = { ambit, host, access: await accessTo(ambit, host, options) }
+    const { key, open = false } = options
+    const access = { keys: key === undefined ? [] : [{ name: null, secret: key, scopes: [] }], open }
+    const served = { ambit, host, access, locked: !open && key === undefined && !(await hasLiveKey(ambit, tenant)) }
+    checkReachable(served, hostname)
     const keeping = () => keepUp(io, { ambit, host, source: sourceOf(io, options) })
     await serving(io, served, { port, hostname }, options, keeping)
   })
@@ -50,7 +58,7 @@ export async function serveConformance(io: Io, options: ServeOptions): Promise<v
     ]
     io.err('warning: this fixture believes the mandate of any principal\n')
     const address = { port: options.port ?? 0, hostname: options.hostname ?? '127.0.0.1' }
-    const served = { ambit, host, access: { keys, open: keys.length === 0 } }
+    const served = { ambit, host, access: { keys, open: keys.length === 0 }, locked: false }
     await serving(io, served, address, options, () => untilStopped(io))
   } finally {
     await ambit.close()
@@ -67,18 +75,23 @@ interface Served {
   readonly ambit: Ambit
   readonly host: AmbitHost
   readonly access: Access
+  /** Whether nobody can call: no key is live yet. One that is made later counts at once. */
+  readonly locked: boolean
 }
 
-/** As long as a tenant has no API key, whoever is on this machine may call; from the first one on, keys are needed. */
-async function accessTo(ambit: Ambit, { tenant }: AmbitHost, { key }: ServeOptions): Promise<Access> {
-  const now = ambit.clock.now()
-  const known = await wholeList((page) => keysIn(ambit, operator(tenant), page))
-  const live = known.filter(
-    ({ revoked_at, expires_at }) => revoked_at === null && (expires_at === null || Date.parse(expires_at) > now),
-  )
-  const keys = key === undefined ? [] : [{ name: null, secret: key, scopes: [] }]
-  return { keys, open: live.length + keys.length === 0 }
+async function hasLiveKey(ambit: Ambit, tenant: TenantId): Promise<boolean> {
+  const now = formatTime(ambit.clock.now())
+  const keys = await wholeList((page) => keysIn(ambit, anonymous(tenant), page))
+  return keys.some(({ revoked_at, expires_at }) => revoked_at === null && (expires_at === null || expires_at > now))
 }
+
+function checkReachable({ locked }: Served, hostname: string): void {
+  if (!locked || isLoopback(hostname)) return
+  const help = `make one with ${makeKey}, or listen on \`127.0.0.1\``
+  throw new Failure('config.invalid', 'a host beyond this machine needs a live API key', {}, help)
+}
+
+const makeKey = '`ambit key create <principal>`'
 
 async function serving(
   io: Io,
@@ -131,11 +144,12 @@ const untilStopped = (io: Io): Promise<void> =>
   })
 
 /** The one line that says it is there. */
-function ready(io: Io, { host, access }: Served, { url }: Listening, { json }: ServeOptions): void {
+function ready(io: Io, { host, access, locked }: Served, { url }: Listening, { json }: ServeOptions): void {
   const count = host.current().registry.all().length
   const { hostId } = host
   const offered = counted(count, 'capability', 'capabilities')
-  const who = access.open ? 'no API key yet, so anyone on this machine may call' : 'callers need a key'
+  const keyed = locked ? `callers need a key, and there is none yet: ${makeKey}` : 'callers need a key'
+  const who = access.open ? 'open: anyone on this machine may call' : keyed
   const facts = { url, host_id: hostId, capabilities: count, open: access.open }
   line(io, json ? JSON.stringify(facts) : `listening on ${url} as host \`${hostId}\`: ${offered}; ${who}`)
 }

@@ -3,6 +3,7 @@ import { relative } from 'node:path'
 import type { Command } from 'commander'
 import { Failure, quote } from '../base/failure.ts'
 import { defined } from '../base/object.ts'
+import { tenantId } from '../model/tenant-id.ts'
 import type { Ambit } from '../runtime/ambit.ts'
 import type { Caller } from '../runtime/caller.ts'
 import type { ConfigSource, Settings } from '../runtime/config.ts'
@@ -30,31 +31,44 @@ export const sourceOf = (io: Io, { config }: CommonOptions): ConfigSource =>
 
 type StoreOptions = CommonOptions & { readonly create?: boolean }
 
-/** Opens Ambit for the length of `work`, which is about the whole store: for the operator, never for a key. */
-export async function inStore<T>(io: Io, options: StoreOptions, work: (ambit: Ambit) => Promise<T>): Promise<T> {
-  operatorOnly(io)
-  return opened(io, options, work)
-}
+/** Opens Ambit for the length of `work`, which looks at the whole store. A key must be of an administrator of the configured tenant. */
+export const inStore = <T>(io: Io, options: StoreOptions, work: (ambit: Ambit) => Promise<T>): Promise<T> =>
+  opened(io, options, async (ambit) => {
+    const { administratorOf } = await import('./who-asks.ts')
+    if (io.env['AMBIT_KEY']) await administratorOf(ambit, io, { tenant: ambit.settings.tenant })
+    return work(ambit)
+  })
 
-/** Opens Ambit for the length of `work` in one tenant, as whoever `AMBIT_KEY` says, or as the operator of this machine. */
-export const inTenant = <T>(
+/** As `inStore`, for a change of the tenant `id` as a whole, or for making it: see `storeAdministrator`. */
+export const changingTenant = <T>(
   io: Io,
-  options: CommonOptions,
-  work: (ambit: Ambit, caller: Caller) => Promise<T>,
+  id: string,
+  options: StoreOptions & { readonly suspended?: boolean },
+  work: (ambit: Ambit, caller: Caller | undefined) => Promise<T>,
 ): Promise<T> =>
+  opened(io, options, async (ambit) => {
+    const { storeAdministrator } = await import('./who-asks.ts')
+    return work(ambit, await storeAdministrator(ambit, io, tenantId(id), options.suspended))
+  })
+
+/** As `inTenant`, for a change: as the administrator whose key is in `AMBIT_KEY` or typed at the terminal. */
+export const asAdministrator = <T>(io: Io, options: CommonOptions, work: TenantWork<T>): Promise<T> =>
+  opened(io, options, async (ambit) => {
+    const { administratorOf } = await import('./who-asks.ts')
+    return work(ambit, await administratorOf(ambit, io, options))
+  })
+
+type TenantWork<T> = (ambit: Ambit, caller: Caller) => Promise<T>
+
+/** Opens Ambit for the length of `work` in one tenant, as the holder of `AMBIT_KEY`, or as somebody who may only look. */
+export const inTenant = <T>(io: Io, options: CommonOptions, work: TenantWork<T>): Promise<T> =>
   opened(io, options, async (ambit) => {
     const { whoAsks } = await import('./who-asks.ts')
     return work(ambit, await whoAsks(ambit, io, options))
   })
 
-/** Refuses a key: it opens one tenant and no other. */
-export function operatorOnly(io: Io): void {
-  if (!io.env['AMBIT_KEY']) return
-  const help = 'unset AMBIT_KEY to act as the operator of this machine'
-  throw new Failure('tenant.mismatch', 'a key opens one tenant, and this is about the whole store', {}, help)
-}
-
-async function opened<T>(io: Io, options: StoreOptions, work: (ambit: Ambit) => Promise<T>): Promise<T> {
+/** Opens Ambit for the length of `work`, whoever asks. */
+export async function opened<T>(io: Io, options: StoreOptions, work: (ambit: Ambit) => Promise<T>): Promise<T> {
   const { openWith } = await import('../runtime/ambit.ts')
   const { loadSettings } = await import('../runtime/config.ts')
   const settings = await loadSettings(sourceOf(io, options))
@@ -70,6 +84,6 @@ async function opened<T>(io: Io, options: StoreOptions, work: (ambit: Ambit) => 
 /** Only a command that is meant to makes a store: all others would leave an empty one wherever they are run. */
 function checkThere({ cwd }: Io, { store, tenant }: Settings): void {
   if (store.driver !== 'sqlite' || store.path === ':memory:' || existsSync(store.path)) return
-  const help = `run \`ambit tenant create ${tenant}\` to make it, or name your configuration with --config: looked for ${quote(relative(cwd, store.path))}`
+  const help = `run \`ambit init\` or \`ambit tenant create ${tenant}\` to make it, or name your configuration with --config: looked for ${quote(relative(cwd, store.path))}`
   throw new Failure('store.unavailable', 'there is no store here yet', {}, help)
 }

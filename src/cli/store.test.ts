@@ -49,7 +49,7 @@ describe('store [F-18 F-16]', () => {
     assert.equal(code, 1)
     assert.match(
       err,
-      /^error: the records of tenant `local` were cut or rewritten: the store ends at event 3, .* at 4 /,
+      /^error: the records of tenant `local` were cut or rewritten: the store ends at event 5, .* at 6 /,
     )
     assert.match(err, /`ambit store accept-loss local`/)
     const { out } = await other.good('store', 'accept-loss', 'local')
@@ -75,7 +75,7 @@ describe('store [F-18 F-16]', () => {
       assert(err.endsWith('\r\u001b[K'), JSON.stringify(err))
       assert(!out.includes('\u001b'))
     }
-    assert((await watched.run('doctor', '--deep')).err.includes('\rlocal: 3 records checked\u001b[K'))
+    assert((await watched.run('doctor', '--deep')).err.includes('\rlocal: 5 records checked\u001b[K'))
   })
 })
 

@@ -4,13 +4,11 @@ import { acceptLoss } from '../runtime/accept-loss.ts'
 import { backUp, restore } from '../runtime/backup.ts'
 import { loadSettings } from '../runtime/config.ts'
 import { line, printJson, progress, type Register } from './io.ts'
-import { type CommonOptions, inStore, operatorOnly, sourceOf, withStore } from './session.ts'
+import { type CommonOptions, inStore, sourceOf, withStore } from './session.ts'
+import { storeAdministrator } from './who-asks.ts'
 
 const register: Register = (store, io) => {
-  const settingsOf = (options: CommonOptions) => {
-    operatorOnly(io)
-    return loadSettings(sourceOf(io, options))
-  }
+  const settingsOf = (options: CommonOptions) => loadSettings(sourceOf(io, options))
   const onRows = (rows: number) => progress(io, `${rows.toLocaleString('en-US')} rows`)
 
   withStore(store.command('backup <file>'))
@@ -40,7 +38,8 @@ const register: Register = (store, io) => {
   withStore(store.command('accept-loss <tenant>'))
     .description('set aside signed heads that prove later records than the store has, after a deliberate restore')
     .action(async (tenant: string, options: CommonOptions) => {
-      const kept = await acceptLoss(await settingsOf(options), tenantId(tenant))
+      const id = tenantId(tenant)
+      const kept = await acceptLoss(await settingsOf(options), id, (ambit) => storeAdministrator(ambit, io, id))
       options.json
         ? printJson(io, { tenant, kept })
         : line(io, `the heads of \`${tenant}\` are kept as ${kept}; new ones start from the store as it is`)

@@ -1,25 +1,26 @@
 import { defined } from '../base/object.ts'
+import { tenantId } from '../model/tenant-id.ts'
+import { anonymous } from '../runtime/caller.ts'
 import { wholeList } from '../runtime/pages.ts'
-import { allTenants, createTenant, identityOf, rotateTenantKey, setTenantStatus } from '../runtime/tenants.ts'
+import { allTenants, identityOf, rotateTenantKey, setTenantStatus } from '../runtime/tenants.ts'
 import { line, printJson, type Register } from './io.ts'
-import { type CommonOptions, inStore, inTenant, withStore } from './session.ts'
+import { makeTenant, printTenant } from './new-tenant.ts'
+import { asAdministrator, type CommonOptions, changingTenant, inStore, inTenant, withStore } from './session.ts'
 import { several } from './several.ts'
 import { printList } from './table.ts'
 
 const register: Register = (tenant, io) => {
   withStore(tenant.command('create <id>'))
-    .description('make a tenant with a signing key of its own')
+    .description('make a tenant with a signing key of its own, and the key of its first administrator')
     .option('--name <text>', 'a name for people')
     .option('--root <path>', 'a namespace path its grants must lie under; may be given several times', several)
     .option('--host <id>', 'the host id it signs under (default: the tenant id)')
     .action((id: string, options: CommonOptions & { name?: string; root?: string[]; host?: string }) =>
-      inStore(io, { ...options, create: true }, async (ambit) => {
+      changingTenant(io, id, { ...options, create: true }, async (ambit, caller) => {
         const { name, root: roots, host: hostId } = options
-        const made = await createTenant(ambit, defined({ id, name, roots, hostId }))
-        const { keyId, publicKey } = await ambit.keyring.publicKeys(made.host_id)
-        if (options.json) return printJson(io, { ...made, key_id: keyId, public_key: publicKey })
-        line(io, `tenant \`${id}\` made; it signs as \`${made.host_id}\` with key ${keyId}`)
-        line(io, `hand this public key to whoever verifies: ${publicKey}`)
+        const made = await makeTenant(ambit, defined({ id, name, roots, hostId }), caller?.subject)
+        if (options.json) return printJson(io, made)
+        printTenant(io, made)
         const named = id === ambit.settings.tenant ? '' : ` --tenant ${id}`
         line(io, `next: \`ambit principal create <id>${named}\`, then \`ambit key create <id>${named}\``)
       }),
@@ -52,7 +53,7 @@ const register: Register = (tenant, io) => {
     .description('give the tenant a new signing key; the old one vouches for it')
     .option('--revoke-old', 'list the old key as no longer to be believed: others may have it')
     .action((id: string, options: CommonOptions & { revokeOld?: boolean }) =>
-      inTenant(io, { ...options, tenant: id }, async (ambit, caller) => {
+      asAdministrator(io, { ...options, tenant: id }, async (ambit, caller) => {
         const rotation = await rotateTenantKey(ambit, caller, { revokeOld: options.revokeOld === true })
         if (options.json) return printJson(io, rotation)
         line(
@@ -70,8 +71,8 @@ const register: Register = (tenant, io) => {
     withStore(tenant.command(`${verb} <id>`))
       .description(text)
       .action((id: string, options: CommonOptions) =>
-        inTenant(io, { ...options, tenant: id }, async (ambit, caller) => {
-          const changed = await setTenantStatus(ambit, caller, status)
+        changingTenant(io, id, { ...options, suspended: status === 'active' }, async (ambit, caller) => {
+          const changed = await setTenantStatus(ambit, caller ?? anonymous(tenantId(id)), status)
           options.json ? printJson(io, changed) : line(io, `tenant \`${id}\` is ${status}`)
         }),
       )

@@ -1,25 +1,77 @@
 import { Failure, quote } from '../base/failure.ts'
-import { tenantId } from '../model/tenant-id.ts'
+import { type TenantId, tenantId } from '../model/tenant-id.ts'
 import type { Ambit } from '../runtime/ambit.ts'
 import { authenticate } from '../runtime/api-keys.ts'
-import { type Caller, operator } from '../runtime/caller.ts'
+import { anonymous, type Caller, demand } from '../runtime/caller.ts'
 import { tenantOf } from '../runtime/tenants.ts'
 import type { Io } from './io.ts'
 import type { CommonOptions } from './session.ts'
 
-/** Whoever `AMBIT_KEY` says, as of now: a key that was taken back is refused. */
-export async function whoAsks(ambit: Ambit, io: Io, { tenant }: CommonOptions): Promise<Caller> {
-  const key = io.env['AMBIT_KEY']
-  if (!key) return operatorOf(ambit, tenant)
-  const caller = await authenticate(ambit, key)
-  if (tenant === undefined || tenant === caller.tenant) return caller
-  const help = `use a key of tenant ${quote(tenant)}, or none to act as the operator of this machine`
-  throw new Failure('tenant.mismatch', 'the key is of another tenant', {}, help)
-}
+type Opened = Pick<Ambit, 'store' | 'clock' | 'settings'>
 
-/** A tenant that is not there is said to be missing, not empty. */
-async function operatorOf(ambit: Ambit, tenant: string | undefined): Promise<Caller> {
-  const caller = operator(tenant === undefined ? ambit.settings.tenant : tenantId(tenant))
+/** The holder of `AMBIT_KEY`, as of now: a revoked key is refused. Without a key, somebody who may only look. */
+export async function whoAsks(ambit: Opened, io: Io, { tenant }: CommonOptions): Promise<Caller> {
+  const key = io.env['AMBIT_KEY']
+  if (key) return holderOf(ambit, key, tenant)
+  const caller = anonymous(tenant === undefined ? ambit.settings.tenant : tenantId(tenant))
+  // A tenant that does not exist is said to be missing, not empty.
   await tenantOf(ambit, caller)
   return caller
+}
+
+/** The administrator whose key is in `AMBIT_KEY` or typed at the terminal. `suspended` accepts one of a suspended tenant. */
+export async function administratorOf(
+  ambit: Opened,
+  io: Io,
+  { tenant, suspended = false }: CommonOptions & { readonly suspended?: boolean },
+): Promise<Caller> {
+  const key = io.env['AMBIT_KEY'] || (await io.askHidden('key of an administrator'))
+  const help = 'put it into AMBIT_KEY, or run this at a terminal and type it'
+  if (!key) throw new Failure('unauthenticated', 'this needs the key of an administrator', {}, help)
+  const caller = await holderOf(ambit, key, tenant, suspended)
+  demand(caller, 'administer')
+  return caller
+}
+
+/** A process that serves agents must not hold a key with which they could approve themselves. */
+export function refuseAdministrator({ rights }: Caller): void {
+  if (!rights.includes('administer')) return
+  const help = "unset AMBIT_KEY, or put the agent's own key there"
+  throw new Failure(
+    'caller.not_permitted',
+    'this serves agents, and AMBIT_KEY is the key of an administrator',
+    {},
+    help,
+  )
+}
+
+/**
+ * The caller for a change of whole tenants: the administrator of the configured tenant. Where that tenant does not exist,
+ * the administrator of the one that is named; undefined where neither exists, so that nobody has anything to lose.
+ */
+export async function storeAdministrator(
+  ambit: Opened,
+  io: Io,
+  named: TenantId,
+  suspended = false,
+): Promise<Caller | undefined> {
+  for (const tenant of [ambit.settings.tenant, named])
+    if (await exists(ambit, tenant))
+      return { ...(await administratorOf(ambit, io, { tenant, suspended })), tenant: named }
+  return undefined
+}
+
+async function exists(ambit: Opened, tenant: TenantId): Promise<boolean> {
+  try {
+    return (await tenantOf(ambit, anonymous(tenant))) !== undefined
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'tenant.not_found') return false
+    throw error
+  }
+}
+
+async function holderOf(ambit: Opened, key: string, tenant: string | undefined, suspended?: boolean): Promise<Caller> {
+  const caller = await authenticate(ambit, key, suspended)
+  if (tenant === undefined || tenant === caller.tenant) return caller
+  throw new Failure('tenant.mismatch', 'the key is of another tenant', {}, `use a key of tenant ${quote(tenant)}`)
 }

@@ -6,8 +6,8 @@ import { lastCheckpoint } from '../storage/checkpoints.ts'
 import { openStore, type Store } from '../storage/store.ts'
 import { getTenant } from '../storage/tenants.ts'
 import { administer } from './admin.ts'
-import { openDatabase, openWith } from './ambit.ts'
-import { operator } from './caller.ts'
+import { type Ambit, openDatabase, openWith } from './ambit.ts'
+import { anonymous, type Caller, demand, operator } from './caller.ts'
 import type { Settings } from './config.ts'
 import { headFile, headsName } from './head-file.ts'
 import { systemClock } from './system.ts'
@@ -15,19 +15,27 @@ import { systemClock } from './system.ts'
 /**
  * Takes the store as it is: after a deliberate restore of an older backup, or on a machine that has no heads of it yet.
  * A head file that says otherwise is set aside under another name and stays, as proof that later records existed; the
- * acceptance is recorded. Answers the new name, or undefined when there was no file.
+ * acceptance is recorded as `by`, which is asked before anything changes; the trusted program itself unless given. Answers
+ * the new name, or undefined when there was no file.
  */
-export async function acceptLoss(settings: Settings, tenant: TenantId): Promise<string | undefined> {
-  const files = await openRoot(join(settings.dataDir, headsName), { create: true, mode: 0o700 })
-  const aside = await adopt(settings, async (store) => {
+export async function acceptLoss(
+  settings: Settings,
+  tenant: TenantId,
+  by: (opened: Pick<Ambit, 'store' | 'clock' | 'settings'>) => Promise<Caller | undefined> = async () =>
+    operator(tenant),
+): Promise<string | undefined> {
+  const [aside, caller] = await adopt(settings, async (store) => {
     await store.read(() => getTenant(tenant))
+    const asked = (await by({ store, clock: systemClock, settings })) ?? anonymous(tenant)
+    demand(asked, 'administer')
+    const files = await openRoot(join(settings.dataDir, headsName), { create: true, mode: 0o700 })
     const name = await setAside(files, tenant)
     await adoptHead(store, files, tenant)
-    return name
+    return [name, asked] as const
   })
   const ambit = await openWith(settings)
   try {
-    await administer(ambit, operator(tenant), 'ambit.loss.accepted', { set_aside: aside ?? null })
+    await administer(ambit, caller, 'ambit.loss.accepted', { set_aside: aside ?? null })
   } finally {
     await ambit.close()
   }

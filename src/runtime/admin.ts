@@ -14,6 +14,13 @@ export const identityCorrelation = (hostId: string): string => `host-identity-${
 
 type Payload = { readonly [key: string]: Json }
 
+/** A change of a tenant's state, and the event that records it. */
+export interface Recordable<T = unknown> {
+  readonly type: OwnEvent
+  readonly payload: Payload
+  readonly change: Change<T>
+}
+
 /** Something that happened outside any call, as the runtime says it. */
 export const ownEvent = (event_type: OwnEvent, payload: Payload): Omit<EventInput, 'correlation'> => ({
   event_type,

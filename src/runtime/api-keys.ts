@@ -9,7 +9,7 @@ import { keyRecords, keysOf, principalRecords } from '../storage/identities.ts'
 import type { Page, PageOptions } from '../storage/page.ts'
 import { getTenant } from '../storage/tenants.ts'
 import { type Change, inOrder, type Work } from '../storage/work.ts'
-import { administer } from './admin.ts'
+import { administer, type Recordable } from './admin.ts'
 import type { Ambit } from './ambit.ts'
 import { type Caller, demand, rightsOf } from './caller.ts'
 
@@ -22,10 +22,15 @@ export interface NewKey {
 
 /** Makes an API key. Its text is in the answer and nowhere else: the store keeps a hash of it. */
 export async function issueKey(ambit: Ambit, caller: Caller, wish: NewKey): Promise<IssuedKey> {
-  const { key, issued } = mint(ambit, caller, wish)
-  const added = inOrder(activePrincipal(key.principal_id), keyRecords.add(key))
-  await administer(ambit, caller, 'ambit.key.issued', described(key), added)
+  const { type, payload, change, issued } = draftKey(ambit, caller.tenant, wish)
+  await administer(ambit, caller, type, payload, change)
   return issued
+}
+
+export function draftKey(ambit: Ambit, tenant: TenantId, wish: NewKey): Recordable & { readonly issued: IssuedKey } {
+  const { key, issued } = mint(ambit, tenant, wish)
+  const change = inOrder(activePrincipal(key.principal_id), keyRecords.add(key))
+  return { type: 'ambit.key.issued', payload: described(key), change, issued }
 }
 
 /** Replaces a key by a new one of the same name, principal, scopes and end. The old one opens nothing any more, or only until `graceMs` have passed. */
@@ -33,7 +38,11 @@ export async function rotateKey(ambit: Ambit, caller: Caller, id: string, graceM
   // Before the key is looked for: which keys there are is nothing for everybody.
   demand(caller, 'administer')
   const old = await ambit.store.read(() => keyRecords.get(caller.tenant, id))
-  const { key, issued } = mint(ambit, caller, { principal: old.principal_id, name: old.name, scopes: old.scopes })
+  const { key, issued } = mint(ambit, caller.tenant, {
+    principal: old.principal_id,
+    name: old.name,
+    scopes: old.scopes,
+  })
   const replaced: Change = keyRecords.amend(id, (current) => {
     checkReplaceable(ambit, current)
     return { ...ended(ambit, current, graceMs), replaced_by: key.key_id }
@@ -77,7 +86,7 @@ export async function revokeKey(ambit: Ambit, caller: Caller, id: string): Promi
 
 /** Gives a principal one new key and ends all its others. */
 export async function renewKeys(ambit: Ambit, caller: Caller, principal: string): Promise<IssuedKey> {
-  const { key, issued } = mint(ambit, caller, { principal })
+  const { key, issued } = mint(ambit, caller.tenant, { principal })
   const endOthers: Change = function* (tenant) {
     for (const old of yield* keysOf(tenant, principal)) {
       const end = (current: ApiKey) =>
@@ -96,7 +105,7 @@ export async function keysIn(ambit: Ambit, caller: Caller, options?: PageOptions
   return ambit.store.read(() => keyRecords.list(caller.tenant, options))
 }
 
-function mint(ambit: Ambit, { tenant }: Caller, wish: NewKey): { key: ApiKey; issued: IssuedKey } {
+function mint(ambit: Ambit, tenant: TenantId, wish: NewKey): { key: ApiKey; issued: IssuedKey } {
   const key_id = ambit.ids.next('key')
   const secret = `ambit.${tenant}.${key_id}.${randomBytes(32).toString('base64url')}`
   const made: ApiKey = {
@@ -132,16 +141,21 @@ const keyText = /^ambit\.([^.]{1,63})\.(key_[0-9a-z]{1,64})\.[A-Za-z0-9_-]{43}$/
 
 /**
  * Who holds this key. Every refusal is the same `unauthenticated`, whatever the reason, after the same questions to
- * the store and one comparison in constant time: nobody learns which tenants, principals or keys exist.
+ * the store and one comparison in constant time: nobody learns which tenants, principals or keys exist. A suspended
+ * tenant's keys are refused, unless `suspended` says that this is about ending that.
  */
-export async function authenticate(ambit: Ambit, text: string): Promise<Caller> {
+export async function authenticate(
+  ambit: Pick<Ambit, 'store' | 'clock'>,
+  text: string,
+  suspended = false,
+): Promise<Caller> {
   const [, named = '', keyId = 'none'] = keyText.exec(text) ?? []
   const tenant = tenantId(tenantIdPattern.test(named) ? named : 'none')
   const { key, principal, active } = await ambit.store.read(() => lookUp(tenant, keyId))
   const matches = timingSafeEqual(Buffer.from(sha256(text)), Buffer.from(key?.secret_hash ?? sha256('')))
   const now = formatTime(ambit.clock.now())
   const live = key?.revoked_at === null && (key.expires_at === null || key.expires_at > now)
-  if (!matches || !live || !active || principal?.status !== 'active') {
+  if (!matches || !live || !(active || suspended) || principal?.status !== 'active') {
     const help = 'check that it is whole, current and of this store'
     throw new Failure('unauthenticated', 'the key is not accepted', {}, help)
   }

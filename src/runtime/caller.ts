@@ -17,7 +17,7 @@ export interface Caller {
 /** `administer`: change a tenant's people, keys and secrets. `audit`: read all of its evidence. */
 export type Right = 'administer' | 'audit'
 
-/** Whoever holds the machine's files and runs a command on it without a key: named, and never verified. */
+/** Code that can open the store and its keys, such as an embedding program: trusted with everything, and never verified. */
 export const operator = (tenant: TenantId): Caller => ({
   tenant,
   subject: { id: 'operator', type: 'user', verified: false, tenant },
@@ -25,6 +25,13 @@ export const operator = (tenant: TenantId): Caller => ({
   rights: ['administer', 'audit'],
   permissions: [],
   revokedPermissions: [],
+})
+
+/** Somebody without a credential: may look, and call what is open to everybody. Changes nothing of Ambit's own state. */
+export const anonymous = (tenant: TenantId): Caller => ({
+  ...operator(tenant),
+  subject: { id: 'anonymous', type: 'user', verified: false, tenant },
+  rights: ['audit'],
 })
 
 /** The rights that roles give: `admin` both, `auditor` the second. A key limited to capabilities has neither. */

@@ -5,7 +5,8 @@ import { parseAs } from '../model/parse.ts'
 import { type Principal, permission as permissionShape, principal as principalShape } from '../model/principal.ts'
 import { principalRecords } from '../storage/identities.ts'
 import type { Page, PageOptions } from '../storage/page.ts'
-import { administer } from './admin.ts'
+import type { Change } from '../storage/work.ts'
+import { administer, type Recordable } from './admin.ts'
 import type { Ambit } from './ambit.ts'
 import { type Caller, demand } from './caller.ts'
 
@@ -19,6 +20,11 @@ export interface NewPrincipal {
 
 /** Adds a person, service, agent or automation to the caller's tenant. */
 export async function createPrincipal(ambit: Ambit, caller: Caller, wish: NewPrincipal): Promise<Principal> {
+  const { type, payload, change } = draftPrincipal(ambit, wish)
+  return administer(ambit, caller, type, payload, change)
+}
+
+export function draftPrincipal(ambit: Ambit, wish: NewPrincipal): Recordable<Principal> {
   const made: Principal = {
     principal_id: wish.id,
     kind: wish.kind,
@@ -31,9 +37,11 @@ export async function createPrincipal(ambit: Ambit, caller: Caller, wish: NewPri
   }
   const principal = parseAs(principalShape, made, 'principal')
   const { principal_id, kind, roles, permissions } = principal
-  const described = { principal_id, kind, roles, permissions }
-  await administer(ambit, caller, 'ambit.principal.created', described, principalRecords.add(principal))
-  return principal
+  const add: Change<Principal> = function* (tenant) {
+    yield* principalRecords.add(principal)(tenant)
+    return principal
+  }
+  return { type: 'ambit.principal.created', payload: { principal_id, kind, roles, permissions }, change: add }
 }
 
 /** Ends a principal: from now on none of its keys is accepted. Its record and history stay. */

@@ -39,7 +39,7 @@ export interface PurgeOptions {
 /**
  * Takes whole correlations out of the store for good: their events, recorded results, chunks, requests for approval and
  * budgets. Of every event the leaf of the log stays, so that signed heads hold; that they were purged, by whom, and a
- * keyed digest of their ids, is recorded. Needs the right to administer. One that is in use is `correlation.in_use` when
+ * keyed digest of their ids, is recorded. Needs the right to administer; a preview, to audit. One that is in use is `correlation.in_use` when
  * it was named, and otherwise kept.
  */
 export async function purgeEvidence(
@@ -48,7 +48,7 @@ export async function purgeEvidence(
   wish: PurgeWish,
   options: PurgeOptions = {},
 ): Promise<PurgeReport> {
-  demand(caller, 'administer')
+  demand(caller, options.preview ? 'audit' : 'administer')
   const purging = await openPurging(ambit, caller, wish)
   if ('before' in wish) return purgeOld(ambit, caller.tenant, wish.before, purging, options)
   const { correlation } = wish

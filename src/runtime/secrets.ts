@@ -24,6 +24,6 @@ export async function secretsOf(
   ambit: Ambit,
   caller: Caller,
 ): Promise<readonly { readonly name: string; readonly created_at: string }[]> {
-  demand(caller, 'administer')
+  demand(caller, 'audit')
   return (await ambit.secrets.list(caller.tenant)).map(({ name, createdAt }) => ({ name, created_at: createdAt }))
 }

@@ -3,15 +3,20 @@ import { limits } from '../base/limits.ts'
 import { formatTime } from '../base/time.ts'
 import type { EvidenceEvent, KeyRotation } from '../model/evidence.ts'
 import type { IdentityDocument } from '../model/host.ts'
+import type { IssuedKey } from '../model/key.ts'
 import { parseAs } from '../model/parse.ts'
+import type { Subject } from '../model/subject.ts'
 import { type Tenant, tenant as tenantShape } from '../model/tenant.ts'
 import { tenantId } from '../model/tenant-id.ts'
 import { eventsOf } from '../storage/events.ts'
 import type { Page, PageOptions } from '../storage/page.ts'
 import { addTenant, amendTenant, getTenant, listTenants } from '../storage/tenants.ts'
-import { adminEvent, administer, identityCorrelation, identityEvent } from './admin.ts'
+import { inOrder } from '../storage/work.ts'
+import { adminEvent, administer, identityCorrelation, identityEvent, type Recordable } from './admin.ts'
 import type { Ambit } from './ambit.ts'
+import { draftKey } from './api-keys.ts'
 import { type Caller, demand, operator } from './caller.ts'
+import { draftPrincipal } from './principals.ts'
 import { recordAs } from './record.ts'
 
 export interface NewTenant {
@@ -23,7 +28,25 @@ export interface NewTenant {
 }
 
 /** Makes a tenant: its own logical host with a signing key, a digest key and an empty chain. */
-export async function createTenant(ambit: Ambit, wish: NewTenant): Promise<Tenant> {
+export const createTenant = (ambit: Ambit, wish: NewTenant): Promise<Tenant> => addTenantWith(ambit, wish, [])
+
+/** As `createTenant`, with a principal `admin` and its key, all or nothing. The key is in the answer and nowhere else. */
+export async function createTenantWithAdmin(
+  ambit: Ambit,
+  wish: NewTenant,
+  by?: Subject,
+): Promise<{ readonly tenant: Tenant; readonly issued: IssuedKey }> {
+  const admin = draftPrincipal(ambit, { id: 'admin', kind: 'user', roles: ['admin'] })
+  const key = draftKey(ambit, tenantId(wish.id), { principal: 'admin' })
+  return { tenant: await addTenantWith(ambit, wish, [admin, key], by), issued: key.issued }
+}
+
+async function addTenantWith(
+  ambit: Ambit,
+  wish: NewTenant,
+  more: readonly Recordable[],
+  by?: Subject,
+): Promise<Tenant> {
   const made: Tenant = {
     tenant_id: wish.id,
     host_id: wish.hostId ?? wish.id,
@@ -38,8 +61,10 @@ export async function createTenant(ambit: Ambit, wish: NewTenant): Promise<Tenan
   const events = [
     identityEvent(tenant.host_id, 'key_generated', { key_id: keyId, public_key: publicKey }),
     adminEvent(tenant.host_id, 'ambit.tenant.created', { name: tenant.name, roots: tenant.roots }),
+    ...more.map(({ type, payload }) => adminEvent(tenant.host_id, type, payload)),
   ]
-  await recordAs(ambit, operator(id), tenant.host_id, events, addTenant(tenant))
+  const added = inOrder(addTenant(tenant), ...more.map(({ change }) => change))
+  await recordAs(ambit, { ...operator(id), ...(by && { subject: by }) }, tenant.host_id, events, added)
   return tenant
 }
 
@@ -51,7 +76,7 @@ const hostKey = (ambit: Ambit, hostId: string) =>
   })
 
 /** The caller's tenant, or `tenant.not_found`. */
-export const tenantOf = (ambit: Ambit, caller: Caller): Promise<Tenant> =>
+export const tenantOf = (ambit: Pick<Ambit, 'store'>, caller: Caller): Promise<Tenant> =>
   ambit.store.read(() => getTenant(caller.tenant))
 
 export const allTenants = (ambit: Ambit, options?: PageOptions): Promise<Page<Tenant>> =>

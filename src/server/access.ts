@@ -13,7 +13,7 @@ export interface Access {
   readonly keys: readonly AccessKey[]
   /** Callers whose signed tokens are believed. */
   readonly tokens?: readonly TokenKey[]
-  /** Lets in whoever sends no credentials: on the machine itself only. */
+  /** Lets in callers without credentials. Asked for by name, never derived from the store; on the machine itself only. */
   readonly open: boolean
 }
 

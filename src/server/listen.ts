@@ -17,9 +17,9 @@ export interface Listening {
 
 /** Serves an app over HTTP. One that lets everybody in is served to this machine alone. */
 export async function listen(app: App, { port, hostname = '127.0.0.1' }: ListenOptions): Promise<Listening> {
-  const help = 'give it a key, or listen on `127.0.0.1`'
+  const help = 'leave out `--open`, or listen on `127.0.0.1`'
   if (app.open && !isLoopback(hostname))
-    throw new Failure('config.invalid', 'a host without keys is for this machine alone', {}, help)
+    throw new Failure('config.invalid', 'open access is for this machine alone', {}, help)
   const listening = Promise.withResolvers<number>()
   let closing = false
   // A connection that is kept open would bring its next request to a server that takes no more.

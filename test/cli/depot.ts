@@ -3,11 +3,13 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { projectRoot } from '../support/source.ts'
-import { givenKey, givenShell, type Shell } from './harness.ts'
+import { administering, givenKey, givenShell, type Shell } from './harness.ts'
 
 export interface Depot {
-  /** The operator's shell. */
+  /** The administrator's shell. */
   readonly shell: Shell
+  /** Somebody without a key. */
+  readonly anyone: Shell
   /** An agent that may release batches. */
   readonly planner: Shell
   /** The pharmacist who decides about them. */
@@ -28,10 +30,15 @@ export function writeDepot(folder: string): void {
   writeFileSync(join(folder, policy), readFileSync(join(example, policy)))
 }
 
-export async function givenDepot(): Promise<Depot> {
+/** The depot before anybody is known in it: the shell of its administrator. */
+export async function givenEmptyDepot(): Promise<Shell> {
   const shell = givenShell()
   writeDepot(shell.cwd)
-  await shell.good('tenant', 'create', 'northlight')
+  return administering(shell, 'northlight')
+}
+
+export async function givenDepot(): Promise<Depot> {
+  const shell = await givenEmptyDepot()
   await shell.good('principal', 'create', 'planner', '--kind', 'agent', '--permission', 'stock:release')
   await shell.good('principal', 'create', 'ida')
   await shell.good('principal', 'create', 'kai')
@@ -43,7 +50,8 @@ export async function givenDepot(): Promise<Depot> {
     (await givenKey(shell, 'kai')).secret,
   ]
   const as = (key: string): Shell => shell.with({ env: { AMBIT_KEY: key } })
-  return { shell, planner: as(planner), ida: as(ida), kai: as(kai), keys: { planner, ida, kai } }
+  const anyone = shell.with({ env: {} })
+  return { shell, anyone, planner: as(planner), ida: as(ida), kai: as(kai), keys: { planner, ida, kai } }
 }
 
 /** The words of one call: a batch that was this long too warm. */

@@ -16,6 +16,7 @@ export interface Ran {
 
 export interface Shell {
   readonly cwd: string
+  readonly env: Io['env']
   /** Runs `ambit` with these words. */
   run(...argv: readonly string[]): Promise<Ran>
   /** As `run`, for what must go well. */
@@ -41,12 +42,17 @@ export function givenShell(change: Partial<Around> = {}): Shell {
   return shellIn({ ...quiet, cwd: tempFolder(), ...change })
 }
 
-/** As `givenShell`, with a tenant and a principal in it. */
+/** As `givenShell`, with a tenant and a principal in it: the shell of its administrator. */
 export async function givenDesk(): Promise<Shell> {
-  const shell = givenShell()
-  await shell.good('tenant', 'create', 'local')
+  const shell = await administering(givenShell(), 'local')
   await shell.good('principal', 'create', 'ida', '--role', 'approver')
   return shell
+}
+
+/** Makes a tenant: the same shell with the key of the new tenant's administrator. */
+export async function administering(shell: Shell, tenant: string, ...words: readonly string[]): Promise<Shell> {
+  const made = await shell.good('tenant', 'create', tenant, ...words, '--json')
+  return shell.with({ env: { AMBIT_KEY: made.json<{ admin: { secret: string } }>().admin.secret } })
 }
 
 /** A new key of a principal. */
@@ -70,6 +76,7 @@ function shellIn({ told, ...around }: Around): Shell {
   }
   return {
     cwd: around.cwd,
+    env: around.env,
     run,
     good: async (...argv) => {
       const ran = await run(...argv)

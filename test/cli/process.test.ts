@@ -16,7 +16,7 @@ const main = join(projectRoot, 'src/cli/main.ts')
 interface Around {
   readonly cwd: string
   readonly input?: string
-  readonly env?: Readonly<Record<string, string>>
+  readonly env?: NodeJS.ProcessEnv
 }
 
 function ambit({ cwd, input = '', env = {} }: Around, ...argv: readonly string[]) {
@@ -26,20 +26,20 @@ function ambit({ cwd, input = '', env = {} }: Around, ...argv: readonly string[]
 
 describe('as a process of its own [F-18]', () => {
   test('it exits as documented, with answers on one stream and refusals on the other', async () => {
-    const { cwd } = await givenDesk()
-    const good = ambit({ cwd }, 'principal', 'create', 'kim')
+    const around = await givenDesk()
+    const good = ambit(around, 'principal', 'create', 'kim')
     assert.deepEqual(good, { code: 0, out: 'user `kim` added to tenant `local`\n', err: '' })
-    const refused = ambit({ cwd }, 'principal', 'create', 'kim')
+    const refused = ambit(around, 'principal', 'create', 'kim')
     assert.deepEqual([refused.code, refused.out], [1, ''])
     assert.match(refused.err, /^error: .* \(principal_exists\)\n$/)
-    const usage = ambit({ cwd }, 'principal', 'destroy', 'kim')
+    const usage = ambit(around, 'principal', 'destroy', 'kim')
     assert.deepEqual([usage.code, usage.out], [2, ''])
     assert.doesNotMatch(`${refused.err}${usage.err}`, /\n\s+at |node:internal/)
   })
 
   test('a secret comes through the pipe and is seen nowhere', async () => {
-    const { cwd } = await givenDesk()
-    const { code, out, err } = ambit({ cwd, input: 'hunter2-hunter2\n' }, 'secret', 'set', 'mail')
+    const { cwd, env } = await givenDesk()
+    const { code, out, err } = ambit({ cwd, env, input: 'hunter2-hunter2\n' }, 'secret', 'set', 'mail')
     assert.deepEqual([code, out, err], [0, 'kept; use it as `secret:mail`\n', ''])
     for (const [path, bytes] of filesIn(cwd)) assert(!bytes.includes('hunter2-hunter2'), path)
   })
@@ -56,7 +56,7 @@ describe('as a process of its own [F-18]', () => {
     const cwd = tempFolder()
     writeFileSync(join(cwd, 'package.json'), '{"type":"commonjs"}')
     assert.equal(ambit({ cwd }, 'init').out.split('\n')[0], 'wrote ambit.config.mts')
-    const { code, err } = ambit({ cwd }, 'tenant', 'create', 'local')
+    const { code, err } = ambit({ cwd }, 'tenant', 'list')
     assert.deepEqual([code, err], [0, ''])
     writeFileSync(join(cwd, 'ambit.config.ts'), "export default { tenant: 'local' }\n")
     const misnamed = ambit({ cwd }, 'tenant', 'list')
@@ -83,9 +83,9 @@ describe('as a process of its own [F-18]', () => {
 
   test('commands at the same time do not harm each other', async () => {
     const shell = await givenDesk()
-    const { cwd } = shell
+    const { cwd, env } = shell
     const children = [0, 1, 2].map((n) =>
-      spawn(process.execPath, [main, 'principal', 'create', `p${n}`], { cwd, env: {}, stdio: 'ignore' }),
+      spawn(process.execPath, [main, 'principal', 'create', `p${n}`], { cwd, env, stdio: 'ignore' }),
     )
     assert.deepEqual(await Promise.all(children.map(exitOf)), [0, 0, 0])
     const { code, out } = await shell.run('doctor', '--deep')

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, onTestFinished, test } from 'vitest'
 import { projectRoot } from '../support/source.ts'
-import { givenDepot, writeDepot } from './depot.ts'
+import { givenDepot, givenEmptyDepot } from './depot.ts'
 import { givenShell, type Shell } from './harness.ts'
 
 interface Serving {
@@ -72,11 +72,9 @@ const slowly = (text: string): string =>
 
 describe('host serve, as a process of its own [F-18 F-20]', () => {
   test('reloads while a call is under way, which ends as it began; a broken configuration changes nothing', async () => {
-    const shell = givenShell()
-    writeDepot(shell.cwd)
-    await shell.good('tenant', 'create', 'northlight')
+    const shell = await givenEmptyDepot()
     rewrite(shell, slowly)
-    const host = await serve(shell)
+    const host = await serve(shell, '--open')
     const slow = host.call('depot.temperature', { room: 'north' })
     // On record: so it is under way.
     while (!(await shell.good('evidence', 'list', '--json')).out.includes('execution_started'))
@@ -117,9 +115,7 @@ describe('host serve, as a process of its own [F-18 F-20]', () => {
   })
 
   test('a change of what the configuration imports counts too, and state of a module begins anew', async () => {
-    const shell = givenShell()
-    writeDepot(shell.cwd)
-    await shell.good('tenant', 'create', 'northlight')
+    const shell = await givenEmptyDepot()
     const rooms = (celsius: number) =>
       writeFileSync(join(shell.cwd, 'rooms.ts'), `let calls = 0\nexport const read = () => ${celsius} + ++calls\n`)
     rooms(10)
@@ -128,7 +124,7 @@ describe('host serve, as a process of its own [F-18 F-20]', () => {
       (text) =>
         `import { read } from './rooms.ts'\n${text.replace('room: room ?? null, celsius: 4', 'celsius: read()')}`,
     )
-    const host = await serve(shell)
+    const host = await serve(shell, '--open')
     const read = async () => (await host.call('depot.temperature', { room: 'north' })).data.celsius
     assert.deepEqual([await read(), await read()], [11, 12])
     rooms(20)
@@ -137,11 +133,9 @@ describe('host serve, as a process of its own [F-18 F-20]', () => {
   })
 
   test('told to end, it first ends what is under way', async () => {
-    const shell = givenShell()
-    writeDepot(shell.cwd)
-    await shell.good('tenant', 'create', 'northlight')
+    const shell = await givenEmptyDepot()
     rewrite(shell, slowly)
-    const host = await serve(shell)
+    const host = await serve(shell, '--open')
     const slow = host.call('depot.temperature', { room: 'north' })
     while (!(await shell.good('evidence', 'list', '--json')).out.includes('execution_started'))
       await new Promise((resolve) => setTimeout(resolve, 50))
@@ -161,11 +155,9 @@ describe('host serve, as a process of its own [F-18 F-20]', () => {
   })
 
   test('told to end twice, it ends at once', async () => {
-    const shell = givenShell()
-    writeDepot(shell.cwd)
-    await shell.good('tenant', 'create', 'northlight')
+    const shell = await givenEmptyDepot()
     rewrite(shell, slowly)
-    const host = await serve(shell)
+    const host = await serve(shell, '--open')
     const slow = host.call('depot.temperature', { room: 'north' }).catch(() => 'gone')
     while (!(await shell.good('evidence', 'list', '--json')).out.includes('execution_started'))
       await new Promise((resolve) => setTimeout(resolve, 50))

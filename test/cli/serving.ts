@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Signal } from '../../src/cli/io.ts'
 import type { Ran, Shell } from './harness.ts'
 
-/** Runs `host serve` in this process until `work`, given its address, is done. */
+/** Runs `host serve` in this process, without a key in its surroundings, until `work`, given its address, is done. */
 export async function serving(
   shell: Shell,
   words: readonly string[],
@@ -17,6 +17,7 @@ export async function serving(
   const printed: string[] = []
   const ended = shell
     .with({
+      env: {},
       onSignal,
       told: (text) => {
         printed.push(text)

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { McpUpstream } from '../../src/model/upstream.ts'
-import { givenKey, givenShell, type Shell } from '../cli/harness.ts'
+import { administering, givenKey, givenShell, type Shell } from '../cli/harness.ts'
 import { serving } from '../cli/serving.ts'
 import { httpClient, revisions, stdioClient, textOf } from '../support/mcp-client.ts'
 import { projectRoot } from '../support/source.ts'
@@ -12,12 +12,11 @@ const bin = (name: string) => join(projectRoot, 'node_modules/.bin', name)
 
 /** A tenant whose configuration puts two servers from npm, as they are, behind the gateway. */
 async function givenGoverned(): Promise<Shell & { agent: string; lead: string; folder: string }> {
-  const shell = givenShell()
+  const shell = await administering(givenShell(), 'local')
   const folder = join(shell.cwd, 'documents')
   mkdirSync(folder)
   writeFileSync(join(folder, 'plan.txt'), 'Water the plants.\n')
   writeFileSync(join(shell.cwd, 'ambit.config.json'), JSON.stringify({ tenant: 'local', upstreams: ['upstreams'] }))
-  await shell.good('tenant', 'create', 'local')
   await shell.good('principal', 'create', 'helper', '--kind', 'agent')
   await shell.good('principal', 'create', 'ida')
   await shell.good('approver', 'add', 'ida', '--role', 'lead')

@@ -6,7 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { McpUpstream } from '../../src/model/upstream.ts'
-import { givenKey, givenShell, type Shell } from '../cli/harness.ts'
+import { administering, givenKey, givenShell, type Shell } from '../cli/harness.ts'
 import type { Revision } from '../support/mcp-client.ts'
 import { projectRoot } from '../support/source.ts'
 import { type GivenServer, givenServer } from '../support/upstream.ts'
@@ -101,14 +101,18 @@ export async function givenWorld(
   hostile: GivenServer,
   { mcp, wild, programs }: Readonly<Record<'mcp' | 'wild' | 'programs', readonly string[]>>,
 ): Promise<World> {
-  const shell = givenShell()
+  const empty = givenShell()
   const depot = await givenDepot()
   const upstreams = ['upstreams', depotUpstream(depot.origin), wildUpstream(hostile.origin, wild)]
   const egress = { allow: [hostile.origin, depot.origin] }
   const store = { driver: 'sqlite', durability: 'normal' }
   const config = { tenant: 'local', store, upstreams, egress, policies: [rules], host: { strictOutput: true } }
-  writeFileSync(join(shell.cwd, 'ambit.config.json'), JSON.stringify(config))
-  const people = [await givenPeople(shell, 'local'), await givenPeople(shell, 'other')] as const
+  writeFileSync(join(empty.cwd, 'ambit.config.json'), JSON.stringify(config))
+  const shell = await administering(empty, 'local')
+  const people = [
+    await givenPeople(shell, 'local'),
+    await givenPeople(await administering(shell, 'other'), 'other'),
+  ] as const
   const header = 'authorization: Bearer {secret:hostile}'
   await accepted(shell, mcp, (face) => ['--url', `${hostile.origin}/${face}/mcp`, '--header', header])
   await accepted(shell, programs, (way) => ['--', process.execPath, join(projectRoot, 'test/mcp/hostile.ts'), way])
@@ -145,7 +149,6 @@ export const upstreamName = (name: string): string => name.replaceAll(' ', '-')
 
 async function givenPeople(shell: Shell, tenant: string): Promise<World['keys']> {
   const there = ['--tenant', tenant]
-  await shell.good('tenant', 'create', tenant)
   for (const id of ['2026-07-28', '2025-11-25'])
     await shell.good('principal', 'create', `agent-${id}`, '--kind', 'agent', ...there)
   await shell.good('principal', 'create', 'ida', ...there)

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { test } from 'vitest'
 import { tempFolder } from '../cli/given.ts'
-import { givenKey, givenShell } from '../cli/harness.ts'
+import { administering, givenKey, givenShell } from '../cli/harness.ts'
 import { serving } from '../cli/serving.ts'
 import { projectRoot } from '../support/source.ts'
 
@@ -28,7 +28,7 @@ const list = ['--method', 'tools/list']
 const call = ['--method', 'tools/call', '--tool-name', 'depot_greet', '--tool-arg', 'name=Ida']
 
 test('the MCP Inspector lists and calls tools through `ambit mcp` and over HTTP [H-90]', async () => {
-  const shell = givenShell()
+  const shell = await administering(givenShell(), 'local')
   const source = pathToFileURL(join(projectRoot, 'src/index.ts')).href
   const config = `import { defineCapability } from '${source}'
     const input = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] }
@@ -36,7 +36,6 @@ test('the MCP Inspector lists and calls tools through `ambit mcp` and over HTTP 
     const spec = { id: 'depot.greet', version: '1.0.0', description: 'Greets.', policy: {}, effects: [], input, output }
     export default { capabilities: [defineCapability(spec, ({ name }) => ({ said: 'hello ' + name }))] }`
   writeFileSync(join(shell.cwd, 'ambit.config.ts'), config)
-  await shell.good('tenant', 'create', 'local')
   await shell.good('principal', 'create', 'planner', '--kind', 'agent')
   const { secret } = await givenKey(shell, 'planner')
   const local = [process.execPath, ambit, 'mcp']

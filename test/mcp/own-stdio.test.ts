@@ -4,16 +4,14 @@ import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { writeDepot } from '../cli/depot.ts'
-import { givenKey, givenShell } from '../cli/harness.ts'
+import { givenEmptyDepot } from '../cli/depot.ts'
+import { givenKey } from '../cli/harness.ts'
 import { revisions, stdioClient, textOf } from '../support/mcp-client.ts'
 import { projectRoot } from '../support/source.ts'
 
 /** A tenant with an agent, and what starts `ambit mcp` for it. */
 async function given() {
-  const shell = givenShell()
-  writeDepot(shell.cwd)
-  await shell.good('tenant', 'create', 'northlight')
+  const shell = await givenEmptyDepot()
   await shell.good('principal', 'create', 'planner', '--kind', 'agent')
   const { key_id, secret } = await givenKey(shell, 'planner')
   const args = [join(projectRoot, 'src/cli/main.ts'), 'mcp']
