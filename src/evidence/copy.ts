@@ -1,3 +1,4 @@
+import type { Json } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import { escapedKey } from '../base/pointer.ts'
@@ -10,6 +11,10 @@ import { escapedKey } from '../base/pointer.ts'
 export function copyEvent<T extends object>(event: T, what = 'event'): T {
   return copyValue(event, 1, { what, path: [], bytes: 0 }) as T
 }
+
+/** Any value as it stands in a member of an event, copied and refused alike. The place in a refusal is that in the value. */
+export const copyMember = (value: unknown, what: string): Json =>
+  copyValue(value, 2, { what, path: [], bytes: 0 }) as Json
 
 interface Walk {
   readonly what: string
@@ -82,5 +87,5 @@ function count(walk: Walk, bytes: number): void {
 
 function refusal({ what: whole, path }: Walk, what: string): Failure {
   const pointer = path.map((key) => `/${escapedKey(String(key))}`).join('')
-  return new Failure('field.invalid', `${whole}: ${quote(pointer)} ${what}`, { pointer })
+  return new Failure('field.invalid', `${whole}: ${pointer === '' ? 'it' : quote(pointer)} ${what}`, { pointer })
 }

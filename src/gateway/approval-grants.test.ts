@@ -55,6 +55,20 @@ test('a grant of one’s own key counts in the call and in the decision; nothing
   ])
 })
 
+test('a grant that is not good is refused with the decision it came with, whoever decides what [H-54 H-55]', async () => {
+  const given = await givenApprovals()
+  await given.person('ida')
+  const request = await given.request(approvalIdOf(await given.ask()))
+  const decide = (decision: 'approve' | 'deny' | 'edit', grant: unknown) =>
+    given.decide(request.approval_id, 'ida', { decision, grant, payload } as never)
+  for (const grant of [{}, { kind: 'approval-grant' }, given.grant(request, signerOf(7))])
+    await assert.rejects(decide('approve', grant), { code: 'approver.not_permitted' })
+  for (const decision of ['deny', 'edit'] as const)
+    await assert.rejects(decide(decision, given.grant(request, signerOf(7))), { code: 'field.invalid' })
+  assert.deepEqual((await given.request(request.approval_id)).votes, [])
+  assert.equal((await given.decide(request.approval_id, 'ida', 'approve')).state, 'approved')
+})
+
 test('a grant given with the decision is kept for the call [H-54 H-58]', async () => {
   const given = await givenApprovals({ roles: ['pharmacist'], quorum: 2 })
   const key = signerOf(0xa1)

@@ -51,7 +51,7 @@ test('a secret that the capability does not name, or that is not there, is not f
   for (const name of ['other', 'constructor', 'gone']) {
     const { call } = await given((given) => given.secret(name))
     const { error } = await call(anyone, { capability_id: 'test.call' })
-    assert.equal(error?.code, 'secret.not_found')
+    assert.equal(error?.code, 'secret_not_found')
   }
 })
 

@@ -23,6 +23,8 @@ export type Decision = ApprovalDecision
  */
 export async function decideApproval(desk: Desk, id: string, by: Decider, wish: Decision): Promise<ApprovalRequest> {
   const { deps } = desk
+  if (wish.grant !== undefined && wish.decision !== 'approve')
+    throw new Failure('field.invalid', 'decision: a grant goes with `approve` alone', { pointer: '/grant' })
   for (;;) {
     const { stored, known } = await deps.store.read(function* () {
       const stored = yield* approvalRecords.get(deps.tenant, id)
@@ -92,8 +94,8 @@ async function voted(
   const personOf = (id: string): string => known.find(({ approver_id }) => approver_id === id)?.principal ?? id
   if (request.votes.some((vote) => personOf(vote.approver) === approver.principal))
     throw new Failure('approval.used', 'you have decided about this call already', { id: request.approval_id })
-  const grants =
-    decision === 'approve' && approver.custody === 'self' ? [checkedGrant(deps, stored, approver, wish.grant)] : []
+  const signs = decision === 'approve' && (approver.custody === 'self' || wish.grant !== undefined)
+  const grants = signs ? [checkedGrant(deps, stored, approver, wish.grant)] : []
   const vote = await voteOf(deps, request, approver, { decision, rationale: wish.rationale })
   const votes = [...request.votes, vote]
   const able = known.filter((each) => barred(deps, stored, each) === undefined)

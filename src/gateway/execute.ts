@@ -1,7 +1,8 @@
 import type { Json } from '../base/canonical.ts'
+import { wireCode } from '../base/codes.ts'
 import { advised, Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
-import { copyEvent } from '../evidence/copy.ts'
+import { copyMember } from '../evidence/copy.ts'
 import { scrubValue } from '../evidence/redact.ts'
 import type { CallError } from '../model/denial.ts'
 import { timeoutMsOf } from '../policy/worst-case.ts'
@@ -117,18 +118,16 @@ async function drained(running: unknown, take: (chunk: unknown) => void, signal:
 const isStream = (value: unknown): value is AsyncGenerator<unknown, unknown, undefined> =>
   typeof value === 'object' && value !== null && Symbol.asyncIterator in value && 'next' in value
 
-/** The result as plain JSON of its own; a class, a cycle or a function is no result. */
+/** The result as plain JSON of its own; a class, a cycle or a function is no result, and is refused with its place. */
 function readResult(value: unknown): Json {
   if (value === undefined) return null
   try {
-    return (copyEvent({ value }, 'result') as { value: Json }).value
+    return copyMember(value, 'the result cannot be used')
   } catch (error) {
-    if (error instanceof Failure) throw new InvalidResult()
-    throw error
+    if (!(error instanceof Failure)) throw error
+    throw Object.assign(new Error(error.message), { name: 'InvalidResult', code: 'invalid_result' })
   }
 }
-
-class InvalidResult extends Error {}
 
 /** A secret that came back, as from a server that repeats what it was sent, goes no further. */
 const withoutCredentials = (data: Json, { credentials }: Attempt): Json =>
@@ -139,10 +138,6 @@ function endedBy(error: unknown, attempt: Attempt, { descriptor }: Capability): 
   const effect = effects ? 'unknown' : 'none'
   const cut = cutShort(error)
   if (cut !== undefined) return { outcome: effects ? 'indeterminate' : 'failure', error: { ...cut, effect } }
-  if (error instanceof InvalidResult) {
-    const message = 'the handler returned something that is not JSON, or too much of it'
-    return { outcome: 'failure', error: { type: 'InvalidResult', code: 'invalid_result', message, effect } }
-  }
   const told = described(error, secretsOf(attempt))
   if (!(error instanceof CallEnded)) return { outcome: 'failure', error: { ...told, effect } }
   const known = effects ? error.effect : 'none'
@@ -163,7 +158,7 @@ function cutShort(error: unknown): CallError | undefined {
  */
 function described(error: unknown, secrets: readonly string[]): CallError {
   if (!(error instanceof Error)) return { type: 'Error', code: null, message: 'the handler failed' }
-  const { code } = error as { code?: unknown }
+  const code = error instanceof Failure ? wireCode(error.code) : (error as { code?: unknown }).code
   const whole = scrubbed(
     {
       type: /^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(error.name) ? error.name : 'Error',

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import { anyone, echo, givenHost, recordOf, typesOf } from '../../test/support/host.ts'
 import type { Json } from '../base/canonical.ts'
+import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import { chunkDigest } from '../evidence/digests.ts'
 import { defineCapability } from './capability.ts'
@@ -54,6 +55,8 @@ test('output that breaks its schema is marked, and denied when strict; it is on 
   assert.equal((await host.call(anyone, { capability_id: 'test.bad' })).outcome, 'denied')
 })
 
+const invalid = { type: 'InvalidResult', code: 'invalid_result' }
+
 test.each([
   [
     'throws an error',
@@ -76,10 +79,33 @@ test.each([
       cycle['self'] = cycle
       return cycle
     },
-    { type: 'InvalidResult', code: 'invalid_result' },
+    {
+      ...invalid,
+      message: expect.stringMatching(/^the result cannot be used: `\/self(\/self)+.*lies deeper than 60 levels$/),
+    },
   ],
-  ['returns a function', () => () => 1, { type: 'InvalidResult', code: 'invalid_result' }],
-  ['returns a number that is none', () => Number.NaN, { type: 'InvalidResult', code: 'invalid_result' }],
+  [
+    'returns a function',
+    () => () => 1,
+    { ...invalid, message: 'the result cannot be used: it is function, which JSON has not' },
+  ],
+  [
+    'returns a number that is none',
+    () => ({ 'a/b': [{ n: Number.NaN }] }),
+    { ...invalid, message: 'the result cannot be used: `/a~1b/0/n` is a number beyond 2^53 − 1, or none' },
+  ],
+  [
+    'returns a date',
+    () => ({ rows: [{ at: new Date(0) }] }),
+    { ...invalid, message: 'the result cannot be used: `/rows/0/at` is an object with a class' },
+  ],
+  [
+    'throws a failure',
+    () => {
+      throw new Failure('field.invalid', 'the room is not known', {}, 'name another')
+    },
+    { type: 'Failure', code: 'field_invalid', message: 'the room is not known; name another' },
+  ],
 ] as [string, () => unknown, object][])(
   'a handler that %s has failed, without a stack [H-43 H-70]',
   async (_, handler, error) => {

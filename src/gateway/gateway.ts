@@ -2,10 +2,11 @@ import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import type { ApprovalRequest } from '../model/approval.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
+import type { Denial } from '../model/denial.ts'
 import type { InvocationResult } from '../model/result.ts'
 import type { CallPreview } from '../model/wire.ts'
 import { keyScope } from '../policy/gates/resolve.ts'
-import { approvalRecords } from '../storage/approvals.ts'
+import { approvalRecords, type StoredApproval } from '../storage/approvals.ts'
 import { findClaim } from '../storage/claims.ts'
 import type { Decider, Desk } from './approval-desk.ts'
 import { recordKey } from './approval-request.ts'
@@ -187,5 +188,14 @@ async function preview({ deps }: Host, caller: CallCaller, envelope: unknown): P
   const refusal = scope ? noted(attempt, scope) : await passGates(deps, deps.offer(), attempt)
   const matched_rules = attempt.basis.map(({ rule }) => rule)
   if (refusal === undefined) return { outcome: 'allowed', gate: null, denial: null, matched_rules }
-  return { outcome: refusal.outcome, gate: String(refusal.gate), denial: refusal.denial, matched_rules }
+  const denial = withoutNewRequest(refusal.denial, requests)
+  return { outcome: refusal.outcome, gate: String(refusal.gate), denial, matched_rules }
+}
+
+/** A preview asks nobody: the request that the call itself would make does not exist. */
+function withoutNewRequest(denial: Denial, requests: readonly StoredApproval[]): Denial {
+  const { approval_id: id, expires_at: _, ...details } = denial.details ?? {}
+  if (id === undefined || requests.some(({ request }) => request.approval_id === id)) return denial
+  const next = details['preview'] === undefined && { required_next_action: 'make the call: people are asked with it' }
+  return { ...denial, details: { ...details, ...next } }
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { test, vi } from 'vitest'
 import { z } from 'zod'
+import { approvalIdOf, givenApprovals, payload } from '../../test/support/approvals.ts'
 import { anyone, echo, givenHost, recordOf, typesOf } from '../../test/support/host.ts'
 import type { Json } from '../base/canonical.ts'
 import type { PolicyDecision } from '../model/evidence.ts'
@@ -343,9 +344,25 @@ test('preview answers what would be decided and writes nothing [H-24]', async ()
   })
   const asked = await preview('a.approval')
   assert.deepEqual([asked.outcome, asked.gate, asked.denial?.code], ['denied', '8', 'approval_required'])
+  const details = asked.denial?.details ?? {}
+  assert.deepEqual([details['approval_id'], details['expires_at'], details['quorum']], [undefined, undefined, 1])
+  assert.equal(details['required_next_action'], 'make the call: people are asked with it')
   assert.equal((await preview('a.none')).gate, '1')
   assert.equal((await events()).length, before)
   assert.equal(await host.gateway.recorded(anyone, 'inv-p'), undefined)
+})
+
+test('preview names the request that people were asked with, and no other [H-24 H-53]', async () => {
+  const given = await givenApprovals()
+  const preview = async (minutes: number) => {
+    const envelope = { capability_id: 'depot.release', invocation_id: 'inv-1', payload: { ...payload, minutes } }
+    const correlation = { correlation_id: 'task' }
+    return (await given.host.gateway.preview(given.planner, { ...envelope, correlation })).denial?.details ?? {}
+  }
+  assert.equal((await preview(14))['approval_id'], undefined)
+  const id = approvalIdOf(await given.ask())
+  assert.equal((await preview(14))['approval_id'], id)
+  assert.equal((await preview(15))['approval_id'], undefined)
 })
 
 test('each part of an envelope has one place, and what has none is refused by name [H-13 H-19]', async () => {

@@ -56,11 +56,15 @@ describe('settings are those of the file, or the defaults [F-20]', () => {
     assert.equal((await load(given('ambit.config.ts', text))).tenant, 'acme')
   })
 
-  test('of two the first in the list, and a named one before both', async () => {
+  test('two in one folder are refused by their names, unless one is named', async () => {
     const folder = json({ tenant: 'from-json' })
     writeFileSync(join(folder, 'ambit.config.ts'), "export default { tenant: 'from-ts' }")
     writeFileSync(join(folder, 'mine.json'), '{"tenant":"mine"}')
-    assert.equal((await load(folder)).tenant, 'from-ts')
+    await assert.rejects(load(folder), {
+      code: 'config.invalid',
+      message: 'there are two configurations here, `ambit.config.ts` and `ambit.config.json`',
+    })
+    assert.equal((await load(folder, {}, 'ambit.config.json')).tenant, 'from-json')
     assert.equal((await load(folder, {}, 'mine.json')).tenant, 'mine')
     assert.equal((await load(folder, {}, join(folder, 'mine.json'))).tenant, 'mine')
   })

@@ -11,7 +11,7 @@ import { type KnowledgeSettings, settleKnowledge } from './knowledge/settings.ts
 import { type ConfigCode, partConfig } from './user-config.ts'
 import { importUserModule } from './user-module.ts'
 
-/** In the order they are looked for. `.mts` and `.mjs` are for packages that are not `"type": "module"`. */
+/** Only one of them may be in a folder. `.mts` and `.mjs` are for packages that are not `"type": "module"`. */
 export const configNames = [
   'ambit.config.ts',
   'ambit.config.mts',
@@ -76,7 +76,11 @@ const nothing: Given = { config: {}, code: {}, files: [] }
 
 function findConfig({ folder, file }: ConfigSource): string | undefined {
   const wanted = file === undefined ? configNames.map((name) => join(folder, name)) : [resolve(folder, file)]
-  const found = wanted.find(existsSync)
+  const [found, other] = wanted.filter(existsSync)
+  if (found !== undefined && other !== undefined) {
+    const message = `there are two configurations here, ${quote(basename(found))} and ${quote(basename(other))}`
+    throw new Failure('config.invalid', message, {}, 'remove one, or name the one you mean with --config')
+  }
   if (found === undefined && file !== undefined) {
     const help = 'correct the path, which starts at the folder you are in, or run `ambit init` to write one'
     throw new Failure('config.not_found', `configuration ${quote(file)} not found`, {}, help)

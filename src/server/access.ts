@@ -28,8 +28,8 @@ export interface AccessKey {
 export type Admit = (headers: Headers) => Promise<Visitor>
 
 /**
- * Finds out who asks. Every credential that is sent must be good; a name that one of them proves is the caller's. Any
- * refusal is the same `unauthenticated`.
+ * Finds out who asks. Every credential that is sent must be good; a name that one of them proves is the caller's, and two
+ * names are refused. Any refusal is the same `unauthenticated`.
  */
 export function admitting(ambit: Ambit, host: AmbitHost, access: Access): Admit {
   checkKeys(access.keys)
@@ -52,6 +52,7 @@ export function admitting(ambit: Ambit, host: AmbitHost, access: Access): Admit 
     if (key !== null) found.push(await byKey(key))
     if (bearer !== null) found.push(await (isToken(bearer) ? byToken(bearer) : byKey(bearer)))
     if (token !== null) found.push(await byToken(token))
+    if (new Set(found.flatMap(({ caller }) => caller.subject?.id ?? [])).size > 1) throw notAccepted()
     const visitor = found.find(({ caller }) => caller.subject !== null) ?? found[0]
     if (visitor !== undefined) return visitor
     if (!access.open) throw notAccepted()

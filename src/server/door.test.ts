@@ -63,6 +63,22 @@ test('a key is good as a whole, in either header, and a bad one beside a good on
     assert.equal((await ask('GET', '/capabilities', { key: null, headers: { authorization } })).status, 401)
 })
 
+test('credentials of two people in one request are refused, whichever headers they come in [H-76]', async () => {
+  const { ask, keyOf } = await givenServer()
+  const carol = await keyOf({ id: 'carol', kind: 'user' })
+  const status = async (key: string, other: string) =>
+    (await ask('GET', '/capabilities', { key, headers: { authorization: `Bearer ${other}` } })).status
+  for (const [one, other] of [
+    ['key-of-alice', 'key-of-bob'],
+    ['key-of-bob', carol],
+    [carol, 'key-of-alice'],
+  ] as const)
+    assert.deepEqual([await status(one, other), await status(other, one)], [401, 401])
+  // Two keys of one person, and a key that many share, name nobody else.
+  for (const other of ['key-of-bob', 'next-key-of-bob', sharedKey])
+    assert.deepEqual([await status('key-of-bob', other), await status(other, 'key-of-bob')], [200, 200])
+})
+
 test('a server does not start with a key that is empty, reads like a token, has no good name, or is held by two [H-78]', async () => {
   const { ambit, host } = await givenServer()
   const key = (secret: string, name: string | null = null) => ({ name, secret, scopes: [] })

@@ -131,7 +131,7 @@ test('a credential of one operation is sent with no other, and no other fails wi
     [{ depot: { kind: 'header', origin } }, { gone: { kind: 'header', origin } }],
   )
   assert.equal((await call()).outcome, 'success')
-  assert.deepEqual(ended(await call({}, 'depot.post')), ['failure', 'secret.not_found', 'none'])
+  assert.deepEqual(ended(await call({}, 'depot.post')), ['failure', 'secret_not_found', 'none'])
   assert.equal(seen.length, 1)
   assert.deepEqual([seen[0]?.headers['x-every'], seen[0]?.headers['x-key']], ['1', token])
   assert(seen[0]?.url.endsWith(`?key=${token}`))
@@ -140,11 +140,11 @@ test('a credential of one operation is sent with no other, and no other fails wi
 test('a secret that is missing, or that no header can hold, sends nothing [H-90]', async () => {
   const { origin, seen } = await givenServer((response) => response.end())
   const missing = await given(origin, [post], { headers: { 'x-key': '{secret:gone}' } })
-  assert.deepEqual(ended(await missing.call()), ['failure', 'secret.not_found', 'none'])
+  assert.deepEqual(ended(await missing.call()), ['failure', 'secret_not_found', 'none'])
   const broken = await given(origin, [post], { headers: { 'x-key': '{secret:depot}' } })
   await setSecret(broken.ambit, operator(broken.host.tenant), 'depot', 'tok-8d1f\r\nx-other: 1')
   const result = await broken.call()
-  assert.deepEqual(ended(result), ['failure', 'secret.invalid', 'none'])
+  assert.deepEqual(ended(result), ['failure', 'secret_invalid', 'none'])
   assert.doesNotMatch(JSON.stringify(result), /8d1f/)
   assert.equal(seen.length, 0)
 })

@@ -1,3 +1,4 @@
+import { wireCode } from '../../base/codes.ts'
 import { advised, Failure, quote } from '../../base/failure.ts'
 import type { CapabilityDescriptor } from '../../model/capability.ts'
 import type { HttpUpstream, ServerAddress } from '../../model/upstream.ts'
@@ -41,7 +42,7 @@ async function prepare<T>(work: () => Promise<T>): Promise<T> {
     return await work()
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    throw new CallEnded(error.code, advised(error), { effect: 'none', type: error.name })
+    throw new CallEnded(wireCode(error.code), advised(error), { effect: 'none', type: error.name })
   }
 }
 
