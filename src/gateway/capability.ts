@@ -81,6 +81,26 @@ export type Handler<In, Out> = (
   call: CallContext,
 ) => Out | Promise<Out> | AsyncGenerator<Json, Out, undefined>
 
+/**
+ * What a handler answered, as far as JSON has it. Laid over the handler's own result, so that an interface passes and a
+ * `Date`, a `Map` or a function in it does not compile. What is `unknown` is looked at when it is answered.
+ */
+export type JsonResult<T> = unknown extends T
+  ? T
+  : // biome-ignore lint/suspicious/noConfusingVoidType: a handler that answers nothing has this type
+    T extends Json | undefined | void
+    ? T
+    : T extends bigint | symbol | ((...args: never[]) => unknown)
+      ? never
+      : { [Key in keyof T]: JsonResult<T[Key]> }
+
+type Answered<T> =
+  T extends AsyncGenerator<infer Chunk, infer Out>
+    ? AsyncGenerator<JsonResult<Chunk>, JsonResult<Out>, undefined>
+    : T extends PromiseLike<infer Out>
+      ? PromiseLike<JsonResult<Out>>
+      : JsonResult<T>
+
 export interface Capability {
   readonly descriptor: CapabilityDescriptor
   readonly input: ReadSchema
@@ -100,9 +120,13 @@ export interface Hindrance {
 }
 
 /** A typed, governed unit of work: list it in the configuration and call it through the gateway. */
-export function defineCapability<In extends SchemaLike = JsonSchema, Out extends SchemaLike = JsonSchema>(
+export function defineCapability<
+  In extends SchemaLike = JsonSchema,
+  Out extends SchemaLike = JsonSchema,
+  Answer = unknown,
+>(
   spec: CapabilitySpec<In, Out>,
-  handler: Handler<OutputOf<In>, unknown>,
+  handler: (input: OutputOf<In>, call: CallContext) => Answer & Answered<Answer>,
 ): Capability {
   const {
     input,
@@ -150,7 +174,7 @@ export function defineCapability<In extends SchemaLike = JsonSchema, Out extends
     ...(timeoutS !== undefined && { timeout_s: timeoutS }),
     ...(Object.keys(metadata).length > 0 && { metadata }),
   }
-  return { descriptor, ...read, redact, handler: handler as Handler<unknown, unknown>, reconcile }
+  return { descriptor, ...read, redact, handler: handler as unknown as Handler<unknown, unknown>, reconcile }
 }
 
 /** A capability that is described already, such as one that comes from elsewhere. */

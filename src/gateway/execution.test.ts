@@ -292,7 +292,7 @@ test('a stream of which too much comes is ended, and may close what it has open 
     async function* () {
       try {
         yield 1
-        yield () => undefined
+        yield (() => undefined) as unknown
         yield 2
       } finally {
         closed.resolve()

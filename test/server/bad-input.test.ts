@@ -152,7 +152,7 @@ describe('bad input gets the answer that the table has for it, over a real conne
     const odd = [cycle, () => 1, 10n, new Map(), Number.NaN, Symbol('x')].map((value, index) =>
       defineCapability(
         { id: `odd.v${index}`, version: '1.0.0', description: 'Odd.', policy: { auth_required: false } },
-        () => value,
+        () => value as unknown,
       ),
     )
     const { ask } = await servedServer({ offer: { capabilities: odd } })
