@@ -1,4 +1,4 @@
-/** Every limit of the runtime that is not a setting, in one place. Sizes in bytes, times in milliseconds. */
+/** Every limit of the runtime, in one place; those of the server can be set otherwise. Sizes in bytes, times in milliseconds. */
 export const limits = {
   jsonBytesMax: 1024 * 1024,
   jsonDepthMax: 64,
@@ -85,6 +85,10 @@ export const limits = {
   breakerFailuresMax: 5,
   breakerOpenMs: 30_000,
   bodyMs: 10_000,
+  headersMs: 10_000,
+  connectionsMax: 4_096,
+  /** How long it is known whether the store answers. */
+  readyMs: 1_000,
   requestsAtOnceMax: 1_024,
   requestsPerSecondMax: 10_000,
   rateCallersMax: 10_000,

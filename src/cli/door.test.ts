@@ -73,15 +73,15 @@ describe('commands say the same at a host that is served as at the store [H-06 H
       assert.equal(taken.code, 2)
       assert.match(
         taken.err,
-        new RegExp(`^error: port ${port} cannot be used: EADDRINUSE .*\n {2}give another with --port`),
+        new RegExp(`^error: port ${port} cannot be used: EADDRINUSE .*\n {2}give another with --port`, 'm'),
       )
       const elsewhere = await shell.run('host', 'serve', '--port', '0', '--hostname', '192.0.2.1')
       assert.match(
         elsewhere.err,
-        /^error: `192\.0\.2\.1` is no address of this machine .*\n {2}give one with --hostname/,
+        /^error: `192\.0\.2\.1` is no address of this machine .*\n {2}give one with --hostname/m,
       )
       const linkLocal = await shell.run('host', 'serve', '--port', '0', '--hostname', 'fe80::1')
-      assert.match(linkLocal.err, /^error: the address cannot be used \(E(?:INVAL|AFNOSUPPORT)\) \(config_invalid\)\n/)
+      assert.match(linkLocal.err, /^error: the address cannot be used \(E(?:INVAL|AFNOSUPPORT)\) \(config_invalid\)\n/m)
       const { code, err } = await kai.run('approvals', 'approve', 'apr_0', '--url', url)
       assert.equal(code, 1)
       assert.match(err, /\(approval_not_found\)/)

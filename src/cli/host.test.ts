@@ -25,7 +25,7 @@ describe('host serve [H-78 H-75]', () => {
     for (const hostname of ['0.0.0.0', '::', '192.0.2.1']) {
       const { code, err } = await shell.run('host', 'serve', '--open', '--port', '0', '--hostname', hostname)
       assert.equal(code, 2)
-      assert.match(err, /^error: open access is for this machine alone \(config_invalid\)\n/)
+      assert.match(err, /^error: open access is for this machine alone \(config_invalid\)\n/m)
     }
   })
 
@@ -57,7 +57,7 @@ describe('host serve [H-78 H-75]', () => {
     })
     assert.match(out, /; callers need a key, and there is none yet: `ambit key create <principal>`\n$/)
     const beyond = await admin.with({ env: {} }).run('host', 'serve', '--port', '0', '--hostname', '0.0.0.0')
-    assert.match(beyond.err, /^error: a host beyond this machine needs a live API key \(config_invalid\)\n/)
+    assert.match(beyond.err, /^error: a host beyond this machine needs a live API key \(config_invalid\)\n/m)
   })
 
   test('with the key of an administrator it does not start, and neither does `ambit mcp` [F-25]', async () => {
@@ -65,7 +65,7 @@ describe('host serve [H-78 H-75]', () => {
     for (const words of [['host', 'serve', '--port', '0'], ['mcp']]) {
       const { code, err } = await admin.run(...words)
       assert.equal(code, 1)
-      assert.match(err, /^error: this serves agents, and AMBIT_KEY is the key of an administrator /)
+      assert.match(err, /^error: this serves agents, and AMBIT_KEY is the key of an administrator /m)
     }
   })
 
@@ -96,7 +96,12 @@ describe('host serve [H-78 H-75]', () => {
       const { status } = await fetch(`${url}/replay/task`, { headers }).finally(() => broken.mockRestore())
       assert.equal(status, 500)
     })
-    assert.equal(err, 'error: something went wrong inside (TypeError)\n')
+    const [, error] = err.split('\n').map((line) => JSON.parse(line || '{}'))
+    assert.deepEqual(
+      [error.event, error.code, error.kind, error.route],
+      ['error', 'internal', 'TypeError', '/replay/:correlation'],
+    )
+    assert.equal(err.includes('canary'), false)
   })
 
   test('a key of the command line is one that many may share', async () => {
@@ -112,7 +117,7 @@ describe('host serve [H-78 H-75]', () => {
     [['--port', '-1'], /^error: option '--port/],
     [
       ['--hostname', 'no.such.host.invalid', '--key', 'k'],
-      /^error: `no\.such\.host\.invalid` is no address of this machine \(config_invalid\)/,
+      /^error: `no\.such\.host\.invalid` is no address of this machine \(config_invalid\)/m,
     ],
   ])('usage: %j', async (words, message) => {
     const { code, err } = await (await givenDesk()).with({ env: {} }).run('host', 'serve', ...words)

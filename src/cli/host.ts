@@ -29,7 +29,8 @@ const register: Register = (host, io) => {
     )
     .action(async (options: ServeOptions) => {
       const { serve, serveConformance } = await import('./serve.ts')
-      await (options.conformance ? serveConformance(io, options) : serve(io, options))
+      const { withLog } = await import('./host-log.ts')
+      await withLog(io, (io, log) => (options.conformance ? serveConformance : serve)(io, options, log))
     })
 }
 export default register

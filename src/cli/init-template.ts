@@ -86,6 +86,8 @@ export default defineConfig({
     hostname: '127.0.0.1',
     // What is riskier is refused: 'low', 'medium', 'high' or 'critical'.
     maxRisk: 'critical',
+    // What one caller and all together may ask of it: see \`ambit schema show config\`.
+    // limits: { requestsPerSecondMax: 100, requestsAtOnceMax: 256, bodyBytesMax: 65_536 },
     // allow: ['desk.*'], block: ['desk.refund'], environment: 'prod', strictOutput: true,
   },
 

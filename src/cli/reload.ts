@@ -65,7 +65,7 @@ async function offered(
     ]
     line(io, `reloaded: ${found.join(', ')}`)
     if (!isDeepStrictEqual(standing(next), standing(begun)))
-      line(io, 'the address, the tenant, the store and the keys stay as they are until the next start')
+      line(io, 'the address, the limits, the tenant, the store and the keys stay as they are until the next start')
     return next
   } catch (error) {
     const { detail, code } = problem(error)
@@ -77,7 +77,7 @@ async function offered(
 /** What a running host cannot change. */
 const standing = ({ dataDir, keysDir, store, tenant, hosting }: Settings) => [
   ...[dataDir, keysDir, store, tenant],
-  ...[hosting.port, hosting.hostname],
+  ...[hosting.port, hosting.hostname, hosting.limits],
 ]
 
 const filesOf = ({ files, hosting }: Settings): readonly string[] => [...files, ...offerFilesOf(hosting)]

@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { counted } from '../base/counted.ts'
-import { Failure, quote } from '../base/failure.ts'
+import { Failure } from '../base/failure.ts'
 import { defined } from '../base/object.ts'
 import { formatTime } from '../base/time.ts'
+import { version } from '../base/version.ts'
 import { type TenantId, tenantId } from '../model/tenant-id.ts'
 import { type Ambit, openAmbit } from '../runtime/ambit.ts'
 import { keysIn } from '../runtime/api-keys.ts'
@@ -12,38 +13,38 @@ import { anonymous } from '../runtime/caller.ts'
 import { type AmbitHost, openHost } from '../runtime/host.ts'
 import { openConfiguredHost } from '../runtime/hosting.ts'
 import { wholeList } from '../runtime/pages.ts'
+import { openReadiness } from '../runtime/readiness.ts'
 import { createTenant } from '../runtime/tenants.ts'
 import type { Access } from '../server/access.ts'
 import { createApp } from '../server/app.ts'
 import { conformanceOffer } from '../server/conformance.ts'
 import { isLoopback } from '../server/headers.ts'
-import { type Listening, listen } from '../server/listen.ts'
+import { type Listening, type ListenOptions, listen } from '../server/listen.ts'
 import type { ServeOptions } from './host.ts'
-import { type Io, line, plain, tell } from './io.ts'
+import { type Log, loggingErrors, loggingStore } from './host-log.ts'
+import { type Io, line, tell } from './io.ts'
 import { keepUp } from './reload.ts'
 import { inTenant, sourceOf } from './session.ts'
 import { refuseAdministrator } from './who-asks.ts'
 
 /** Serves the configured host of a tenant until it is told to end. */
-export const serve = (io: Io, options: ServeOptions): Promise<void> =>
+export const serve = (io: Io, options: ServeOptions, log: Log): Promise<void> =>
   inTenant(io, options, async (ambit, caller) => {
     refuseAdministrator(caller)
     const { tenant } = caller
     const host = await openConfiguredHost(ambit, tenant, tell(io))
-    const { port, hostname } = {
-      ...ambit.settings.hosting,
-      ...defined({ port: options.port, hostname: options.hostname }),
-    }
+    const address = { ...ambit.settings.hosting, ...defined({ port: options.port, hostname: options.hostname }) }
     const { key, open = false } = options
     const access = { keys: key === undefined ? [] : [{ name: null, secret: key, scopes: [] }], open }
-    const served = { ambit, host, access, locked: !open && key === undefined && !(await hasLiveKey(ambit, tenant)) }
-    checkReachable(served, hostname)
+    const locked = !open && key === undefined && !(await hasLiveKey(ambit, tenant))
+    const served = { ambit, host, log, access, locked }
+    checkReachable(served, address.hostname)
     const keeping = () => keepUp(io, { ambit, host, source: sourceOf(io, options) })
-    await serving(io, served, { port, hostname }, options, keeping)
+    await serving(io, served, address, options, keeping)
   })
 
 /** Serves the fixture of the conformance suite, from a new store that is gone afterwards. */
-export async function serveConformance(io: Io, options: ServeOptions): Promise<void> {
+export async function serveConformance(io: Io, options: ServeOptions, log: Log): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'ambit-conformance-'))
   const ambit = await openAmbit({ folder, env: {} })
   try {
@@ -58,17 +59,12 @@ export async function serveConformance(io: Io, options: ServeOptions): Promise<v
     ]
     io.err('warning: this fixture believes the mandate of any principal\n')
     const address = { port: options.port ?? 0, hostname: options.hostname ?? '127.0.0.1' }
-    const served = { ambit, host, access: { keys, open: keys.length === 0 }, locked: false }
+    const served = { ambit, host, log, access: { keys, open: keys.length === 0 }, locked: false }
     await serving(io, served, address, options, () => untilStopped(io))
   } finally {
     await ambit.close()
     rmSync(folder, { recursive: true, force: true })
   }
-}
-
-interface Address {
-  readonly port: number
-  readonly hostname: string
 }
 
 interface Served {
@@ -77,6 +73,7 @@ interface Served {
   readonly access: Access
   /** Whether nobody can call: no key is live yet. One that is made later counts at once. */
   readonly locked: boolean
+  readonly log: Log
 }
 
 async function hasLiveKey(ambit: Ambit, tenant: TenantId): Promise<boolean> {
@@ -96,43 +93,26 @@ const makeKey = '`ambit key create <principal>`'
 async function serving(
   io: Io,
   served: Served,
-  address: Address,
+  address: ListenOptions,
   options: ServeOptions,
   until: () => Promise<void>,
 ): Promise<void> {
-  const { host } = served
+  const { ambit, host, log } = served
   try {
-    const onError = (error: unknown) => io.err(`error: something went wrong inside (${plain(classOf(error))})\n`)
-    const listening = await listen(createApp({ ...served, onError }), address).catch(unusable(address))
+    const { limits } = ambit.settings.hosting
+    const listening = await listen(createApp({ ...served, limits, onError: loggingErrors(log) }), address)
+    const stopLooking = loggingStore(log, openReadiness(ambit, host.tenant))
     try {
       ready(io, served, listening, options)
       await until()
     } finally {
+      stopLooking()
       await listening.close()
     }
   } finally {
     await host.close()
   }
 }
-
-/** Which part of the address cannot be used, and what to give instead. */
-const unusable =
-  ({ port, hostname }: Address) =>
-  (error: unknown): never => {
-    const [, why = ''] = error instanceof Failure ? (/\((E\w+)\)$/.exec(error.message) ?? []) : []
-    if (['EADDRNOTAVAIL', 'ENOTFOUND'].includes(why)) {
-      const message = `${quote(hostname)} is no address of this machine`
-      throw new Failure('config.invalid', message, {}, 'give one with --hostname')
-    }
-    if (['EADDRINUSE', 'EACCES'].includes(why)) {
-      const message = `port ${port} cannot be used: ${why}`
-      throw new Failure('config.invalid', message, {}, 'give another with --port, or 0 for any')
-    }
-    throw error
-  }
-
-/** Of what went wrong only the kind: a message may hold what a caller has sent. */
-const classOf = (error: unknown): string => (error instanceof Error ? error.constructor.name : typeof error)
 
 const untilStopped = (io: Io): Promise<void> =>
   new Promise((resolve) => {
@@ -144,12 +124,13 @@ const untilStopped = (io: Io): Promise<void> =>
   })
 
 /** The one line that says it is there. */
-function ready(io: Io, { host, access, locked }: Served, { url }: Listening, { json }: ServeOptions): void {
+function ready(io: Io, { ambit, host, access, locked, log }: Served, { url }: Listening, { json }: ServeOptions): void {
   const count = host.current().registry.all().length
   const { hostId } = host
   const offered = counted(count, 'capability', 'capabilities')
   const keyed = locked ? `callers need a key, and there is none yet: ${makeKey}` : 'callers need a key'
   const who = access.open ? 'open: anyone on this machine may call' : keyed
   const facts = { url, host_id: hostId, capabilities: count, open: access.open }
+  log('info', 'start', { version, store: ambit.settings.store.driver, ...facts })
   line(io, json ? JSON.stringify(facts) : `listening on ${url} as host \`${hostId}\`: ${offered}; ${who}`)
 }

@@ -1,4 +1,3 @@
-import type { Json } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import { escapedKey } from '../base/pointer.ts'
@@ -6,15 +5,12 @@ import { escapedKey } from '../base/pointer.ts'
 /**
  * The event as it was when it was given: whoever gave it may change theirs while it waits for its turn. Refuses, with
  * the place, what a strict reader would refuse in a bundle: an event that cannot be read again proves nothing, nor
- * does any other of its correlation. Its size is that of its JSON in UTF-8, escapes not counted.
+ * does any other of its correlation. Its size is that of its JSON in UTF-8, escapes not counted. A member of an event is
+ * at depth 2.
  */
-export function copyEvent<T extends object>(event: T, what = 'event'): T {
-  return copyValue(event, 1, { what, path: [], bytes: 0 }) as T
+export function copyEvent<T>(event: T, what = 'event', depth = 1): T {
+  return copyValue(event, depth, { what, path: [], bytes: 0 }) as T
 }
-
-/** Any value as it stands in a member of an event, copied and refused alike. The place in a refusal is that in the value. */
-export const copyMember = (value: unknown, what: string): Json =>
-  copyValue(value, 2, { what, path: [], bytes: 0 }) as Json
 
 interface Walk {
   readonly what: string

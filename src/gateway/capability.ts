@@ -1,4 +1,5 @@
 import type { Json } from '../base/canonical.ts'
+import { defined } from '../base/object.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
 import type { ContextContract } from '../model/context.ts'
 import type { Correlation } from '../model/correlation.ts'
@@ -87,11 +88,10 @@ export type Handler<In, Out> = (
  */
 export type JsonResult<T> = unknown extends T
   ? T
-  : // biome-ignore lint/suspicious/noConfusingVoidType: a handler that answers nothing has this type
-    T extends Json | undefined | void
-    ? T
-    : T extends bigint | symbol | ((...args: never[]) => unknown)
-      ? never
+  : T extends bigint | symbol | ((...args: never[]) => unknown)
+    ? never
+    : T extends Json
+      ? T
       : { [Key in keyof T]: JsonResult<T[Key]> }
 
 type Answered<T> =
@@ -120,12 +120,8 @@ export interface Hindrance {
 }
 
 /** A typed, governed unit of work: list it in the configuration and call it through the gateway. */
-export function defineCapability<
-  In extends SchemaLike = JsonSchema,
-  Out extends SchemaLike = JsonSchema,
-  Answer = unknown,
->(
-  spec: CapabilitySpec<In, Out>,
+export function defineCapability<In extends SchemaLike = JsonSchema, Answer = unknown>(
+  spec: CapabilitySpec<In>,
   handler: (input: OutputOf<In>, call: CallContext) => Answer & Answered<Answer>,
 ): Capability {
   const {
@@ -147,19 +143,10 @@ export function defineCapability<
     ...declared
   } = spec
   const { name, statement, may_require, permissions, ...declaredPolicy } = policy ?? {}
-  const boundary = {
-    ...(name !== undefined && { name }),
-    ...(statement !== undefined && { statement }),
-    ...(may_require !== undefined && { may_require }),
-  }
+  const boundary = defined({ name, statement, may_require })
   const metadata: Metadata = {
-    ...(context && { context }),
+    ...defined({ context, autonomy, credentials, origin, network, worst_case: worstCase }),
     ...(Object.keys(boundary).length > 0 && { policy: boundary }),
-    ...(autonomy && { autonomy }),
-    ...(credentials && { credentials }),
-    ...(origin !== undefined && { origin }),
-    ...(network !== undefined && { network }),
-    ...(worstCase && { worst_case: worstCase }),
     ...(permissions && { required_permissions: [...permissions] }),
   }
   const read = { input: readSchema(input, 'input'), output: readSchema(output, 'output') }

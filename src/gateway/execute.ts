@@ -2,7 +2,7 @@ import type { Json } from '../base/canonical.ts'
 import { wireCode } from '../base/codes.ts'
 import { advised, Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
-import { copyMember } from '../evidence/copy.ts'
+import { copyEvent } from '../evidence/copy.ts'
 import { scrubValue } from '../evidence/redact.ts'
 import type { CallError } from '../model/denial.ts'
 import { timeoutMsOf } from '../policy/worst-case.ts'
@@ -122,7 +122,7 @@ const isStream = (value: unknown): value is AsyncGenerator<unknown, unknown, und
 function readResult(value: unknown): Json {
   if (value === undefined) return null
   try {
-    return copyMember(value, 'the result cannot be used')
+    return copyEvent(value as Json, 'the result cannot be used', 2)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     throw Object.assign(new Error(error.message), { name: 'InvalidResult', code: 'invalid_result' })

@@ -188,8 +188,8 @@ async function preview({ deps }: Host, caller: CallCaller, envelope: unknown): P
   const refusal = scope ? noted(attempt, scope) : await passGates(deps, deps.offer(), attempt)
   const matched_rules = attempt.basis.map(({ rule }) => rule)
   if (refusal === undefined) return { outcome: 'allowed', gate: null, denial: null, matched_rules }
-  const denial = withoutNewRequest(refusal.denial, requests)
-  return { outcome: refusal.outcome, gate: String(refusal.gate), denial, matched_rules }
+  const { outcome, gate, denial } = refusal
+  return { outcome, gate: String(gate), denial: withoutNewRequest(denial, requests), matched_rules }
 }
 
 /** A preview asks nobody: the request that the call itself would make does not exist. */

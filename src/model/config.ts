@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { limits } from '../base/limits.ts'
 import { budget } from './budget.ts'
 import { lifecycle, risk } from './capability.ts'
 import { environment } from './correlation.ts'
@@ -31,10 +32,21 @@ const blockPattern = z.strictObject({
   decision: policyDecision.optional(),
 })
 
+/** What the server takes of all callers and of one, instead of its defaults. */
+const serverLimits = z.strictObject({
+  bodyBytesMax: z.int().min(1_024).max(limits.jsonBytesMax).optional(),
+  bodyMs: z.int().min(100).max(600_000).optional(),
+  headersMs: z.int().min(100).max(600_000).optional(),
+  connectionsMax: z.int().min(1).max(1_000_000).optional(),
+  requestsAtOnceMax: z.int().min(1).max(1_000_000).optional(),
+  requestsPerSecondMax: z.int().min(1).max(1_000_000).optional(),
+})
+
 /** How capabilities are hosted, as far as JSON can say it: resolvers and the safety evaluator are code. */
 const hosting = z.strictObject({
   port: z.int().min(0).max(65_535).optional(),
   hostname: line.optional(),
+  limits: serverLimits.optional(),
   maxRisk: risk.optional(),
   allow: z.array(capabilityScope).optional(),
   block: z.array(capabilityScope).optional(),
@@ -100,5 +112,6 @@ export const config = z.strictObject({
   knowledge: knowledge.optional(),
 })
 
+export type ServerLimits = z.infer<typeof serverLimits>
 export type BlockPattern = z.infer<typeof blockPattern>
 export type Config = z.infer<typeof config>

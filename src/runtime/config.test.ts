@@ -34,6 +34,7 @@ describe('settings are those of the file, or the defaults [F-20]', () => {
       hosting: {
         port: 4770,
         hostname: '127.0.0.1',
+        limits: {},
         spec: { capabilities: [] },
         policies: [],
         upstreams: [],
@@ -67,6 +68,16 @@ describe('settings are those of the file, or the defaults [F-20]', () => {
     assert.equal((await load(folder, {}, 'ambit.config.json')).tenant, 'from-json')
     assert.equal((await load(folder, {}, 'mine.json')).tenant, 'mine')
     assert.equal((await load(folder, {}, join(folder, 'mine.json'))).tenant, 'mine')
+  })
+
+  test('limits of the server are settings, within bounds', async () => {
+    const limits = { bodyBytesMax: 4_096, bodyMs: 500, headersMs: 500, connectionsMax: 20, requestsAtOnceMax: 10 }
+    const { hosting } = await load(json({ host: { limits: { ...limits, requestsPerSecondMax: 5 } } }))
+    assert.deepEqual(hosting.limits, { ...limits, requestsPerSecondMax: 5 })
+    assert.deepEqual(hosting.spec, { capabilities: [] })
+    for (const bad of [{ bodyBytesMax: 1_048_577 }, { bodyMs: 0 }, { connectionsMax: 1.5 }, { requestsAtOnceMax: -1 }])
+      await assert.rejects(load(json({ host: { limits: bad } })), { code: 'field.invalid' })
+    await assert.rejects(load(json({ host: { limits: { bodyBytes: 1 } } })), { code: 'field.unknown' })
   })
 
   test('paths are relative to the file, wherever one stands', async () => {

@@ -2,7 +2,7 @@ import { relative, resolve } from 'node:path'
 import { Failure, quote } from '../base/failure.ts'
 import { defined } from '../base/object.ts'
 import { readAllowList } from '../gateway/adapters/allow-list.ts'
-import type { Config } from '../model/config.ts'
+import type { Config, ServerLimits } from '../model/config.ts'
 import { parseAs } from '../model/parse.ts'
 import { type Policy, policy as policyShape } from '../model/policy.ts'
 import type { TenantId } from '../model/tenant-id.ts'
@@ -19,6 +19,7 @@ import type { ConfigCode } from './user-config.ts'
 export interface Hosting {
   readonly port: number
   readonly hostname: string
+  readonly limits: ServerLimits
   /** All that is offered, but for the policies. */
   readonly spec: Omit<OfferSpec, 'policies'>
   readonly policies: readonly (Policy | NamedFile)[]
@@ -33,7 +34,7 @@ export function settleHosting(
   code: ConfigCode,
   base: string,
 ): Hosting {
-  const { port = 4770, hostname = '127.0.0.1', ...rules } = host
+  const { port = 4770, hostname = '127.0.0.1', limits = {}, ...rules } = host
   const named = (given: string): NamedFile => ({
     path: resolve(base, given),
     name: relative(base, resolve(base, given)),
@@ -44,6 +45,7 @@ export function settleHosting(
   return {
     port,
     hostname,
+    limits,
     spec: { capabilities: [], ...defined({ ...rules, ...code }) },
     policies: policies.map((given) => (typeof given === 'string' ? named(given) : given)),
     upstreams: upstreams.map((given) => (typeof given === 'string' ? named(given) : given)),

@@ -1,9 +1,12 @@
 import { type Context, Hono } from 'hono'
-import { Failure } from '../base/failure.ts'
+import { statusOf } from '../base/codes.ts'
+import { Failure, shown } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import type { McpHttpDeps } from '../mcp/http.ts'
+import type { ServerLimits } from '../model/config.ts'
 import type { Ambit } from '../runtime/ambit.ts'
 import type { AmbitHost } from '../runtime/host.ts'
+import { openReadiness } from '../runtime/readiness.ts'
 import { type Access, admitting } from './access.ts'
 import { failed } from './answer.ts'
 import { openCounts } from './counts.ts'
@@ -24,15 +27,8 @@ export interface ServerDeps {
   readonly limits?: ServerLimits
   /** What the door for MCP serves otherwise than by default. */
   readonly mcp?: Omit<McpHttpDeps, 'ambit' | 'host' | 'onError'>
-  /** Told of what went wrong inside; those who asked are not. Its message may hold what they sent: nothing for a log. */
-  readonly onError?: (error: unknown) => void
-}
-
-export interface ServerLimits {
-  readonly bodyBytesMax?: number
-  readonly bodyMs?: number
-  readonly requestsAtOnceMax?: number
-  readonly requestsPerSecondMax?: number
+  /** Told of what was answered as the host's own trouble. Its message may hold what callers sent: nothing for a log. */
+  readonly onError?: (error: unknown, place?: { readonly route: string; readonly traceId: string }) => void
 }
 
 export interface App {
@@ -42,6 +38,7 @@ export interface App {
   close(): Promise<void>
   /** True if requests without credentials are let in: then only the machine itself may reach it. */
   readonly open: boolean
+  readonly limits?: ServerLimits | undefined
 }
 
 /** What is known of one request on its way through. */
@@ -64,9 +61,11 @@ export function createApp(deps: ServerDeps): App {
   const crowd = openCrowd(requestsAtOnceMax)
   const mcp = lazyMcp({ ambit, host, onError: deps.onError, ...deps.mcp })
   const body = { bytesMax: bodyBytesMax, ms: bodyMs }
-  const router = routerOf(deps, { ambit, host, counts, crowd, gathered: gathering(), body, mcp: mcp.open })
+  const ready = openReadiness(ambit, host.tenant)
+  const router = routerOf(deps, { ambit, host, counts, crowd, gathered: gathering(), body, mcp: mcp.open, ready })
   return {
     open: deps.access.open,
+    limits: deps.limits,
     close: mcp.close,
     fetch: async (request) => {
       const traced = traceRequest(request.headers, request.method)
@@ -93,10 +92,11 @@ function routerOf(deps: ServerDeps, routeDeps: RouteDeps): Hono<Env> {
   for (const path of new Set(routes.map((route) => route.path))) app.all(path, notAllowed(path))
   app.notFound((c) => answerFailed(c, new Failure('route.not_found', 'there is nothing at this path')))
   app.onError(async (error, c) => {
-    if (!(error instanceof Failure)) deps.onError?.(error)
     const { req, env } = c
     const { visitor, route, traced } = env
-    await record({ visitor, route, method: req.method, path: req.path, traceId: traced.traceId, error })
+    const { traceId } = traced
+    if (statusOf[shown(error).code] >= 500) deps.onError?.(error, { route, traceId })
+    await record({ visitor, route, method: req.method, path: req.path, traceId, error })
     return answerFailed(c, error)
   })
   return app

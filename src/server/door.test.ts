@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'vitest'
+import { test, vi } from 'vitest'
 import { givenServer, scopedKey, sharedKey, testAccess } from '../../test/support/server.ts'
 import { tenantId } from '../model/tenant-id.ts'
 import { issueKey } from '../runtime/api-keys.ts'
@@ -29,12 +29,12 @@ test('the wire version is judged first: on every path and method, before credent
     assert.equal((await ask('GET', '/health', { key: null, headers: { 'x-chp-version': version } })).status, 200)
 })
 
-test('three paths are for everybody and name no capability, all others want to know who asks [H-75]', async () => {
+test('four paths are for everybody and name no capability, all others want to know who asks [H-75]', async () => {
   const { ask } = await givenServer()
-  const open = ['/', '/health', '/.well-known/chp-identity']
+  const open = ['/', '/health', '/.well-known/chp-identity', '/v1/ready']
   for (const path of open) {
     const { status, text } = await ask('GET', path, { key: null })
-    assert.equal(status, 200)
+    assert.equal(status, path === '/v1/ready' ? 204 : 200)
     assert.doesNotMatch(text, /capabilit|conformance/)
   }
   for (const { method, path } of routes.filter((route) => !open.includes(route.path))) {
@@ -189,6 +189,22 @@ test('without keys the host is for this machine alone [H-78]', async () => {
     assert.equal((await from(headers)).body.error.code, 'forbidden')
   const closed = createApp({ ambit, host, access: testAccess })
   await (await listen(closed, { port: 0, hostname: '0.0.0.0' })).close()
+})
+
+test('ready is for everybody and says nothing but yes or no; many who ask are one question to the store [H-75]', async () => {
+  const { ask, ambit } = await givenServer()
+  const reads = vi.spyOn(ambit.store, 'read')
+  const asked = await Promise.all(Array.from({ length: 50 }, () => ask('GET', '/v1/ready', { key: null })))
+  assert.deepEqual(new Set(asked.map(({ status, text }) => `${status} ${text}`)), new Set(['204 ']))
+  assert.equal(reads.mock.calls.length, 1)
+  const gone = await givenServer()
+  await gone.ambit.store.close()
+  assert.deepEqual((await gone.ask('GET', '/v1/ready', { key: null })).status, 503)
+  assert.equal((await gone.ask('GET', '/health', { key: null })).status, 200)
+  const hanging = await givenServer()
+  const hung = vi.spyOn(hanging.ambit.store, 'read').mockReturnValue(new Promise(() => undefined))
+  assert.equal((await hanging.ask('GET', '/v1/ready', { key: null })).status, 503)
+  hung.mockRestore()
 })
 
 test('a trace goes on through an answer, and a request without one begins its own [H-70]', async () => {

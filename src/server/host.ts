@@ -1,25 +1,31 @@
 import { version } from '../base/version.ts'
 import type { Health } from '../model/wire.ts'
 import { identityFor, manifestOf, wireVersion } from '../runtime/manifest.ts'
-import { json } from './answer.ts'
+import { countEvents } from '../runtime/reading.ts'
+import { always, json } from './answer.ts'
 import type { Ask, Route } from './route.ts'
 
 const health = ({ deps: { host } }: Ask): Response => {
-  const body: Health = {
-    status: 'ok',
-    host_id: host.hostId,
-    protocol: 'chp',
-    version: wireVersion,
-    host_version: version,
-  }
+  const versions = { version: wireVersion, host_version: version }
+  const body: Health = { status: 'ok', host_id: host.hostId, protocol: 'chp', ...versions }
   return json(body)
 }
 
+const metricsType = 'text/plain; version=0.0.4'
 const healthy = { method: 'GET', public: true, answers: { 200: { schema: 'health' } }, handle: health } as const
 
 export const hostRoutes: readonly Route[] = [
   { ...healthy, path: '/', summary: 'Says that the host is there.' },
   { ...healthy, path: '/health', summary: 'Says that the host is there.' },
+  {
+    method: 'GET',
+    path: '/v1/ready',
+    summary: 'Says whether the host can take calls: 204, or 503 while its store cannot be used.',
+    public: true,
+    answers: { 204: [], 503: [] },
+    handle: async ({ deps: { ready } }) =>
+      new Response(null, { status: (await ready()) === undefined ? 204 : 503, headers: always }),
+  },
   {
     method: 'GET',
     path: '/.well-known/chp-identity',
@@ -41,5 +47,15 @@ export const hostRoutes: readonly Route[] = [
     summary: 'What this caller may call.',
     answers: { 200: { schema: 'capability-list' } },
     handle: ({ deps: { host }, visitor }) => json({ capabilities: host.gateway.discover(visitor.caller) }),
+  },
+  {
+    method: 'GET',
+    path: '/metrics',
+    summary: 'Counts of what the server did, in the text form of Prometheus.',
+    answers: { 200: { type: metricsType } },
+    handle: async ({ deps: { ambit, host, counts, crowd } }) => {
+      const gauges = { requests_in_flight: crowd.size(), evidence_events: await countEvents(ambit, host.tenant) }
+      return new Response(counts.text(gauges), { headers: { ...always, 'content-type': metricsType } })
+    },
   },
 ]

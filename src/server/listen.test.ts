@@ -34,6 +34,31 @@ test('a server that is told to end does not wait for a connection that has broug
   await Promise.all([server.close(), once(socket.resume(), 'close')])
 })
 
+test('a connection whose headers do not come in time is closed, and so is one more than may be there [H-80]', async () => {
+  const fetch = async () => new Response('ok')
+  const limits = { headersMs: 200, connectionsMax: 2 }
+  const server = await listen({ fetch, limits, open: true, close: async () => undefined }, { port: 0 })
+  const port = Number(new URL(server.url).port)
+  const [slow, silent] = [connect(port), connect(port)]
+  let answered = ''
+  slow.on('data', (bytes) => {
+    answered += bytes
+  })
+  const ended = Promise.all([slow, silent].map((socket) => once(socket.resume(), 'close')))
+  await Promise.all([once(slow, 'connect'), once(silent, 'connect')])
+  slow.write('GET / HTTP/1.1\r\nhost: here\r\n')
+  await once(
+    connect(port)
+      .on('error', () => undefined)
+      .resume(),
+    'close',
+  )
+  await ended
+  assert.match(answered, /^HTTP\/1\.1 408 /)
+  assert.equal(await (await globalThis.fetch(server.url)).text(), 'ok')
+  await server.close()
+})
+
 const ask = (url: string, agent: Agent): Promise<{ status: number | undefined; connection: string | undefined }> =>
   new Promise((resolve, reject) => {
     get(url, { agent }, (answer) => {

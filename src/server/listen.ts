@@ -1,5 +1,6 @@
 import { type ServerType, serve } from '@hono/node-server'
-import { Failure } from '../base/failure.ts'
+import { Failure, quote } from '../base/failure.ts'
+import { limits } from '../base/limits.ts'
 import type { App } from './app.ts'
 import { isLoopback } from './headers.ts'
 
@@ -28,12 +29,16 @@ export async function listen(app: App, { port, hostname = '127.0.0.1' }: ListenO
     if (closing) answer.headers.set('connection', 'close')
     return answer
   }
-  const server = serve({ fetch, port, hostname }, (info) => listening.resolve(info.port))
-  server.once('error', (error: NodeJS.ErrnoException) =>
-    listening.reject(
-      new Failure('config.invalid', `the address cannot be used (${error.code ?? 'unknown'})`, { port, hostname }),
-    ),
-  )
+  const {
+    headersMs = limits.headersMs,
+    bodyMs = limits.bodyMs,
+    connectionsMax = limits.connectionsMax,
+  } = app.limits ?? {}
+  // A connection that brings its request too slowly is closed: it would keep a place from others.
+  const times = { headersTimeout: headersMs, requestTimeout: headersMs + bodyMs, connectionsCheckingInterval: 1_000 }
+  const server = serve({ fetch, port, hostname, serverOptions: times }, (info) => listening.resolve(info.port))
+  server.maxConnections = connectionsMax
+  server.once('error', (error: NodeJS.ErrnoException) => listening.reject(unusable(port, hostname, error.code)))
   const unused = unusedOf(server)
   const bound = await listening.promise
   return {
@@ -48,6 +53,16 @@ export async function listen(app: App, { port, hostname = '127.0.0.1' }: ListenO
       })
     },
   }
+}
+
+/** Which part of the address cannot be used, and what to give instead. */
+function unusable(port: number, hostname: string, why = 'unknown'): Failure {
+  const refused = (message: string, help?: string) => new Failure('config.invalid', message, { port, hostname }, help)
+  if (['EADDRNOTAVAIL', 'ENOTFOUND'].includes(why))
+    return refused(`${quote(hostname)} is no address of this machine`, 'give one with --hostname')
+  if (['EADDRINUSE', 'EACCES'].includes(why))
+    return refused(`port ${port} cannot be used: ${why}`, 'give another with --port, or 0 for any')
+  return refused(`the address cannot be used (${why})`)
 }
 
 interface Connection {

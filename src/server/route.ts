@@ -1,6 +1,7 @@
 import type { McpHttp } from '../mcp/http.ts'
 import type { Ambit } from '../runtime/ambit.ts'
 import type { AmbitHost, CallCaller } from '../runtime/host.ts'
+import type { Readiness } from '../runtime/readiness.ts'
 import type { Counts } from './counts.ts'
 import type { Crowd } from './crowd.ts'
 import type { Traced } from './telemetry.ts'
@@ -23,6 +24,7 @@ export interface RouteDeps {
   /** What a body may have, and how long it may take to come. */
   readonly body: { readonly bytesMax: number; readonly ms: number }
   readonly mcp: () => Promise<McpHttp>
+  readonly ready: Readiness
 }
 
 /** One request that passed the door, as a route sees it. */

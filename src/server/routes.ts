@@ -4,7 +4,6 @@ import { evidenceRoutes } from './evidence.ts'
 import { hostRoutes } from './host.ts'
 import { invokeRoutes } from './invoke.ts'
 import { mcpRoutes } from './mcp.ts'
-import { metricsRoutes } from './metrics.ts'
 import { openapi } from './openapi.ts'
 import type { Route } from './route.ts'
 import { statementRoutes } from './statements.ts'
@@ -16,7 +15,6 @@ export const routes: readonly Route[] = [
   ...evidenceRoutes,
   ...statementRoutes,
   ...approvalRoutes,
-  ...metricsRoutes,
   ...mcpRoutes,
   {
     method: 'GET',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'vitest'
@@ -58,7 +58,7 @@ describe('as a process of its own [F-18]', () => {
     assert.equal(ambit({ cwd }, 'init').out.split('\n')[0], 'wrote ambit.config.mts')
     const { code, err } = ambit({ cwd }, 'tenant', 'list')
     assert.deepEqual([code, err], [0, ''])
-    writeFileSync(join(cwd, 'ambit.config.ts'), "export default { tenant: 'local' }\n")
+    renameSync(join(cwd, 'ambit.config.mts'), join(cwd, 'ambit.config.ts'))
     const misnamed = ambit({ cwd }, 'tenant', 'list')
     assert.equal(misnamed.code, 2)
     assert.match(misnamed.err, /\(config_invalid\)\n {2}this package is not `"type": "module"`: rename the file/)

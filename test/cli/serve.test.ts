@@ -1,57 +1,10 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, onTestFinished, test } from 'vitest'
-import { projectRoot } from '../support/source.ts'
+import { describe, test } from 'vitest'
 import { givenDepot, givenEmptyDepot } from './depot.ts'
 import { givenShell, type Shell } from './harness.ts'
-
-interface Serving {
-  readonly url: string
-  readonly process: ChildProcess
-  /** Everything printed so far. */
-  said(): string
-  /** Waits until something like this was printed. */
-  until(pattern: RegExp): Promise<void>
-  /** The exit code, once it has ended. */
-  readonly ended: Promise<number | null>
-  call(capability: string, payload: object, key?: string, more?: object): Promise<Result>
-}
-
-interface Result {
-  readonly outcome: string
-  readonly data: { readonly celsius: number }
-}
-
-/** `ambit host serve` as a process of its own, ready to be called. */
-async function serve({ cwd }: Shell, ...words: readonly string[]): Promise<Serving> {
-  const process_ = spawn(process.execPath, [join(projectRoot, 'src/cli/main.ts'), 'host', 'serve', ...words], {
-    cwd,
-    env: {},
-  })
-  onTestFinished(() => void process_.kill('SIGKILL'))
-  let printed = ''
-  for (const stream of [process_.stdout, process_.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      printed += text
-    })
-  const ended = new Promise<number | null>((resolve) => process_.on('exit', resolve))
-  const until = async (pattern: RegExp) => {
-    while (!pattern.test(printed)) {
-      assert.equal(process_.exitCode, null, printed)
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
-  }
-  await until(/^(?!warning: ).*\n/m)
-  const [, url = ''] = /^listening on (\S+) as host/m.exec(printed) ?? assert.fail(printed)
-  const call = async (capability_id: string, payload: object, key?: string, more?: object): Promise<Result> => {
-    const headers = { 'content-type': 'application/json', ...(key !== undefined && { 'x-chp-key': key }) }
-    const body = JSON.stringify({ capability_id, payload, ...more })
-    return (await (await fetch(`${url}/invoke`, { method: 'POST', headers, body })).json()) as Result
-  }
-  return { url, process: process_, said: () => printed, until, ended, call }
-}
+import { startHost } from './host-process.ts'
 
 const rewrite = ({ cwd }: Shell, change: (text: string) => string): void => {
   const path = join(cwd, 'ambit.config.ts')
@@ -74,7 +27,7 @@ describe('host serve, as a process of its own [F-18 F-20]', () => {
   test('reloads while a call is under way, which ends as it began; a broken configuration changes nothing', async () => {
     const shell = await givenEmptyDepot()
     rewrite(shell, slowly)
-    const host = await serve(shell, '--open')
+    const host = await startHost(shell, '--open')
     const slow = host.call('depot.temperature', { room: 'north' })
     // On record: so it is under way.
     while (!(await shell.good('evidence', 'list', '--json')).out.includes('execution_started'))
@@ -87,7 +40,7 @@ describe('host serve, as a process of its own [F-18 F-20]', () => {
     assert.equal((await host.call('depot.temperature', { room: 'south' })).data.celsius, 9)
 
     rewrite(shell, (text) => `${text}\n}`)
-    await host.until(/^not reloaded, what was offered before stays: .* \(config_invalid\)$/m)
+    await host.until(/"message":"not reloaded, what was offered before stays: .* \(config_invalid\)"/)
     assert.equal((await host.call('depot.temperature', { room: 'south' })).data.celsius, 9)
 
     writeFileSync(join(shell.cwd, 'go'), '')
@@ -98,8 +51,8 @@ describe('host serve, as a process of its own [F-18 F-20]', () => {
 
   test('a policy file that changes counts from then on, and so does a SIGHUP', async () => {
     const { shell, keys } = await givenDepot()
-    const host = await serve(shell)
-    assert.match(host.said(), /; callers need a key\n$/)
+    const host = await startHost(shell)
+    assert.match(host.said(), /; callers need a key$/m)
     assert.equal((await fetch(`${host.url}/capabilities`)).status, 401)
     const policy = join(shell.cwd, 'policies/quality-release.json')
     writeFileSync(policy, readFileSync(policy, 'utf8').replace('"version": "3"', '"version": "4"'))
@@ -109,7 +62,7 @@ describe('host serve, as a process of its own [F-18 F-20]', () => {
     assert.equal((await host.call('depot.release_batch', batch, keys.planner, more)).outcome, 'success')
     assert.match((await shell.good('evidence', 'trace', 'run-1')).out, /policy +quality_release, version 4, /)
     host.process.kill('SIGHUP')
-    await host.until(/^reloaded: .*\nreloaded: /m)
+    await host.until(/^reloaded: [\s\S]*^reloaded: /m)
     host.process.kill('SIGINT')
     assert.equal(await host.ended, 0)
   })
@@ -124,7 +77,7 @@ describe('host serve, as a process of its own [F-18 F-20]', () => {
       (text) =>
         `import { read } from './rooms.ts'\n${text.replace('room: room ?? null, celsius: 4', 'celsius: read()')}`,
     )
-    const host = await serve(shell, '--open')
+    const host = await startHost(shell, '--open')
     const read = async () => (await host.call('depot.temperature', { room: 'north' })).data.celsius
     assert.deepEqual([await read(), await read()], [11, 12])
     rooms(20)
@@ -135,7 +88,7 @@ describe('host serve, as a process of its own [F-18 F-20]', () => {
   test('told to end, it first ends what is under way', async () => {
     const shell = await givenEmptyDepot()
     rewrite(shell, slowly)
-    const host = await serve(shell, '--open')
+    const host = await startHost(shell, '--open')
     const slow = host.call('depot.temperature', { room: 'north' })
     while (!(await shell.good('evidence', 'list', '--json')).out.includes('execution_started'))
       await new Promise((resolve) => setTimeout(resolve, 50))
@@ -147,7 +100,7 @@ describe('host serve, as a process of its own [F-18 F-20]', () => {
       )
     )
       await new Promise((resolve) => setTimeout(resolve, 20))
-    await host.until(/^waiting for 1 call under way; a second signal ends at once\n$/m)
+    await host.until(/"message":"waiting for 1 call under way; a second signal ends at once"/)
     writeFileSync(join(shell.cwd, 'go'), '')
     assert.equal((await slow).outcome, 'success')
     assert.equal(await host.ended, 0)
@@ -157,12 +110,12 @@ describe('host serve, as a process of its own [F-18 F-20]', () => {
   test('told to end twice, it ends at once', async () => {
     const shell = await givenEmptyDepot()
     rewrite(shell, slowly)
-    const host = await serve(shell, '--open')
+    const host = await startHost(shell, '--open')
     const slow = host.call('depot.temperature', { room: 'north' }).catch(() => 'gone')
     while (!(await shell.good('evidence', 'list', '--json')).out.includes('execution_started'))
       await new Promise((resolve) => setTimeout(resolve, 50))
     host.process.kill('SIGTERM')
-    await host.until(/^waiting for 1 call under way/m)
+    await host.until(/"message":"waiting for 1 call under way/)
     host.process.kill('SIGTERM')
     assert.equal(await host.ended, null)
     assert.equal(await slow, 'gone')
@@ -172,11 +125,9 @@ describe('host serve, as a process of its own [F-18 F-20]', () => {
 describe('host serve --conformance [H-94]', () => {
   test('is up with one command and one line, anywhere, and leaves nothing behind', async () => {
     const shell = givenShell()
-    const host = await serve(shell, '--conformance', '--port', '0', '--key', 'k1', '--scoped-key', 'k2')
-    const [warning, ready, ...more] = host.said().split('\n')
-    assert.equal(warning, 'warning: this fixture believes the mandate of any principal')
-    assert.match(ready ?? '', /^listening on \S+ as host `conformance`: 8 capabilities; callers need a key$/)
-    assert.deepEqual(more, [''])
+    const host = await startHost(shell, '--conformance', '--port', '0', '--key', 'k1', '--scoped-key', 'k2')
+    assert.match(host.err(), /^\{.*"message":"warning: this fixture believes the mandate of any principal"\}\n/)
+    assert.match(host.said(), /^listening on \S+ as host `conformance`: 8 capabilities; callers need a key$/m)
     assert.equal((await host.call('conformance.echo', { value: 1 }, 'k1')).outcome, 'success')
     assert.equal((await host.call('conformance.fail', {}, 'k2')).outcome, 'denied')
     host.process.kill('SIGTERM')

@@ -1,6 +1,7 @@
 // A server on a host of its own, reached by a call: no port, no mock.
 
 import { onTestFinished } from 'vitest'
+import { Failure } from '../../src/base/failure.ts'
 import { tenantId } from '../../src/model/tenant-id.ts'
 import type { Ambit } from '../../src/runtime/ambit.ts'
 import { issueKey } from '../../src/runtime/api-keys.ts'
@@ -80,7 +81,9 @@ export async function givenServer(options: GivenServerOptions = {}): Promise<Giv
     access,
     ...(limits && { limits }),
     ...(mcp && { mcp }),
-    onError: (error) => errors.push(error),
+    onError: (error) => {
+      if (!(error instanceof Failure)) errors.push(error)
+    },
   })
   onTestFinished(() => {
     if (errors.length > 0) throw errors[0]
