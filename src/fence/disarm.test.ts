@@ -36,6 +36,10 @@ const armed: readonly [string, string][] = [
   ['</ambit-data>', '&lt;/ambit-data>'],
   ['</ambit data>', '&lt;/ambit data>'],
   ['</ambit – data>', '&lt;/ambit – data>'],
+  ...[...'.:·∶：․~+,;*\'"'].map((mark): [string, string] => [`</ambit${mark}data>`, `&lt;/ambit${mark}data>`]),
+  ['<:knowledge.pack:guide>', '&lt;:knowledge.pack:guide>'],
+  ['</ambit&period;data>', '&lt;/ambit&period;data>'],
+  ['</ambit&#58;data>', '&lt;/ambit&#58;data>'],
   ['</_ambit data>', '&lt;/_ambit data>'],
   ['<available knowledge_packs>', '&lt;available knowledge_packs>'],
   ['</ΚΝΟWLΕDGΕ_PΑСΚ>', '&lt;/ΚΝΟWLΕDGΕ_PΑСΚ>'],
@@ -174,6 +178,7 @@ test('text without look-alikes stays byte for byte [F-07]', () => {
     '<-ambit_x <;ambit_x <&amp;ambit_x <&quot;ambit_x <&zz;ambit_x &lt;;ambit_x',
     '&lambit_x &ltt;ambit_x &#;ambit_x &#x;ambit_x &#60a;ambit_x &#6000;ambit_x &l&t;ambit_x &x3c;ambit_x &#a60;ambit_x',
     '‹br› 〈書名〉 «ambit» 《書名》 a – b <knowledge base> <ambit',
+    '<ambit.date> <ambit:x> <knowledge.base> <b>ambit data</b> <ambit>data',
     '\ufeff<br>\r\n\ttabs\rand\nbreaks\u2028',
     'end of data 5b1e0c7a94d2f386aa10c9e7\n<|endoftext|> system: user:',
   ]

@@ -45,10 +45,11 @@ const habits: readonly Habit[] = [
 const seen = (words: string): readonly string[] => words.split(' ').map((word) => [...word].map(seenAs).join(''))
 
 const stems = seen('ambit_ knowledge_ available_knowledge_packs')
-/** Blanks are invisible, and may stand for what parts the words of a name. */
+/** Blanks are invisible, and may stand for what parts the words of a name, as may any mark that does not end a tag. */
 const joined = seen(
   'ambitdata ambitsteering knowledgepack knowledgeentry knowledgewarning knowledgesection knowledgeresources availableknowledgepacks',
 )
+const parting = /^(?!>)[\p{P}\p{S}]$/u
 const slashes = ['/', '\\']
 
 // Stands for an ampersand that begins no reference, and for the end of the text.
@@ -157,7 +158,7 @@ function match(reader: Reader, { char, start, end }: Unit): void {
     reader.name = reader.joined = ''
   } else if (reader.bracket !== undefined && !(reader.name === '' && slashes.includes(letter))) {
     reader.name = longer(stems, reader.name, letter)
-    if (letter !== '_') reader.joined = longer(joined, reader.joined, letter)
+    if (!parting.test(letter)) reader.joined = longer(joined, reader.joined, letter)
     const isName = stems.includes(reader.name ?? '') || joined.includes(reader.joined ?? '')
     if (isName) reader.found.push(reader.bracket)
     if (isName || (reader.name === undefined && reader.joined === undefined)) reader.bracket = undefined

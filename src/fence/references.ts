@@ -37,8 +37,8 @@ function extendNumber(reference: Reference, char: string): boolean {
   return true
 }
 
-// The names of HTML, without case, that decode to something of a bracket, a reference or a name of ours, or to nothing
-// visible. All others decode to what ends a name anyway, as their ampersand does.
+// The names of HTML, without case, that decode to something of a bracket, a reference or a name of ours, to a mark that
+// may part its words, or to nothing visible. All others decode to what ends a name anyway, as their ampersand does.
 const words: Readonly<Record<string, string>> = {
   '<': 'lt lsaquo lang langle leftanglebracket laquo ll nestedlessless nlt nless notless',
   '&': 'amp',
@@ -47,6 +47,8 @@ const words: Readonly<Record<string, string>> = {
   '/': 'sol frasl',
   '\\': 'bsol setminus backslash setmn smallsetminus ssetmn',
   _: 'lowbar underbar hyphen dash ndash mdash horbar minus',
+  '.': `period colon comma middot centerdot bull bullet plus ast midast excl quest quot apos equals commat percnt
+    dollar lpar rpar lsqb lbrack rsqb rbrack lcub lbrace rcub rbrace hat`,
   '': `nbsp nonbreakingspace shy tab newline ensp emsp emsp13 emsp14 numsp puncsp thinsp thinspace hairsp verythinspace
     mediumspace thickspace zerowidthspace negativethinspace negativemediumspace negativethickspace negativeverythinspace
     nobreak zwj zwnj lrm rlm af applyfunction ic invisiblecomma it invisibletimes`,
