@@ -84,6 +84,7 @@ function printChange(io: Io, upstream: string, { tool, definition, differences, 
     if (now !== undefined) line(io, paint(io, 'green', `    + ${plain(JSON.stringify(now))}`))
   }
   if (definition === undefined) return
+  if (differences.length === 0) line(io, '  in what the file does not keep: a text longer than it holds, or `$schema`')
   line(io, `  to accept it: ambit capabilities accept ${upstream} ${plain(shellWord(`${tool}@${definition}`))}`)
 }
 

@@ -21,6 +21,7 @@ interface ImportOptions extends CommonOptions {
   readonly out?: string
   readonly dryRun?: boolean
   readonly force?: boolean
+  readonly structuredContent?: boolean
 }
 interface McpOptions extends ImportOptions {
   readonly url?: string
@@ -84,6 +85,7 @@ const withImport = (command: Command): Command =>
     .option('--out <file>', 'where to write it (default: upstreams/<name>.json beside the configuration)')
     .option('--dry-run', 'only show what would be offered')
     .option('--force', 'replace a file that is there')
+    .option('--structured-content', 'let MCP clients have `structuredContent` too: text in it stands in no fence')
 
 const wanted = ({ include, exclude }: ImportOptions) => defined({ include, exclude })
 
@@ -118,7 +120,8 @@ function pairs(texts: readonly string[], between: string): Record<string, string
   )
 }
 
-async function kept(io: Io, { settings }: Ambit, options: ImportOptions, imported: Imported): Promise<void> {
+async function kept(io: Io, { settings }: Ambit, options: ImportOptions, given: Imported): Promise<void> {
+  const imported = options.structuredContent ? unfenced(given) : given
   const { keepUpstream } = await import('../runtime/import-upstream.ts')
   const { folder, upstreams } = settings.hosting
   const { upstream, skipped, notes } = imported
@@ -137,6 +140,13 @@ async function kept(io: Io, { settings }: Ambit, options: ImportOptions, importe
   const where = settings.file === undefined ? 'a configuration, such as `ambit.config.json`' : 'the configuration'
   if (!listed) line(io, `Add it to ${where}: \`${member}: [${entry}]\``)
 }
+
+/** A person asked for it, and is told what it means. */
+const unfenced = ({ upstream, notes, ...rest }: Imported): Imported => ({
+  ...rest,
+  upstream: { structured_content: 'unfenced', ...upstream },
+  notes: [...notes, 'MCP clients get `structuredContent` as it comes: text in it stands in no fence'],
+})
 
 /** A name that was given and is not there was most likely mistyped: what was to be left out would be offered. */
 function checkGiven({ names }: Imported, { include = [], exclude = [] }: ImportOptions): void {

@@ -108,6 +108,8 @@ export interface Capability {
   readonly redact: readonly string[]
   readonly handler: Handler<unknown, unknown>
   readonly reconcile: CapabilitySpec['reconcile']
+  /** Its results reach a model as text in a fence and in no other form. */
+  readonly textOnly?: boolean
   /** Told at every call: what stands in its way now, if anything does. */
   readonly hindrance?: () => Hindrance | undefined
 }
@@ -168,7 +170,7 @@ export function defineCapability<In extends SchemaLike = JsonSchema, Answer = un
 export const describedCapability = (
   descriptor: CapabilityDescriptor,
   handler: Handler<Record<string, Json>, unknown>,
-  hindrance?: Capability['hindrance'],
+  more: Pick<Capability, 'hindrance' | 'textOnly'> = {},
 ): Capability => ({
   descriptor,
   input: { json: descriptor.input_schema ?? {}, validate: undefined },
@@ -176,7 +178,7 @@ export const describedCapability = (
   redact: [],
   handler: handler as Handler<unknown, unknown>,
   reconcile: undefined,
-  ...(hindrance && { hindrance }),
+  ...more,
 })
 
 /** The types of the events that every capability may leave. */

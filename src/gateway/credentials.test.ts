@@ -101,11 +101,9 @@ test.each<[Effect, readonly string[], string, Effect]>([
 
 test('what stands in the way of a capability is told by gate 3 and by discovery, and only while it does [H-25 H-90]', async () => {
   let open = false
-  const capability = describedCapability(
-    echo({ id: 'test.call' }).descriptor,
-    () => 'here',
-    () => (open ? undefined : { lifecycle: 'unavailable', reason: 'the server is away', retryAfterS: 7 }),
-  )
+  const capability = describedCapability(echo({ id: 'test.call' }).descriptor, () => 'here', {
+    hindrance: () => (open ? undefined : { lifecycle: 'unavailable', reason: 'the server is away', retryAfterS: 7 }),
+  })
   const { call, host } = await givenHost({ capabilities: [capability] })
   const away = await call(anyone, { capability_id: 'test.call' })
   assert.deepEqual(

@@ -45,7 +45,12 @@ function namedTools(host: McpDoor['host']): Named {
   const known = named.get(offer)
   if (known !== undefined) return known
   const descriptors = offer.registry.all().map(({ descriptor }) => descriptor)
-  const tools = toolsOf(descriptors, { seed: host.secretFor('fence') }).map((tool) => ({ tool, listed: listed(tool) }))
+  const tools = toolsOf(descriptors, { seed: host.secretFor('fence') }).map((made) => {
+    // What answers in text alone promises no structure.
+    const { outputSchema: _, ...textOnly } = made
+    const tool = offer.registry.get(made.capabilityId, made.version)?.textOnly ? textOnly : made
+    return { tool, listed: listed(tool) }
+  })
   const byId = tools.map(({ tool }) => [tool.capabilityId, tool] as const)
   const made = { tools, byName: new Map([...byId, ...tools.map(({ tool }) => [tool.name, tool] as const)]) }
   named.set(offer, made)

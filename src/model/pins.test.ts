@@ -72,7 +72,7 @@ const pins: Readonly<Record<string, string>> = {
   'selection-result': 'sha256:84cf98cbdaadc480c69222aa81d9f6610a00d399acde48b59645fe739836c066',
   'selection-suite': 'sha256:00383421d8cbc75d75aff9b344e3bbc1fb934436133206c38e246be074f85aca',
   'source-map': 'sha256:bf669541bac5ce2e3a700c54dd871f1459e6821bb914f2bec97c22dad5e779e8',
-  upstream: 'sha256:361ff88b4ca67551cad462d205d3156810d13872212fa1e061c4a729fdbe7be5',
+  upstream: 'sha256:f8793cac3aa68ab1026c0b998aaa31927e48312ea3d565e92bccab696914b43b',
   'wire-error': 'sha256:b29a871bd8f0b2a896f4f789eecf976d8712e091b80315cd66165859257f3a69',
   'witness-list': 'sha256:815d88f1a9856c005b70c6dcec53d5d91da15133fdba8dd98279c88ce36a63bd',
   'witness-receipt': 'sha256:b9eafedf1632338a0be8acc77a1f2113dbccf7be3fe768a30c9c044a12247cb3',

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { capabilityDescriptor } from './capability.ts'
 import { objectDigest } from './evidence.ts'
+import { jsonValue } from './json.ts'
 import { form, line } from './text.ts'
 
 /** Text in which every `{secret:NAME}` stands for a secret of the tenant. */
@@ -64,14 +65,22 @@ const request = z.strictObject({
   ...fixed,
 })
 
-/** A capability of an MCP server: the tool, and the digest of the definition that somebody has accepted. */
-const tool = z.strictObject({ tool: line, definition: objectDigest, descriptor: offered })
+/** A capability of an MCP server: the tool, the digest of the definition that somebody has accepted, and its claims. */
+const tool = z.strictObject({
+  tool: line,
+  definition: objectDigest,
+  annotations: jsonValue.optional(),
+  descriptor: offered,
+})
 const operation = z.strictObject({ request, descriptor: offered })
 
 export const upstreamName = form(
   /^[a-z][a-z0-9_-]{0,31}$/u,
   'a name: a small letter, then at most 31 small letters, digits, _ and -',
 )
+
+/** Clients of MCP get its `structuredContent` as it comes. Text in it stands in no fence; without this they get none. */
+const structured_content = z.literal('unfenced').optional()
 
 /**
  * Something that exists already and is put behind the gateway: where it is reached, and which of its tools or
@@ -81,12 +90,14 @@ export const upstream = z.discriminatedUnion('adapter', [
   z.strictObject({
     adapter: z.literal('mcp'),
     name: upstreamName,
+    structured_content,
     server: mcpServer,
     capabilities: z.array(tool).max(1_000),
   }),
   z.strictObject({
     adapter: z.literal('http'),
     name: upstreamName,
+    structured_content,
     server: address,
     capabilities: z.array(operation).max(2_000),
   }),

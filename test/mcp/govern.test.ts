@@ -107,6 +107,7 @@ test('a tool that has changed since it was accepted is held until somebody accep
   assert.equal(drift.code, 1)
   assert.match(drift.out, /^files +read_text_file/m)
   assert.match(drift.out, /^ {2}\/description\n {4}- "Reads \\u\{202e\}once\."\n {4}\+ "Read the complete/m)
+  assert.doesNotMatch(drift.out, /annotations/)
   const [, looked = ''] = /accept files (read_text_file@sha256:[0-9a-f]{64})$/m.exec(drift.out) ?? []
   const accept = (tool: string) => shell.run('capabilities', 'accept', 'files', tool)
   const elsewhere = await shell.run('capabilities', 'accept', 'fiels', 'read_text_file')

@@ -1,6 +1,6 @@
 // An agent that believes everything: whatever a text mentions or looks like, it does.
 
-import type { CallToolResult, Client } from '@modelcontextprotocol/client'
+import type { Client } from '@modelcontextprotocol/client'
 import { httpClient, type Revision } from '../support/mcp-client.ts'
 
 export interface Wish {
@@ -74,7 +74,7 @@ export async function openAgent({ url, revision, key, task, memory }: AgentOptio
       const result = await client.callTool({ name, arguments: { ...given }, _meta })
       if (!isNew(memory.ids, String(result._meta?.['ambit/invocation_id']))) count.again += 1
       received.push(JSON.stringify(result))
-      texts.push(...shownIn(result))
+      texts.push(...stringsIn(result))
     } catch (error) {
       note(error)
     }
@@ -94,8 +94,10 @@ export async function openAgent({ url, revision, key, task, memory }: AgentOptio
     const { tools } = await client.listTools()
     for (const tool of tools) memory.tools.add(tool.name)
     note([tools, client.getInstructions(), client.getServerVersion()])
-    for (const { uri } of (await client.listResources()).resources)
-      for (const part of (await client.readResource({ uri })).contents) note(part)
+    const { resources } = await client.listResources()
+    const { resourceTemplates } = await client.listResourceTemplates()
+    note([resources, resourceTemplates, (await client.listPrompts()).prompts])
+    for (const { uri } of resources) for (const part of (await client.readResource({ uri })).contents) note(part)
   }
 
   const isOwn = ({ invocationId = '' }: Wish) => memory.ids.has(invocationId)
@@ -122,16 +124,15 @@ export async function openAgent({ url, revision, key, task, memory }: AgentOptio
 
 const isNew = (done: Set<string>, what: string): boolean => !done.has(what) && done.add(what) !== undefined
 
-/** All strings of a result but its structure, which is for programs: a client may show any of them to its model. */
-const shownIn = ({ structuredContent: _, ...shown }: CallToolResult): readonly string[] => stringsIn(shown)
-
-/** All strings in a value, names too, but the bytes of pictures. */
+/** All strings in a value, names too, but the bytes of pictures: a client may show any of them to its model. */
 const stringsIn = (value: unknown): readonly string[] =>
   typeof value === 'string'
     ? [value]
     : Object.entries(value ?? {}).flatMap(([key, one]) =>
-        key === 'data' || key === 'blob' ? [key] : [key, ...stringsIn(one)],
+        (key === 'data' || key === 'blob') && isBase64(one) ? [key] : [key, ...stringsIn(one)],
       )
+
+const isBase64 = (value: unknown): boolean => typeof value === 'string' && /^[A-Za-z0-9+/]*={0,2}$/.test(value)
 
 /** The calls that a text asks for: those written out, and every tool it mentions by name or by its last word. */
 function wishesIn(text: string, known: ReadonlySet<string>): readonly Wish[] {

@@ -126,7 +126,7 @@ function assertTried(events: readonly EvidenceEvent[], { mcp, http }: Faces): vo
     events.filter((event) => event.event_type === 'execution_started').map((event) => event.capability_id),
   )
   const reached = [
-    ...Object.keys(mcp).map((face) => `mcp.${face}.read`),
+    ...Object.keys(mcp).flatMap((face) => [`mcp.${face}.read`, `mcp.${face}.tell`]),
     ...Object.keys(http).map((face) => `wild.${face}`),
   ]
   for (const way of programs.slice(1)) reached.push(`mcp.${upstreamName(way)}.work`)
@@ -135,7 +135,8 @@ function assertTried(events: readonly EvidenceEvent[], { mcp, http }: Faces): vo
     [],
   )
   assert(ended('mcp.turns.work', 'skipped') > 0)
-  assert(ended('mcp.attacks.read', 'success') >= 2 * (mcp['attacks']?.length ?? 0))
+  for (const id of ['mcp.attacks.read', 'mcp.attacks.tell'])
+    assert(ended(id, 'success') >= 2 * (mcp['attacks']?.length ?? 0), id)
   assert(ended('wild.attacks', 'success') >= 2 * (http['attacks']?.length ?? 0))
 }
 

@@ -164,7 +164,7 @@ export function faces(depot: () => string): Faces {
         ...lookalikes.map((said) => body(said)),
         (response) => response.setHeader('content-type', canary).end(first),
       ],
-      attacks: [quiet, ...attacked.map((said) => body(said))],
+      attacks: [quiet, ...attacked.map((said) => body({ said }))],
       endless: [
         quiet,
         pour('application/json', `["${canary}`, 'x'),

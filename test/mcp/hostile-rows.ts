@@ -19,6 +19,7 @@ export function rowsOf({ mcp, http }: Faces): readonly Row[] {
       for (let n = 0; n < (mcp[name]?.length ?? 0); n++) {
         if (n % 4 === 0) await agent.call({ name: `mcp_${name}_read` })
         await agent.call({ name: `mcp_${name}_read`, arguments: { n } })
+        if (typeof mcp[name]?.[n] !== 'function') await agent.call({ name: `mcp_${name}_tell`, arguments: { n } })
       }
       for (let n = 0; n < (http[name]?.length ?? 0); n++) await agent.call({ name: `wild_${name}`, arguments: { n } })
       for (const way of programs) await agent.call({ name: `mcp_${upstreamName(way)}_work` })

@@ -30,7 +30,7 @@ function plain(response: ServerResponse, seen: Seen, answers: Faces['http'][stri
 interface Asked {
   readonly id?: unknown
   readonly method?: string
-  readonly params?: { readonly arguments?: { readonly n?: number } }
+  readonly params?: { readonly name?: string; readonly arguments?: { readonly n?: number } }
 }
 
 /** The newer revision, as far as it is needed to be called. */
@@ -42,7 +42,10 @@ function speak(response: ServerResponse, seen: Seen, answers: readonly Answer[])
     return json(response, { jsonrpc: '2.0', id, result: { ...complete, ...offer, _meta: { note: orders[0] } } })
   const answer = answers[params?.arguments?.n ?? 0] ?? answers[0]
   if (typeof answer === 'function') return answer(response, { ...seen, id })
-  const said = answer && 'result' in answer ? { result: { ...complete, ...answer.result } } : answer
+  // What the others say in blocks this one says in its structure too, as it has promised.
+  const structured = (result: object) => (params?.name === 'tell' ? { structuredContent: { ...result } } : {})
+  const said =
+    answer && 'result' in answer ? { result: { ...complete, ...structured(answer.result), ...answer.result } } : answer
   return json(response, { jsonrpc: '2.0', id, ...said })
 }
 
@@ -89,6 +92,7 @@ const poisoned = {
 
 const tools = [
   { ...poisoned, name: 'read' },
+  { ...poisoned, name: 'tell', outputSchema: { type: 'object', title: orders[0], additionalProperties: true } },
   {
     ...poisoned,
     name: 'promise',

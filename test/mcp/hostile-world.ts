@@ -70,6 +70,7 @@ const wildUpstream = (origin: string, faces: readonly string[]) => ({
       version: '1.0.0',
       description: 'Asks a server that is not ours.',
       input_schema: { type: 'object', properties: { n: { type: 'integer' } } },
+      ...(['orders', 'attacks'].includes(face) && { output_schema: { type: 'object' } }),
       policy: { auth_required: true },
       metadata: { network: 'internal', origin },
     },

@@ -26,3 +26,6 @@ export function foreignDescriptor(
     },
   }
 }
+
+/** Structure has no place for a fence, and clients show it to their models: it is passed on only where the file says so. */
+export const isTextOnly = ({ structured_content }: Upstream): boolean => structured_content !== 'unfenced'

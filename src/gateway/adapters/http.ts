@@ -6,7 +6,7 @@ import { type CallContext, type Capability, describedCapability } from '../capab
 import { CallEnded } from '../ended.ts'
 import type { OpenUpstream, UpstreamDeps } from './adapter.ts'
 import { openBreaker } from './breaker.ts'
-import { foreignDescriptor } from './descriptor.ts'
+import { foreignDescriptor, isTextOnly } from './descriptor.ts'
 import { type Egress, transportCodes } from './egress.ts'
 import { HttpFailed, readAnswer } from './http-answer.ts'
 import { checkHttp, isSafe } from './http-check.ts'
@@ -31,7 +31,7 @@ export function openHttp(upstream: HttpUpstream, { egress, clock }: UpstreamDeps
       const once = () => breaker.run(() => exchange(egress, method, filled, call), isFault, call.signal)
       return await tryAgain(once, attempts, { signal: call.signal, mayGoOn: () => breaker.hindrance() === undefined })
     }
-    return describedCapability(descriptor, handler, breaker.hindrance)
+    return describedCapability(descriptor, handler, { hindrance: breaker.hindrance, textOnly: isTextOnly(upstream) })
   }
   return { capabilities: upstream.capabilities.map(capability), close: async () => undefined }
 }

@@ -26,18 +26,22 @@ export function changeOf(upstream: McpUpstream, tools: readonly ToolDefinition[]
   try {
     const now = presentOf(upstream, tools, tool)
     const before = upstream.capabilities.find((one) => one.tool === tool)
-    const annotations = tools.find(({ name }) => name === tool)?.annotations
-    const differences = differencesOf(before && shownOf(before), shownOf(now))
-    // What they were is not in the file.
-    const claims = annotations === undefined ? [] : [{ at: '/annotations', now: annotations }]
+    const { annotations, ...rest } = now
+    const isKept = before?.annotations !== undefined
+    const differences = differencesOf(before && shownOf(before), shownOf(isKept ? now : rest))
+    // A file may be older than that they are kept: then nobody knows which of them changed.
+    const claims = isKept || annotations === undefined ? [] : [{ at: '/annotations', now: annotations }]
     return { tool, definition: now.definition, differences: [...differences, ...claims] }
   } catch (error) {
     return { tool, differences: [], problem: problem(error).detail }
   }
 }
 
-const shownOf = ({ descriptor: { name, description, input_schema, output_schema } }: Offered): Json =>
-  ({ title: name ?? '', description, input: input_schema ?? {}, output: output_schema ?? {} }) as Json
+function shownOf({ annotations, descriptor }: Offered): Json {
+  const { name: title = '', description, input_schema: input = {}, output_schema: output = {} } = descriptor
+  const claims = Object.keys(annotations ?? {}).length === 0 ? {} : { annotations }
+  return { ...claims, title, description, input, output } as Json
+}
 
 function differencesOf(before: Json | undefined, now: Json): readonly Difference[] {
   const [old, present] = [new Map(leavesOf(before ?? {}, '')), new Map(leavesOf(now, ''))]

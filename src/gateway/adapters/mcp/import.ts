@@ -74,7 +74,7 @@ export function offeredAs(name: string, tool: ToolDefinition): Offered | string 
     output_schema: wrapped(output, id),
     ...proposed(tool),
   }
-  return { tool: tool.name, definition, descriptor }
+  return { tool: tool.name, definition, annotations: tool.annotations ?? {}, descriptor }
 }
 
 /**

@@ -7,7 +7,7 @@ import { CallEnded } from '../../ended.ts'
 import { within } from '../../within.ts'
 import type { OpenUpstream, UpstreamDeps } from '../adapter.ts'
 import { openBreaker } from '../breaker.ts'
-import { foreignDescriptor } from '../descriptor.ts'
+import { foreignDescriptor, isTextOnly } from '../descriptor.ts'
 import { checkServer } from '../http-check.ts'
 import { traceparentOf } from '../trace.ts'
 import type { Connection } from './connection.ts'
@@ -38,7 +38,10 @@ export function openMcp(upstream: McpUpstream, deps: UpstreamDeps): OpenUpstream
     return describedCapability(
       descriptor,
       (input, call) => breaker.run(() => callTool(accepted, descriptor, input, call), isFault, call.signal),
-      () => (link.isHeld(accepted.tool) ? heldHindrance(upstream, accepted) : breaker.hindrance()),
+      {
+        hindrance: () => (link.isHeld(accepted.tool) ? heldHindrance(upstream, accepted) : breaker.hindrance()),
+        textOnly: isTextOnly(upstream),
+      },
     )
   }
   return { capabilities: upstream.capabilities.map(capabilityOf), close: () => link.close() }
