@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { test } from 'vitest'
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { onTestFinished, test, vi } from 'vitest'
 import { filesIn } from '../../test/cli/given.ts'
 import { administering, givenShell } from '../../test/cli/harness.ts'
 import { givenHttp } from '../../test/mcp/http.ts'
@@ -63,7 +63,7 @@ test.each<[string, readonly string[], RegExp]>([
   [
     'a program that is not there',
     ['mcp', 'files', '--', 'no-such-program'],
-    /could not be started \(ENOENT\) \(host_unreachable\)/,
+    /`no-such-program` could not be started \(ENOENT\) \(host_unreachable\)/,
   ],
   [
     'a folder that is not there',
@@ -224,6 +224,38 @@ test('a server that is reached with a query is imported with it, and its secret 
   )
   const written = filesIn(shell.cwd).get('upstreams/sums.json')?.toString() ?? ''
   assert.deepEqual(JSON.parse(written).server, { url: server.url, query: { key: '{secret:key}', q: 'a=b' } })
+})
+
+test('a bare command is kept with the whole path of its program, which another process may not find [H-90]', async () => {
+  const shell = givenShell()
+  await shell.good('tenant', 'create', 'local')
+  const folder = join(shell.cwd, 'programs')
+  mkdirSync(folder)
+  symlinkSync(process.execPath, join(folder, 'some-runtime'))
+  writeFileSync(join(folder, 'some-server'), `#!/bin/sh\nexec some-runtime "$@"\n`, { mode: 0o755 })
+  vi.stubEnv('PATH', `${folder}${delimiter}${process.env['PATH']}`)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const commandOf = async (name: string, ...words: readonly string[]) => {
+    const script = [join(projectRoot, 'test/mcp/stdio.ts'), 'both']
+    await shell.good('capabilities', 'import', 'mcp', name, '--include', 'add', '--', ...words, ...script)
+    return JSON.parse(filesIn(shell.cwd).get(`upstreams/${name}.json`)?.toString() ?? '{}').server.command
+  }
+  assert.equal(await commandOf('bare', 'some-server'), join(folder, 'some-server'))
+  assert.equal(await commandOf('whole', process.execPath), process.execPath)
+  assert.equal(await commandOf('beside', './programs/some-server'), './programs/some-server')
+})
+
+test('who wants the structure of answers passed on says so, and is told that it is not fenced [H-90 H-100]', async () => {
+  const shell = givenShell()
+  await shell.good('tenant', 'create', 'local')
+  const server = ['--', process.execPath, join(projectRoot, 'test/mcp/stdio.ts'), 'both']
+  const imported = async (name: string, ...flags: readonly string[]) => {
+    const { out } = await shell.good('capabilities', 'import', 'mcp', name, '--include', 'add', ...flags, ...server)
+    const written = JSON.parse(filesIn(shell.cwd).get(`upstreams/${name}.json`)?.toString() ?? '{}')
+    return [/text in it stands in no fence/.test(out), written.structured_content]
+  }
+  assert.deepEqual(await imported('plain'), [false, undefined])
+  assert.deepEqual(await imported('told', '--structured-content'), [true, 'unfenced'])
 })
 
 test('a document is looked for where the command is run, wherever its configuration is [H-90]', async () => {

@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import { describe, test } from 'vitest'
 import { writeDepot } from '../../test/cli/depot.ts'
 import { givenAmbit, givenTenant, tempFolder } from '../../test/cli/given.ts'
+import { acceptedOf, root, script } from '../../test/support/mcp.ts'
+import { deadPort, givenServer } from '../../test/support/upstream.ts'
 import { tenantId } from '../model/tenant-id.ts'
+import type { McpUpstream } from '../model/upstream.ts'
 import { addApprover, revokeApprover } from './approvers.ts'
 import { operator } from './caller.ts'
 import { examine } from './doctor.ts'
@@ -19,6 +22,12 @@ async function found(folder: string): Promise<string[]> {
     if (['hosting', 'approvers', 'upstreams', 'secrets'].includes(check)) said.push(`${verdict} ${check}: ${message}`)
   return said
 }
+
+/** A capability under an id of its own. */
+const renamed = (one: McpUpstream['capabilities'][number], name: string) => ({
+  ...one,
+  descriptor: { ...one.descriptor, id: `mcp.${name}` },
+})
 
 function givenFolder(): string {
   const folder = tempFolder()
@@ -97,6 +106,42 @@ describe('doctor looks at what is hosted [F-20 H-09]', () => {
     assert((await found(folder)).includes(missing))
     await setSecret(ambit, me, 'api_key', 'tok-1')
     assert((await found(folder)).includes('ok secrets: 1 secret for capabilities, all there'))
+  })
+
+  test('each upstream is asked, and one that does not answer is named with the reason [H-90]', async () => {
+    const folder = tempFolder()
+    const { origin } = await givenServer((response) => response.writeHead(404).end())
+    const dead = `http://127.0.0.1:${await deadPort()}`
+    const capability = (id: string) => ({
+      request: { method: 'GET', path: '/' },
+      descriptor: { id, version: '1.0.0', description: 'Looks.', policy: {} },
+    })
+    const http = (name: string, url: string) => ({
+      ...{ adapter: 'http', name, server: { url }, capabilities: [capability(`api.${name}`)] },
+    })
+    const mcp = await acceptedOf(script('test/mcp/stdio.ts', 'both'))
+    const [add] = mcp.capabilities
+    assert.ok(add)
+    const server = { ...mcp.server, cwd: root }
+    const changed = { ...add, definition: `sha256:${'0'.repeat(64)}` }
+    const upstreams = [
+      http('here', origin),
+      http('dead', dead),
+      { ...mcp, server, structured_content: 'unfenced' },
+      { ...mcp, name: 'drifted', server, capabilities: [renamed(changed, 'a'), renamed(add, 'b')] },
+      { ...mcp, name: 'gone', server: { command: 'no-such-program' }, capabilities: [renamed(add, 'c')] },
+    ]
+    const egress = { allow: [origin, dead] }
+    const ambit = await givenAmbit({ folder, config: { tenant: 'acme', upstreams: upstreams as never, egress } })
+    await createTenant(ambit, { id: 'acme' })
+    const said = (await found(folder)).filter((line) => line.includes(' upstreams: '))
+    assert.deepEqual(said.slice(0, 1), ['ok upstreams: `here` answers'])
+    assert.match(said[1] ?? '', /^fail upstreams: `dead`: `http:.*`: the server at `.*` cannot be reached$/)
+    assert.deepEqual(said.slice(2), [
+      'ok upstreams: `given` answers; what it says as `structuredContent` is passed on, and stands in no fence',
+      'warn upstreams: `drifted` answers; gone, or not what was accepted: `add`',
+      'fail upstreams: `gone`: the server `gone` is not available: `no-such-program` could not be started (ENOENT)',
+    ])
   })
 
   test('two files with one id: the second is left out and both are named; a folder that is not there is told [H-90]', async () => {

@@ -8,6 +8,7 @@ import { auditTenant } from './audit.ts'
 import { type ConfigSource, loadSettings, type Settings } from './config.ts'
 import { checkApprovers, checkOffer, checkSecrets } from './doctor-hosting.ts'
 import { checkKnowledge } from './doctor-knowledge.ts'
+import { checkUpstreams } from './doctor-upstreams.ts'
 import { attempt, type Finding, fail, ok, warn } from './finding.ts'
 import { headsName } from './head-file.ts'
 import { wholeList } from './pages.ts'
@@ -44,6 +45,7 @@ export async function* examine(source: ConfigSource, options: DoctorOptions = {}
     yield* checkHeads(settings)
     yield checkDurability(settings)
     yield* checkKeys(ambit)
+    yield* checkUpstreams(ambit)
     yield* checkSecrets(ambit)
     yield* checkApprovers(ambit)
     if (options.deep) yield* checkRecords(ambit, options)

@@ -1,16 +1,13 @@
-import { advised, Failure, problem, quote } from '../base/failure.ts'
-import { defined } from '../base/object.ts'
+import { Failure, problem, quote } from '../base/failure.ts'
 import { acceptDrift, type Looked } from '../gateway/adapters/mcp/accept.ts'
 import { type Change, changeOf } from '../gateway/adapters/mcp/changes.ts'
 import { type Drift, driftOf } from '../gateway/adapters/mcp/definition.ts'
 import { discoverTools } from '../gateway/adapters/mcp/discover.ts'
-import type { McpUpstream, Upstream } from '../model/upstream.ts'
+import type { McpUpstream } from '../model/upstream.ts'
 import type { Ambit } from './ambit.ts'
 import { type Caller, demand } from './caller.ts'
 import { keepUpstream } from './import-upstream.ts'
-import type { NamedFile } from './named-file.ts'
-import { filesOf, readUpstream } from './upstream-files.ts'
-import { upstreamDeps } from './upstreams.ts'
+import { type Listed, listed, upstreamDeps } from './upstreams.ts'
 
 /** What became of the tools of one MCP server since they were accepted, or why nobody knows. */
 export interface DriftReport extends Partial<Omit<Drift, 'changed'>> {
@@ -25,10 +22,10 @@ export interface DriftReport extends Partial<Omit<Drift, 'changed'>> {
 export async function findDrift(ambit: Ambit, caller: Caller, name?: string): Promise<readonly DriftReport[]> {
   demand(caller, 'administer')
   const { servers, broken } = mcpUpstreams(ambit)
-  const listed = servers.filter(({ upstream }) => name === undefined || upstream.name === name)
-  if (name !== undefined && listed.length === 0) throw notListed(ambit, name)
+  const meant = servers.filter(({ upstream }) => name === undefined || upstream.name === name)
+  if (name !== undefined && meant.length === 0) throw notListed(ambit, name)
   const asked = await Promise.all(
-    listed.map(async ({ upstream, file }): Promise<DriftReport> => {
+    meant.map(async ({ upstream, file }): Promise<DriftReport> => {
       const of = { upstream: upstream.name, file: file?.name ?? null }
       try {
         const { tools } = await toolsOf(ambit, caller, upstream)
@@ -43,7 +40,7 @@ export async function findDrift(ambit: Ambit, caller: Caller, name?: string): Pr
 }
 
 /** An MCP server, and the file of the configuration that describes it. */
-export type FiledServer = Required<Listed>
+export type FiledServer = Required<Pick<Server, 'upstream' | 'file'>>
 
 /** The server of this name; fails if no file describes one. */
 export function filedServer(ambit: Ambit, name: string): FiledServer {
@@ -82,34 +79,15 @@ const toolsOf = (ambit: Ambit, { tenant }: Caller, upstream: McpUpstream) =>
     upstreamDeps(ambit, tenant, ambit.settings.hosting, () => undefined),
   )
 
-interface Listed {
-  readonly upstream: McpUpstream
-  readonly file?: NamedFile
+/** The MCP servers that are listed, and the files that cannot be read as an upstream, which keep nobody from the others. */
+function mcpUpstreams({ settings: { hosting } }: Ambit) {
+  const broken: DriftReport[] = []
+  const all = [...listed(hosting, (problem, file) => broken.push({ upstream: null, file: file.name, problem }))]
+  return { servers: all.filter(isServer), broken }
 }
 
-/** The MCP servers that are listed, and the files that cannot be read as an upstream, which keep nobody from the others. */
-function mcpUpstreams({ settings: { hosting } }: Ambit): {
-  servers: readonly Listed[]
-  broken: readonly DriftReport[]
-} {
-  const servers: Listed[] = []
-  const broken: DriftReport[] = []
-  const list = (upstream: Upstream, file?: NamedFile) => {
-    if (upstream.adapter === 'mcp') servers.push({ upstream, ...defined({ file }) })
-  }
-  for (const each of hosting.upstreams) {
-    if (!('path' in each)) list(each)
-    else
-      for (const file of filesOf(each)) {
-        try {
-          list(readUpstream(file), file)
-        } catch (error) {
-          broken.push({ upstream: null, file: file.name, problem: advised(error) })
-        }
-      }
-  }
-  return { servers, broken }
-}
+type Server = Listed & { readonly upstream: McpUpstream }
+const isServer = (one: Listed): one is Server => one.upstream.adapter === 'mcp'
 
 function notListed(ambit: Ambit, name: string): Failure {
   const { servers, broken } = mcpUpstreams(ambit)

@@ -24,6 +24,7 @@ import { type Caller, demand } from './caller.ts'
 import { collect } from './collect.ts'
 import { bytesOf } from './named-file.ts'
 import { upstreamDeps } from './upstreams.ts'
+import { withWholeCommand } from './whole-command.ts'
 
 /** What could be offered, for people to look at before it is kept. */
 export interface Imported {
@@ -46,10 +47,11 @@ export interface ImportWish {
 export async function importMcp(
   ambit: Ambit,
   caller: Caller,
-  { name, server, ...wish }: ImportWish & { readonly server: McpUpstream['server'] },
+  { name, server: given, ...wish }: ImportWish & { readonly server: McpUpstream['server'] },
 ): Promise<Imported> {
   checkName(name)
-  parseAs(mcpServer, server, 'the server')
+  parseAs(mcpServer, given, 'the server')
+  const server = withWholeCommand(given)
   const deps = importDeps(ambit, caller)
   checkFolder(server, deps.folder)
   const found = await discoverTools({ name, server }, deps)
@@ -169,8 +171,13 @@ async function fetched(place: string, egress: Egress): Promise<Uint8Array> {
     await answer.body?.cancel()
     throw new Failure('upstream.invalid', `${quote(place)} answered with status ${answer.status}`)
   } catch (error) {
-    if (!(error instanceof CallEnded)) throw error
-    const help = error.code === 'egress_refused' ? egressHelp(place) : 'check the address'
-    throw new Failure('host.unreachable', `${quote(place)}: ${error.message}`, { code: error.code }, help)
+    throw unreachable(place, error)
   }
+}
+
+/** Why an address did not answer, and what to do; any other error as it is. */
+export function unreachable(place: string, error: unknown): unknown {
+  if (!(error instanceof CallEnded)) return error
+  const help = error.code === 'egress_refused' ? egressHelp(place) : 'check the address'
+  return new Failure('host.unreachable', `${quote(place)}: ${error.message}`, { code: error.code }, help)
 }

@@ -10,6 +10,7 @@ import type { TenantId } from '../model/tenant-id.ts'
 import type { Upstream } from '../model/upstream.ts'
 import type { Ambit } from './ambit.ts'
 import type { Hosting } from './hosting.ts'
+import type { NamedFile } from './named-file.ts'
 import { type Retirable, retirable } from './retire.ts'
 import { systemClock } from './system.ts'
 import { filesOf, missingFolders, noFolder, readUpstream } from './upstream-files.ts'
@@ -64,7 +65,7 @@ function gathered(hosting: Hosting, deps: UpstreamDeps, open: ReadonlyMap<string
   const opened = new Map<string, Retirable>()
   const capabilities: Capability[] = [...hosting.spec.capabilities]
   const offeredIn = new Map(capabilities.map(({ descriptor }) => [descriptor.id, 'the configuration']))
-  for (const { upstream, place } of listed(hosting, notice)) {
+  for (const { upstream, place } of listed(hosting, (why) => notice(`left out: ${why}`))) {
     const key = canonical([upstream, hosting.egress] as unknown as Json)
     try {
       const one = open.get(key) ?? opened.get(key) ?? retirable(openUpstream(upstream, deps))
@@ -101,30 +102,25 @@ function checkFits(offered: readonly Capability[], offeredIn: ReadonlyMap<string
   }
 }
 
-/** An upstream, and where people find it. */
-interface Listed {
+/** An upstream, where people find it, and the file that describes it. */
+export interface Listed {
   readonly upstream: Upstream
   readonly place: string
+  readonly file?: NamedFile
 }
 
-function* listed({ upstreams }: Hosting, notice: Notice): Generator<Listed> {
+/** All that a configuration lists, and no file that cannot be read: those are told of. */
+export function* listed({ upstreams }: Hosting, broken: (why: string, file: NamedFile) => void): Generator<Listed> {
   for (const each of upstreams) {
-    if (!('path' in each)) {
-      yield { upstream: each, place: `upstream ${quote(each.name)} of the configuration` }
-      continue
+    if (!('path' in each)) yield { upstream: each, place: `upstream ${quote(each.name)} of the configuration` }
+    for (const file of 'path' in each ? filesOf(each) : []) {
+      let upstream: Upstream | undefined
+      try {
+        upstream = readUpstream(file)
+      } catch (error) {
+        broken(advised(error), file)
+      }
+      if (upstream !== undefined) yield { upstream, place: quote(file.name), file }
     }
-    for (const file of filesOf(each)) {
-      const upstream = attempted(() => readUpstream(file), notice)
-      if (upstream !== undefined) yield { upstream, place: quote(file.name) }
-    }
-  }
-}
-
-function attempted<T>(read: () => T, notice: Notice): T | undefined {
-  try {
-    return read()
-  } catch (error) {
-    notice(`left out: ${advised(error)}`)
-    return undefined
   }
 }

@@ -137,7 +137,7 @@ describe('a server that [H-90]', () => {
     for (const [server, why] of [
       [hostile('dies at start'), /it ended with code 7$/],
       [hostile('lists without end'), /does not list its tools$/],
-      [{ command: './no such program' }, /it could not be started \(ENOENT\)$/],
+      [{ command: './no such program' }, /: `\.\/no such program` could not be started \(ENOENT\)$/],
       [{ url: `http://127.0.0.1:${await deadPort()}/mcp` }, /cannot be reached|not available/],
     ] as const)
       await assert.rejects(
@@ -189,7 +189,7 @@ describe('a server that [H-90]', () => {
     const { tool } = await givenMcp({ command: './no such program' }, { accepted: await calm() })
     const result = await tool('work')
     assert.deepEqual(ending(result), ['failure', 'unavailable', 'none'])
-    assert.match(result.error?.message ?? '', /it could not be started \(ENOENT\)$/)
+    assert.match(result.error?.message ?? '', /: `\.\/no such program` could not be started \(ENOENT\)$/)
   })
 
   test('is to be given a secret as an argument is not started: others could read it', async () => {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Writable } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
+import { quote } from '../../../base/failure.ts'
 import { limits } from '../../../base/limits.ts'
 import { lineCutter } from '../../../base/lines.ts'
 import { isObject } from '../../../base/object.ts'
@@ -107,7 +108,7 @@ async function started({ command, args, env, cwd }: Program, tell: (why: string)
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   child.once('spawn', resolve)
   child.on('error', (error: NodeJS.ErrnoException) => {
-    tell(`it could not be started (${error.code ?? 'unknown'})`)
+    tell(`${quote(command)} could not be started (${error.code ?? 'unknown'})`)
     reject(error)
   })
   // Broken when the program is gone, which is told by its end.

@@ -1,0 +1,41 @@
+import { Failure, quote } from '../base/failure.ts'
+import { limits } from '../base/limits.ts'
+import type { UpstreamDeps } from '../gateway/adapters/adapter.ts'
+import { isTextOnly } from '../gateway/adapters/descriptor.ts'
+import { driftOf } from '../gateway/adapters/mcp/definition.ts'
+import { discoverTools } from '../gateway/adapters/mcp/discover.ts'
+import type { Upstream } from '../model/upstream.ts'
+import type { Ambit } from './ambit.ts'
+import { attempt, type Finding, ok, warn } from './finding.ts'
+import { unreachable } from './import-upstream.ts'
+import { listed, upstreamDeps } from './upstreams.ts'
+
+/** Whether every upstream answers now: an MCP server lists its tools, an API answers a request without content. */
+export async function* checkUpstreams(ambit: Ambit): AsyncGenerator<Finding> {
+  const { hosting, tenant } = ambit.settings
+  const ignore = () => undefined
+  const deps = upstreamDeps(ambit, tenant, hosting, ignore)
+  const asked = [...listed(hosting, ignore)].map(async ({ upstream }) => {
+    const found = await attempt('upstreams', () => ask(upstream, deps))
+    const name = quote(upstream.name)
+    if ('verdict' in found) return { ...found, check: 'upstreams', message: `${name}: ${found.message}` }
+    const held = [...found.changed, ...found.gone].map(quote).join(', ')
+    const look = `look with \`ambit capabilities drift ${upstream.name}\``
+    if (held !== '') return warn('upstreams', `${name} answers; gone, or not what was accepted: ${held}`, look)
+    const structure = '; what it says as `structuredContent` is passed on, and stands in no fence'
+    return ok('upstreams', `${name} answers${isTextOnly(upstream) ? '' : structure}`)
+  })
+  for (const finding of asked) yield await finding
+}
+
+async function ask(
+  upstream: Upstream,
+  deps: UpstreamDeps,
+): Promise<Pick<ReturnType<typeof driftOf>, 'changed' | 'gone'>> {
+  if (upstream.adapter === 'mcp') return driftOf(upstream, (await discoverTools(upstream, deps)).tools)
+  const { url } = upstream.server
+  const init = { method: 'HEAD', signal: AbortSignal.timeout(limits.mcpConnectMs) }
+  const { status } = await deps.egress.fetch(url, init).catch((error) => Promise.reject(unreachable(url, error)))
+  if (status >= 500) throw new Failure('host.unreachable', `it answers with the status ${status}`)
+  return { changed: [], gone: [] }
+}
