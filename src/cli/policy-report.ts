@@ -50,9 +50,11 @@ export function printTests(io: Io, results: readonly TestResult[]): void {
 const verdicts = { holds: 'holds', does_not_hold: 'does not hold', undecided: 'undecided', error: 'error' } as const
 
 /** The decision, each rule and what it saw, and what would have made it another. */
-export function printExplanation(io: Io, { ruling, rules, turns }: Explanation): void {
-  line(io, `${paint(io, 'bold', ruling.decision)}  ${plain(because(ruling))}`)
-  for (const each of ruling.approval) line(io, plain(terms(each)))
+export function printExplanation(io: Io, { ruling, needs, rules, turns }: Explanation): void {
+  const isTold = needs.length === 0
+  const [answer, why] = isTold ? [ruling.decision, because(ruling)] : ['cannot be told', `needs ${needs.join(', ')}`]
+  line(io, `${paint(io, 'bold', answer)}  ${plain(why)}`)
+  for (const each of isTold ? ruling.approval : []) line(io, plain(terms(each)))
   line(io)
   const rows = rules.map(({ rule, decision, enforced, verdict, message, read }) => {
     const saw = read.map(factText).join(', ')

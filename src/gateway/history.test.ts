@@ -62,7 +62,14 @@ describe('after reading confidential data a session calls nothing outside [H-98]
     assert.deepEqual([denial?.code, denial?.details?.['matched_rule']], ['policy_blocked', 'inside/tainted'])
     const { basis, facts } = recordOf((await events()).at(-1))
     assert.deepEqual(basis?.[0]?.reads, ['capability.network', 'history.classes'])
-    assert.deepEqual(facts, { 'capability.network': 'external', 'history.classes': ['confidential'] })
+    assert.deepEqual(facts, {
+      'capability.network': 'external',
+      'history.calls': 3,
+      'history.capabilities': ['web.weather', 'ward.patients', 'ward.notes'],
+      'history.classes': ['confidential'],
+      'history.origins': ['https://weather.example', 'mcp:ward', 'internal'],
+      'history.truncated': false,
+    })
   })
 
   test('a capability that does not say how far it reaches is taken for one that may', async () => {
@@ -244,7 +251,7 @@ test('a list that grows too long answers nothing, and a rule that asks it denies
   assert.equal((await call(anyone, to('ward.notes'))).denial?.details?.['reason'], 'policy_error')
 })
 
-test('the record of a call has what its rules read, so that another policy can be tried on it [H-49 H-98]', async () => {
+test('the record of a call has what its rules read and all of its history, so that another policy can be tried on it [H-49 H-98]', async () => {
   const { call, events } = await givenHost(ward)
   await call(anyone, to('ward.patients'))
   await call(anyone, to('web.weather'))
@@ -260,7 +267,9 @@ test('the record of a call has what its rules read, so that another policy can b
     rule: 'inside/any',
   })
   const asksMore = { id: 'more', when: { '>': [{ var: 'history.calls' }, 1] }, decision: 'allow' } as const
-  assert.deepEqual(answer([asksMore]), { is: 'needs', from: 'deny', fields: ['history.calls'] })
+  assert.deepEqual(answer([asksMore]), { is: 'equal', decision: 'deny' })
+  const risky = { id: 'risky', when: { '==': [{ var: 'capability.risk' }, 'high'] }, decision: 'allow' } as const
+  assert.deepEqual(answer([risky]), { is: 'needs', from: 'deny', fields: ['capability.risk'] })
 })
 
 describe('a call that starts after a read has started knows of it, on SQLite [H-98]', () => races(undefined))

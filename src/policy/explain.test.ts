@@ -62,6 +62,26 @@ test('an explanation names absent facts and what went wrong [H-35]', () => {
   )
 })
 
+test('an explanation names what it would need to know of the history, where that could change the answer [H-35 H-98]', () => {
+  const many: Json = { '>': [{ var: 'history.calls' }, 1] }
+  const read: Json = { in: ['x', { var: 'history.classes' }] }
+  const { needs, rules, turns } = explain(setOf(['deny', many], ['deny', read], ['allow', true]), 'x', {
+    history: { classes: [] },
+  })
+  assert.deepEqual([needs, turns], [['history.calls'], []])
+  assert.deepEqual(
+    rules.map(({ verdict, read, message }) => [verdict, read, message]),
+    [
+      ['error', [], 'the value of `history.calls` is not known'],
+      ['does_not_hold', [{ path: 'history.classes', value: [] }], undefined],
+      ['holds', [], undefined],
+    ],
+  )
+  const plain = explain(setOf(['deny', true], ['requires_approval', many]), 'x', {})
+  assert.deepEqual([plain.needs, plain.ruling.decision, plain.turns], [[], 'deny', []])
+  assert.equal(explain(setOf(['allow', many]), 'x', { history: { calls: 2 } }).ruling.decision, 'allow')
+})
+
 test('an explanation proposes the one fact that would change the answer, the mildest answer first [H-35 H-17]', () => {
   assert.deepEqual(explain(release, capability, batchFacts(14, 'shortage')).turns, [
     { path: 'context.excursion_minutes', value: 0, to: 'allow', rule: 'quality_release/cold' },

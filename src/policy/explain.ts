@@ -2,11 +2,12 @@ import type { Json } from '../base/canonical.ts'
 import { limits } from '../base/limits.ts'
 import { isObject, type JsonObject } from '../base/object.ts'
 import type { PolicyDecision } from '../model/evidence.ts'
-import { decide, type Ruling } from './decide.ts'
+import type { Ruling } from './decide.ts'
 import { byStrictness } from './decisions.ts'
+import { judge, unknown } from './judge.ts'
 import { compilePath } from './paths.ts'
 import type { Probe } from './place.ts'
-import type { PolicySet } from './policies.ts'
+import type { Applicable, PolicySet } from './policies.ts'
 import type { CompiledRule } from './rule.ts'
 import { type Facts, Fault, undecided, type Value } from './values.ts'
 
@@ -37,24 +38,41 @@ interface Turn {
 
 export interface Explanation {
   readonly ruling: Ruling
+  /** Facts of the history that nobody has said, and without which the ruling cannot be told. */
+  readonly needs: readonly string[]
   readonly rules: readonly ExplainedRule[]
   /** The mildest answers first. Each was found by deciding again with that one fact changed. */
   readonly turns: readonly Turn[]
 }
 
 /** Why the answer is what it is, rule by rule, and which single fact would have made it another. */
-export function explain(set: PolicySet, capabilityId: string, facts: Facts): Explanation {
-  const { rules } = set.applicable(capabilityId)
+export function explain(set: PolicySet, capabilityId: string, said: Facts): Explanation {
+  const applicable = set.applicable(capabilityId)
+  const facts = withUnsaid(applicable, said)
+  const judged = judge(applicable, facts)
   return {
-    ruling: decide(set, capabilityId, facts),
-    rules: rules.map((rule) => explainRule(rule, facts)),
-    turns: turnsOf(set, capabilityId, facts),
+    ...judged,
+    rules: applicable.rules.map((rule) => explainRule(rule, facts)),
+    turns: judged.needs.length > 0 ? [] : turnsOf(applicable, facts, judged.ruling.decision),
   }
+}
+
+/** Every call has a history: of what is not said of it nobody can tell that it is absent. */
+function withUnsaid({ rules }: Applicable, facts: Facts): Facts {
+  const { history = {} } = facts
+  const paths = rules.flatMap(({ condition }) => condition.reads).map((path) => path.split('.'))
+  const names = paths.flatMap(([root, name]) => (root === 'history' && name !== undefined ? [name] : []))
+  if (names.length === 0 || !isObject(history)) return facts
+  const unsaid = Object.fromEntries(names.map((name) => [name, unknown(`history.${name}`)]))
+  return { ...facts, history: { ...unsaid, ...history } } as Facts
 }
 
 function explainRule({ name, decision, enforced, condition }: CompiledRule, facts: Facts): ExplainedRule {
   const verdict = condition.evaluate(facts)
-  const read = condition.reads.map((path) => seen(path, compilePath(path)(facts)))
+  const read = condition.reads.flatMap((path) => {
+    const value = compilePath(path)(facts)
+    return value instanceof Fault ? [] : [seen(path, value)]
+  })
   const rest = { rule: name, decision, enforced, read }
   if (verdict instanceof Fault) return { ...rest, verdict: 'error', message: verdict.message }
   return { ...rest, verdict: verdict === undecided ? 'undecided' : verdict ? 'holds' : 'does_not_hold' }
@@ -62,16 +80,17 @@ function explainRule({ name, decision, enforced, condition }: CompiledRule, fact
 
 const seen = (path: string, value: Value): SeenFact => (value === undefined ? { path } : { path, value: value as Json })
 
-function turnsOf(set: PolicySet, capabilityId: string, facts: Facts): readonly Turn[] {
-  const before = decide(set, capabilityId, facts).decision
+function turnsOf(applicable: Applicable, facts: Facts, before: PolicyDecision): readonly Turn[] {
   const nearest = new Map<string, Turn>()
-  for (const { path, value } of attempts(set.applicable(capabilityId).rules, facts)) {
+  for (const { path, value } of attempts(applicable.rules, facts)) {
     const changed = withFact(facts, path.split('.'), value)
     if (changed === undefined) continue
-    const { decision: to, rule } = decide(set, capabilityId, changed as Facts)
+    const { ruling, needs } = judge(applicable, changed as Facts)
+    const { decision: to, rule } = ruling
     const place = `${to} ${path}`
     // The nearest value comes first, so it is the one that stays.
-    if (to !== before && !nearest.has(place)) nearest.set(place, { ...seen(path, value), to, rule })
+    if (to !== before && needs.length === 0 && !nearest.has(place))
+      nearest.set(place, { ...seen(path, value), to, rule })
   }
   return [...nearest.values()].sort((a, b) => rank(b) - rank(a) || (a.path < b.path ? -1 : 1))
 }

@@ -1,5 +1,6 @@
 import type { Json } from '../base/canonical.ts'
 import { limits } from '../base/limits.ts'
+import { noHistory } from './history.ts'
 import { compilePath, type Read } from './paths.ts'
 import { type Facts, Fault } from './values.ts'
 
@@ -9,22 +10,23 @@ export interface KeptFact {
   readonly read: Read
 }
 
-/** Of all that rules read, the facts of the history and of the capability, by member. */
+/** Of all that rules read, the facts of the capability, by member; and of the history all, for rules to come. */
 export const keptFactsOf = (reads: readonly string[]): readonly KeptFact[] =>
   [...new Set(reads.flatMap(keptPath))].sort().map((path) => ({ path, read: compilePath(path) }))
 
 function keptPath(path: string): readonly string[] {
   const [root, member] = path.split('.')
   if (member === undefined || (root !== 'history' && root !== 'capability')) return []
-  return root === 'capability' && (member === 'id' || member === 'version') ? [] : [`${root}.${member}`]
+  if (root === 'history') return [...Object.keys(noHistory), member].map((name) => `history.${name}`)
+  return member === 'id' || member === 'version' ? [] : [`${root}.${member}`]
 }
 
-/** Their values by path; what is absent, left open or too long is left out. Undefined where nothing is left. */
+/** Their values by path, null for what is absent; what is left open or too long is left out. Undefined where nothing is left. */
 export function valuesOf(kept: readonly KeptFact[], facts: Facts): Record<string, Json> | undefined {
   if (kept.length === 0) return undefined
   const entries = kept.flatMap(({ path, read }) => {
-    const value = read(facts)
-    const isData = value !== undefined && typeof value !== 'symbol' && !(value instanceof Fault)
+    const value = read(facts) ?? null
+    const isData = typeof value !== 'symbol' && !(value instanceof Fault)
     return isData && JSON.stringify(value).length <= limits.recordedFactCharsMax ? [[path, value] as const] : []
   })
   return entries.length === 0 ? undefined : Object.fromEntries(entries)

@@ -1,9 +1,10 @@
 import type { Json } from '../base/canonical.ts'
 import { type CallRecord, type PolicyDecision, policyDecision, redactedText } from '../model/evidence.ts'
-import { conclude, type Holding, holdingOf, type Ruling } from './decide.ts'
+import type { Ruling } from './decide.ts'
 import { strictest } from './decisions.ts'
+import { judge, unknown } from './judge.ts'
 import type { Applicable, PolicySet } from './policies.ts'
-import { type Facts, Fault } from './values.ts'
+import type { Facts } from './values.ts'
 
 /** What other policies would have answered to a call that was decided. */
 export type ShadowAnswer =
@@ -20,6 +21,8 @@ export interface RecordedCall {
   readonly record: CallRecord
   /** The capability asks for a yes by its own declaration, whatever the policies say. */
   readonly asks?: boolean
+  /** What rules read of the capability, where it is known to be described as it was then. */
+  readonly capability?: Facts
 }
 
 /**
@@ -32,18 +35,11 @@ export function shadow(set: PolicySet, call: RecordedCall): ShadowAnswer | undef
   if (before === undefined || applicable.policies.length === 0) return undefined
   const recordedAsk = asksIn(call.record)
   const floor = call.asks === true ? declaredAsk : recordedAsk
-  const { found, open } = verdicts(applicable, recordedFacts(applicable, call))
-  const answer = (holdings: readonly Holding[]) => withFloor(conclude(applicable, holdings), floor)
+  const { ruling, needs } = judge(applicable, recordedFacts(applicable, call), (made) => withFloor(made, floor))
   const decided = { decision: before, rule: null }
   const from = withFloor(decided, recordedAsk).decision
-  const { decision: to, rule, error } = answer(found)
-  // The strictest of several decides, so it is enough to ask what each open rule would do alone.
-  const turning = error
-    ? []
-    : open.filter(({ rule }) =>
-        waysOf(rule).some((because) => answer(ranked(applicable, found, { rule, because })).decision !== to),
-      )
-  if (turning.length > 0) return { is: 'needs', from, fields: [...new Set(turning.map(({ needs }) => needs))].sort() }
+  if (needs.length > 0) return { is: 'needs', from, fields: needs }
+  const { decision: to, rule } = ruling
   // What asks by itself today does so under either policy: that is no change of theirs.
   const isEqual = withFloor(decided, floor).decision === to
   return isEqual ? { is: 'equal', decision: from } : { is: 'differs', from, to, rule }
@@ -68,36 +64,9 @@ const withFloor = <T extends Pick<Ruling, 'decision' | 'rule'>>(ruling: T, floor
     ? { ...ruling, decision: 'requires_approval', rule: floor }
     : ruling
 
-interface Open {
-  readonly rule: Holding['rule']
-  readonly needs: string
-}
-
-function verdicts(
-  { rules }: Applicable,
-  facts: Facts,
-): { readonly found: readonly Holding[]; readonly open: readonly Open[] } {
-  const found: Holding[] = []
-  const open: Open[] = []
-  for (const rule of rules) {
-    const verdict = rule.condition.evaluate(facts)
-    const holding = holdingOf(rule, verdict)
-    if (verdict instanceof Fault && verdict.needs !== undefined) open.push({ rule, needs: verdict.needs })
-    else if (holding !== undefined) found.push(holding)
-  }
-  return { found, open }
-}
-
-/** How a rule may come to have a say: it holds, or it divides and the value that nobody kept was zero. */
-const waysOf = ({ condition }: Holding['rule']): readonly Holding['because'][] =>
-  condition.divides ? ['holds', 'error'] : ['holds']
-
-/** The rules that have a say, with one more, in their order. */
-const ranked = ({ rules }: Applicable, found: readonly Holding[], more: Holding): readonly Holding[] =>
-  [...found, more].sort((a, b) => rules.indexOf(a.rule) - rules.indexOf(b.rule))
-
 /** The facts of a call as far as its record has them; what is not kept stands there as a fault that says so. */
-function recordedFacts({ rules }: Applicable, { capabilityId, timestamp, record }: RecordedCall): Facts {
+function recordedFacts({ rules }: Applicable, call: RecordedCall): Facts {
+  const { capabilityId, timestamp, record } = call
   const entries = record.context ?? []
   const facts: Record<string, unknown> = {
     subject: record.subject,
@@ -109,27 +78,23 @@ function recordedFacts({ rules }: Applicable, { capabilityId, timestamp, record 
       'purpose',
     ),
   }
-  const context = new Map(entries.map((entry) => [entry.name, keptOf(entry, `context.${entry.name}`)]))
-  const kept = { history: keptIn(record, 'history'), capability: keptIn(record, 'capability') }
-  kept.capability.set('id', capabilityId).set('version', record.capability_version)
+  const named = { id: capabilityId, version: record.capability_version }
+  const kept: Record<string, Readonly<Record<string, unknown>>> = {
+    context: Object.fromEntries(entries.map((entry) => [entry.name, keptOf(entry, `context.${entry.name}`)])),
+    capability: { ...call.capability, ...keptIn(record, 'capability'), ...named },
+    history: keptIn(record, 'history'),
+  }
   for (const path of new Set(rules.flatMap(({ condition }) => condition.reads))) {
     const [root = '', member] = path.split('.')
-    const parts = root === 'context' ? context : root === 'capability' || root === 'history' ? kept[root] : undefined
-    if (parts === undefined && !Object.hasOwn(facts, root)) facts[root] = unknown(root)
-    if (parts !== undefined && member === undefined) facts[root] = unknown(root)
-    if (parts !== undefined && member !== undefined && !parts.has(member)) parts.set(member, unknown(path))
+    if (kept[root] !== undefined && member !== undefined) kept[root] = { [member]: unknown(path), ...kept[root] }
+    else if (!Object.hasOwn(facts, root)) facts[root] = unknown(root)
   }
-  return {
-    context: Object.fromEntries(context),
-    capability: Object.fromEntries(kept.capability),
-    history: Object.fromEntries(kept.history),
-    ...facts,
-  } as Facts
+  return { ...kept, ...facts } as Facts
 }
 
 /** The facts of one root that the record has, by member. */
-const keptIn = ({ facts = {} }: CallRecord, root: string): Map<string, unknown> =>
-  new Map(
+const keptIn = ({ facts = {} }: CallRecord, root: string): Record<string, unknown> =>
+  Object.fromEntries(
     Object.entries(facts).flatMap(([path, value]) =>
       path.startsWith(`${root}.`) ? [[path.slice(root.length + 1), value]] : [],
     ),
@@ -151,5 +116,3 @@ function isWhole(value: Json): boolean {
 
 const isFraction = (text: string): boolean =>
   text.trim() !== '' && Number.isFinite(Number(text)) && !Number.isInteger(Number(text))
-
-const unknown = (path: string, isThere = false): Fault => new Fault(`no value of \`${path}\` was kept`, path, isThere)

@@ -1,9 +1,11 @@
 import { limits } from '../base/limits.ts'
 import { defined } from '../base/object.ts'
-import { asksItself } from '../gateway/registry.ts'
+import { asksItself, openRegistry, type Registered } from '../gateway/registry.ts'
+import { capabilityFacts } from '../gateway/rules.ts'
 import { callRecord, type SealedEvent } from '../model/evidence.ts'
 import type { PolicySet } from '../policy/policies.ts'
 import { type ShadowAnswer, shadow } from '../policy/shadow.ts'
+import type { Facts } from '../policy/values.ts'
 import type { Ambit } from './ambit.ts'
 import type { Caller } from './caller.ts'
 import { type EventFilter, searchEvidence } from './evidence.ts'
@@ -31,14 +33,14 @@ export async function shadowDecisions(
   candidates: PolicySet,
   filter: ShadowFilter = {},
 ): Promise<readonly ShadowedCall[]> {
-  const asking = askingIn(ambit)
+  const offered = openRegistry(offeredBy(ambit.settings.hosting, () => undefined)).all()
   const seen = new Set<string>()
   const found: ShadowedCall[] = []
   for (let cursor: string | undefined; ; ) {
     const page = await searchEvidence(ambit, caller, filter, defined({ limit: limits.pageRowsMax, cursor }))
     for (const event of page.items) {
       const call = JSON.stringify([event.correlationId, event.invocationId])
-      const answer = seen.has(call) ? undefined : answerTo(event, candidates, asking)
+      const answer = seen.has(call) ? undefined : answerTo(event, candidates, offered)
       if (answer === undefined) continue
       seen.add(call)
       found.push({ ...namesOf(event), answer })
@@ -48,20 +50,18 @@ export async function shadowDecisions(
   }
 }
 
-/** Which capabilities of the configuration ask for a yes by themselves. */
-function askingIn({ settings }: Ambit): ReadonlySet<string> {
-  const offered = offeredBy(settings.hosting, () => undefined)
-  return new Set(offered.flatMap(({ descriptor }) => (asksItself(descriptor) ? [descriptor.id] : [])))
-}
-
 function answerTo(
   { body, capabilityId, timestamp }: SealedEvent,
   candidates: PolicySet,
-  asking: ReadonlySet<string>,
+  offered: readonly Registered[],
 ): ShadowAnswer | undefined {
   const { payload } = JSON.parse(body) as { readonly payload: { readonly decision?: unknown } }
   const { data: record } = callRecord.safeParse(payload.decision)
-  return record && shadow(candidates, { capabilityId, timestamp, record, asks: asking.has(capabilityId) })
+  if (record === undefined) return undefined
+  const asks = offered.some(({ descriptor }) => descriptor.id === capabilityId && asksItself(descriptor))
+  const same = offered.find(({ digest }) => digest === record.descriptor)
+  const capability = same && (capabilityFacts(same.descriptor) as Facts)
+  return shadow(candidates, { capabilityId, timestamp, record, asks, ...(capability && { capability }) })
 }
 
 const namesOf = (event: SealedEvent): Omit<ShadowedCall, 'answer'> => ({

@@ -1,0 +1,36 @@
+import { conclude, type Holding, holdingOf, type Ruling } from './decide.ts'
+import type { Applicable } from './policies.ts'
+import { type Facts, Fault } from './values.ts'
+
+/** Stands among the facts in place of one that is not known, which is another thing than absent. */
+export const unknown = (path: string, isThere = false): Fault =>
+  new Fault(`the value of \`${path}\` is not known`, path, isThere)
+
+/**
+ * The ruling as far as facts are known, and the paths of those that are not and could make it another. `settle` has the
+ * last word about a ruling.
+ */
+export function judge(
+  applicable: Applicable,
+  facts: Facts,
+  settle: (ruling: Ruling) => Ruling = (ruling) => ruling,
+): { readonly ruling: Ruling; readonly needs: readonly string[] } {
+  const { rules } = applicable
+  const judged = rules.map((rule) => ({ rule, verdict: rule.condition.evaluate(facts) }) as const)
+  const found = judged.flatMap(({ rule, verdict }) => (needsOf(verdict) ? [] : (holdingOf(rule, verdict) ?? [])))
+  const byRank = (a: Holding, b: Holding) => rules.indexOf(a.rule) - rules.indexOf(b.rule)
+  const rulingWith = (...more: readonly Holding[]) => settle(conclude(applicable, [...found, ...more].sort(byRank)))
+  const ruling = rulingWith()
+  // The strictest of several decides, so it is enough to ask what each open rule would do alone.
+  const turns = (rule: Holding['rule']) =>
+    waysOf(rule).some((because) => rulingWith({ rule, because }).decision !== ruling.decision)
+  const needs = judged.flatMap(({ rule, verdict }) => (needsOf(verdict) && turns(rule) ? [needsOf(verdict) ?? ''] : []))
+  return { ruling, needs: ruling.error ? [] : [...new Set(needs)].sort() }
+}
+
+/** The path of the fact that a rule could not do without. */
+const needsOf = (verdict: unknown): string | undefined => (verdict instanceof Fault ? verdict.needs : undefined)
+
+/** How a rule may come to have a say: it holds, or it divides and the value that nobody knows was zero. */
+const waysOf = ({ condition }: Holding['rule']): readonly Holding['because'][] =>
+  condition.divides ? ['holds', 'error'] : ['holds']
