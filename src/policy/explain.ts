@@ -69,10 +69,8 @@ function withUnsaid({ rules }: Applicable, facts: Facts): Facts {
 
 function explainRule({ name, decision, enforced, condition }: CompiledRule, facts: Facts): ExplainedRule {
   const verdict = condition.evaluate(facts)
-  const read = condition.reads.flatMap((path) => {
-    const value = compilePath(path)(facts)
-    return value instanceof Fault ? [] : [seen(path, value)]
-  })
+  const values = condition.reads.map((path) => [path, compilePath(path)(facts)] as const)
+  const read = values.flatMap(([path, value]) => (value instanceof Fault ? [] : [seen(path, value)]))
   const rest = { rule: name, decision, enforced, read }
   if (verdict instanceof Fault) return { ...rest, verdict: 'error', message: verdict.message }
   return { ...rest, verdict: verdict === undecided ? 'undecided' : verdict ? 'holds' : 'does_not_hold' }

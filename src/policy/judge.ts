@@ -22,15 +22,13 @@ export function judge(
   const rulingWith = (...more: readonly Holding[]) => settle(conclude(applicable, [...found, ...more].sort(byRank)))
   const ruling = rulingWith()
   // The strictest of several decides, so it is enough to ask what each open rule would do alone.
+  // It may hold; or it divides, and the value that nobody knows was zero.
+  const turnsIt = (holding: Holding) => rulingWith(holding).decision !== ruling.decision
   const turns = (rule: Holding['rule']) =>
-    waysOf(rule).some((because) => rulingWith({ rule, because }).decision !== ruling.decision)
+    turnsIt({ rule, because: 'holds' }) || (rule.condition.divides && turnsIt({ rule, because: 'error' }))
   const needs = judged.flatMap(({ rule, verdict }) => (needsOf(verdict) && turns(rule) ? [needsOf(verdict) ?? ''] : []))
   return { ruling, needs: ruling.error ? [] : [...new Set(needs)].sort() }
 }
 
 /** The path of the fact that a rule could not do without. */
 const needsOf = (verdict: unknown): string | undefined => (verdict instanceof Fault ? verdict.needs : undefined)
-
-/** How a rule may come to have a say: it holds, or it divides and the value that nobody knows was zero. */
-const waysOf = ({ condition }: Holding['rule']): readonly Holding['because'][] =>
-  condition.divides ? ['holds', 'error'] : ['holds']

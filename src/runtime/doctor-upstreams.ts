@@ -2,7 +2,7 @@ import { Failure, quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import type { UpstreamDeps } from '../gateway/adapters/adapter.ts'
 import { isTextOnly } from '../gateway/adapters/descriptor.ts'
-import { driftOf } from '../gateway/adapters/mcp/definition.ts'
+import { type Drift, driftOf } from '../gateway/adapters/mcp/definition.ts'
 import { discoverTools } from '../gateway/adapters/mcp/discover.ts'
 import type { Upstream } from '../model/upstream.ts'
 import type { Ambit } from './ambit.ts'
@@ -13,9 +13,8 @@ import { listed, upstreamDeps } from './upstreams.ts'
 /** Whether every upstream answers now: an MCP server lists its tools, an API answers a request without content. */
 export async function* checkUpstreams(ambit: Ambit): AsyncGenerator<Finding> {
   const { hosting, tenant } = ambit.settings
-  const ignore = () => undefined
-  const deps = upstreamDeps(ambit, tenant, hosting, ignore)
-  const asked = [...listed(hosting, ignore)].map(async ({ upstream }) => {
+  const deps = upstreamDeps(ambit, tenant, hosting, () => undefined)
+  const asked = [...listed(hosting, () => undefined)].map(async ({ upstream }) => {
     const found = await attempt('upstreams', () => ask(upstream, deps))
     const name = quote(upstream.name)
     if ('verdict' in found) return { ...found, check: 'upstreams', message: `${name}: ${found.message}` }
@@ -28,10 +27,7 @@ export async function* checkUpstreams(ambit: Ambit): AsyncGenerator<Finding> {
   for (const finding of asked) yield await finding
 }
 
-async function ask(
-  upstream: Upstream,
-  deps: UpstreamDeps,
-): Promise<Pick<ReturnType<typeof driftOf>, 'changed' | 'gone'>> {
+async function ask(upstream: Upstream, deps: UpstreamDeps): Promise<Omit<Drift, 'added'>> {
   if (upstream.adapter === 'mcp') return driftOf(upstream, (await discoverTools(upstream, deps)).tools)
   const { url } = upstream.server
   const init = { method: 'HEAD', signal: AbortSignal.timeout(limits.mcpConnectMs) }
