@@ -26,9 +26,8 @@ test('a file that is broken is reported by `capabilities drift` beside the serve
 })
 
 test('a change that the file cannot show is told as such [H-90]', async () => {
-  const shell = givenShell()
+  const shell = await administering(givenShell(), 'local')
   writeFileSync(join(shell.cwd, 'ambit.config.json'), '{"upstreams":["upstreams"]}')
-  await shell.good('tenant', 'create', 'local')
   const server = [process.execPath, join(projectRoot, 'test/mcp/stdio.ts'), 'both']
   await shell.good('capabilities', 'import', 'mcp', 'sums', '--include', 'add', '--', ...server)
   const file = join(shell.cwd, 'upstreams/sums.json')

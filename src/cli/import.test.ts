@@ -227,8 +227,7 @@ test('a server that is reached with a query is imported with it, and its secret 
 })
 
 test('a bare command is kept with the whole path of its program, which another process may not find [H-90]', async () => {
-  const shell = givenShell()
-  await shell.good('tenant', 'create', 'local')
+  const shell = await administering(givenShell(), 'local')
   const folder = join(shell.cwd, 'programs')
   mkdirSync(folder)
   symlinkSync(process.execPath, join(folder, 'some-runtime'))
@@ -246,8 +245,7 @@ test('a bare command is kept with the whole path of its program, which another p
 })
 
 test('who wants the structure of answers passed on says so, and is told that it is not fenced [H-90 H-100]', async () => {
-  const shell = givenShell()
-  await shell.good('tenant', 'create', 'local')
+  const shell = await administering(givenShell(), 'local')
   const server = ['--', process.execPath, join(projectRoot, 'test/mcp/stdio.ts'), 'both']
   const imported = async (name: string, ...flags: readonly string[]) => {
     const { out } = await shell.good('capabilities', 'import', 'mcp', name, '--include', 'add', ...flags, ...server)
