@@ -109,7 +109,7 @@ test('checks answer with one JSON object where nobody looks, findings in pages, 
 test('an approval with the digest that validate gives holds until a file changes [K-48 K-89]', async () => {
   const shell = givenPack()
   const [pack] = (await shell.good('knowledge', 'validate', 'pumps', '--json')).json<Report>().packs
-  const approve = [{ id: 'workspace:pumps', digest: pack?.['digest'] }]
+  const approve = [{ path: 'pumps', digest: pack?.['digest'] }]
   writeFileSync(
     join(shell.cwd, 'ambit.config.json'),
     JSON.stringify({ knowledge: { roots: [{ path: '.' }], approve } }),

@@ -5,6 +5,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { Failure, problem, quote } from '../base/failure.ts'
 import type { Diagnostic } from '../knowledge/diagnostic.ts'
 import { loadSettings, type Settings } from '../runtime/config.ts'
+import { keptApprovals } from '../runtime/knowledge/approve.ts'
 import { type Knowledge, openKnowledge } from '../runtime/knowledge/knowledge.ts'
 import { conventionalRoots, parseRoot, type RootOptions, settleRoots } from '../runtime/knowledge/roots.ts'
 import { watchRoots } from '../runtime/knowledge/watch.ts'
@@ -61,7 +62,7 @@ export async function each<Flags extends KnowledgeFlags>(
 ): Promise<void> {
   const settings = await loadSettings(sourceOf(io, flags))
   const roots = rootsOf(io, dir, flags, settings)
-  const packs = await knowledgeOf(io, roots, flags, { settings, named: dir !== undefined || flags.root !== undefined })
+  const packs = await knowledgeOf(io, roots, flags, settings)
   await inTurns(io, roots, flags, (now) => work(packs, now, roots))
 }
 
@@ -126,10 +127,9 @@ async function knowledgeOf(
   io: Io,
   roots: readonly RootOptions[],
   flags: KnowledgeFlags,
-  { settings: { knowledge }, named }: { readonly settings: Settings; readonly named: boolean },
+  { knowledge, dataDir }: Settings,
 ): Promise<Knowledge> {
-  // What the configuration approves are packs of its own roots: the same id in a folder named here is another pack.
-  const approve = named ? [] : knowledge.approve
+  const approve = [...knowledge.approve, ...(await keptApprovals(dataDir))]
   if (flags.record === undefined) return openKnowledge({ ...knowledge, approve, roots })
   const folder = await runsFolder(io, flags, flags.record)
   return openKnowledge({ ...knowledge, approve, roots, records: { folder, query: flags.withhold ? 'digest' : 'text' } })

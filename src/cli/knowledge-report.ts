@@ -87,11 +87,9 @@ export function printWaiting(io: Io, findings: readonly Diagnostic[], { packs }:
   const clipped = packs.some(
     ({ id, header, trust }) => ids.includes(id) && header.trust !== trust && isTrusted(header.trust),
   )
-  const ways = clipped ? '`approve` or a higher `ceiling`' : '`approve`'
-  line(
-    io,
-    paint(io, 'dim', `to use a pack that waits: --confirm <name> for this call, or ${ways} in the configuration`),
-  )
+  const command = '`ambit knowledge approve <name>`'
+  const ways = clipped ? `${command}, or a higher \`ceiling\` in the configuration` : `or ${command}`
+  line(io, paint(io, 'dim', `to use a pack that waits: --confirm <name> for this call, ${ways}`))
 }
 
 function packLines(io: Io, trace: ResolutionTrace): readonly string[] {

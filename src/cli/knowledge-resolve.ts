@@ -1,10 +1,9 @@
-import { realpathSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { limits } from '../base/limits.ts'
 import { type Diagnostic, distinct } from '../knowledge/diagnostic.ts'
 import type { ResolutionTrace } from '../model/knowledge-trace.ts'
-import { attempt } from '../runtime/knowledge/attempt.ts'
+import { foldersOf, realPath } from '../runtime/knowledge/approvals.ts'
 import type { RootOptions } from '../runtime/knowledge/roots.ts'
 import type { Scan } from '../runtime/knowledge/scan.ts'
 import { type Io, line, plain } from './io.ts'
@@ -71,17 +70,13 @@ export function addResolve(knowledge: Command, io: Io): void {
 }
 
 /** The id of the pack in a folder that was named by its path; any other word as it is. */
-function idAt(io: Io, named: string, { packs, quarantined }: Scan, roots: readonly RootOptions[]): string {
+export function idAt(io: Io, named: string, { packs, quarantined }: Scan, roots: readonly RootOptions[]): string {
   if (packs.some(({ id, path, header }) => [id, path, header.name].includes(named))) return named
   const folder = realPath(resolve(io.cwd, named))
-  const at = [...packs, ...quarantined].find(({ root, path }) => {
-    const own = roots.find(({ id }) => id === root)
-    return folder !== undefined && own !== undefined && realPath(join(own.path, path)) === folder
-  })
-  return at?.id ?? named
+  const folderOf = foldersOf(roots)
+  const at = folder && [...packs, ...quarantined].find((pack) => folderOf(pack) === folder)
+  return at ? at.id : named
 }
-
-const realPath = (path: string): string | undefined => attempt(() => realpathSync(path))
 
 /** Everything that was found, each once: why a pack was refused may also be why nothing was used. */
 function findingsOf({ refused, findings }: ResolutionTrace): readonly Diagnostic[] {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'vitest'
 import { givenShell, type Shell } from '../../test/cli/harness.ts'
@@ -97,14 +97,21 @@ test('nothing activated is a good answer; a pack that was named and refused is n
   )
 })
 
-test('an approval in the configuration is no approval of a folder that is named here [K-48 K-50]', async () => {
+test('an approval in the configuration is of one folder and its content, however its root is named [K-48 K-50]', async () => {
   const shell = givenPacks()
-  const config = { knowledge: { roots: [{ path: 'packs' }], approve: [{ id: 'workspace:pumps' }] } }
+  const { packs } = (await shell.good('knowledge', 'validate', 'packs/pumps', '--json')).json<{
+    packs: { digest: string }[]
+  }>()
+  const config = {
+    knowledge: { roots: [{ path: 'packs' }], approve: [{ path: 'packs/pumps', digest: packs[0]?.digest }] },
+  }
   writeFileSync(join(shell.cwd, 'ambit.config.json'), JSON.stringify(config))
+  cpSync(join(shell.cwd, 'packs'), join(shell.cwd, 'other'), { recursive: true })
   const used = async (...words: string[]) =>
     (await shell.run('knowledge', 'resolve', ...words, ...question, '--json')).json<{ context: string }>().context !==
     ''
-  assert.deepEqual([await used(), await used('packs'), await used('--root', 'workspace=packs')], [true, false, false])
+  assert.deepEqual([await used(), await used('packs'), await used('--root', 'workspace=packs')], [true, true, true])
+  assert.deepEqual([await used('other'), await used('--root', 'workspace=other')], [false, false])
 })
 
 test('a budget that holds nothing exits with 1 [K-76 K-89]', async () => {
@@ -154,10 +161,11 @@ test('a pack is also meant by the path of its folder, and a refusal is a finding
 test('a higher ceiling is advised only where it would help [K-48 K-49]', async () => {
   const shell = givenPacks()
   const ask = ['knowledge', 'resolve', 'packs', ...question]
-  const advice = /--confirm <name> for this call, or `approve` or a higher `ceiling` in the configuration\n/
+  const advice =
+    /--confirm <name> for this call, `ambit knowledge approve <name>`, or a higher `ceiling` in the configuration\n/
   assert.match((await shell.run(...ask)).out, advice)
   writePackIn(join(shell.cwd, 'packs'), 'pumps', { description: 'All about the heat of pumps.', trust: 'external' })
-  assert.match((await shell.run(...ask)).out, /--confirm <name> for this call, or `approve` in the configuration\n/)
+  assert.match((await shell.run(...ask)).out, /--confirm <name> for this call, or `ambit knowledge approve <name>`\n/)
 })
 
 test('names of files that were dropped cannot draw on the terminal [K-89 K-90]', async () => {

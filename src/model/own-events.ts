@@ -17,6 +17,7 @@ export const runtimeEvents = [
   'ambit.secret.removed',
   'ambit.approver.added',
   'ambit.approver.revoked',
+  'ambit.knowledge.approved',
   'ambit.loss.accepted',
   'ambit.entry.refused',
 ] as const

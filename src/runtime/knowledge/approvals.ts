@@ -1,48 +1,77 @@
+import { realpathSync } from 'node:fs'
+import { join } from 'node:path'
 import { objectHash } from '../../base/hash.ts'
-import type { Diagnostic } from '../../knowledge/diagnostic.ts'
-import type { Pack } from '../../knowledge/pack.ts'
+import { isTrusted, type Pack } from '../../knowledge/pack.ts'
+import { attempt } from './attempt.ts'
 import type { Library } from './library.ts'
 import type { PackFile } from './list-files.ts'
 import { openPackFiles, type PackFiles } from './pack-files.ts'
 import type { RootOptions } from './roots.ts'
-import type { PackApproval } from './settings.ts'
 
-/** The packs that a person has approved. An approval with a digest lapses when a file of the pack changes. */
+/** A person lets an untrusted pack be used: the one in this folder, as long as none of its files changes. */
+export interface PackApproval {
+  readonly path: string
+  /** From `contentDigestOf`. */
+  readonly digest: string
+}
+
+/**
+ * The packs that a person has approved. A pack is known by where it really lies and by what is in it: the name and the
+ * place of its root in the configuration can come to mean another folder.
+ */
 export async function approvedIds(
   approvals: readonly PackApproval[],
   packs: readonly Pack[],
-  library: Library,
+  { library, roots }: { readonly library: Library; readonly roots: readonly RootOptions[] },
 ): Promise<ReadonlySet<string>> {
   const approved = new Set<string>()
-  for (const { id, digest } of approvals) {
-    const pack = packs.find((one) => one.id === id)
-    if (pack === undefined) continue
-    if (digest === undefined || digest === (await contentDigest(pack, library))) approved.add(id)
+  if (approvals.length === 0) return approved
+  const folders = foldersOf(roots)
+  const waiting = Map.groupBy(
+    packs.filter(({ trust }) => !isTrusted(trust)),
+    folders,
+  )
+  for (const { path, digest } of approvals) {
+    const folder = realPath(path)
+    for (const pack of (folder !== undefined && waiting.get(folder)) || []) {
+      const files = await library.files(pack)
+      const read = (file: PackFile) => library.of(pack, files, file, 'digest', (_, own) => own)
+      if ((await digestOf(files, read)) === digest) approved.add(pack.id)
+    }
   }
   return approved
 }
 
-async function contentDigest(pack: Pack, library: Library): Promise<string | undefined> {
-  const files = await library.files(pack)
-  return digestOf(files, (file) => library.of(pack, files, file, 'digest', (_, digest) => digest))
+/** Where packs really lie; undefined for one that is gone. */
+export function foldersOf(
+  roots: readonly RootOptions[],
+): (pack: { readonly root: string; readonly path: string }) => string | undefined {
+  const known = new Map(roots.map(({ id, path, links }) => [id, { real: realPath(path), links }]))
+  return ({ root, path }) => {
+    const { real, links } = known.get(root) ?? {}
+    if (real === undefined) return undefined
+    // Only links lead elsewhere, and most roots follow none: asking for every pack would take long.
+    return links === 'within-root' ? realPath(join(real, path)) : join(real, path)
+  }
 }
 
-/** SHA-256 over the paths and bytes of every file of a pack, in hex; undefined when one of them cannot be read. */
-export async function contentDigestOf(root: RootOptions, path: string): Promise<string | undefined> {
-  const files = await openPackFiles(root, { id: path, path })
-  return digestOf(files, async (file) => {
-    const read = await files.read(file.path)
+export const realPath = (path: string): string | undefined => attempt(() => realpathSync.native(path))
+
+/** SHA-256 over the paths and bytes of every file of the pack in a folder, in hex; undefined when one cannot be read. */
+export async function contentDigestOf(folder: string): Promise<string | undefined> {
+  const files = await openPackFiles({ id: 'pack', scope: 'workspace', path: folder }, { id: 'pack', path: '' })
+  return digestOf(files, async ({ path }) => {
+    const read = await files.read(path)
     return 'code' in read ? read : read.digest
   })
 }
 
 async function digestOf(
   files: PackFiles,
-  read: (file: PackFile) => Promise<string | Diagnostic>,
+  read: (file: PackFile) => Promise<string | object>,
 ): Promise<string | undefined> {
-  const { files: listed } = await files.list()
   const digests: { path: string; digest: string }[] = []
-  for (const file of listed) {
+  for (const file of (await files.list()).files) {
     const digest = await read(file)
     if (typeof digest !== 'string') return undefined
     digests.push({ path: file.path, digest })

@@ -27,7 +27,7 @@ export interface CheckedPack {
 export async function validatePack(folder: string, shown = folder): Promise<CheckedPack> {
   const checked = await check(folder, shown, validate)
   if (checked.header === undefined) return checked
-  const digest = await contentDigestOf({ id: 'pack', scope: 'workspace', path: resolve(folder) }, '')
+  const digest = await contentDigestOf(resolve(folder))
   return { ...checked, ...(digest !== undefined && { digest }) }
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import {
   appendFileSync,
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -105,7 +106,7 @@ test('record and trace are of their shapes, kept apart and never over each other
   }
 })
 
-test('what is untrusted waits for a person, who may approve it for one call, for good, or as it is now [K-48 K-49 K-50]', async () => {
+test('what is untrusted waits for a person, who may approve it for one call, or as it is now [K-48 K-49 K-50]', async () => {
   const scope = { scope: 'workspace' } as const
   const used = async (more: Partial<KnowledgeOptions>, confirm?: string[]) => {
     const { trace } = await knowledge(more, scope).resolve({ query: question, confirm })
@@ -115,11 +116,40 @@ test('what is untrusted waits for a person, who may approve it for one call, for
   const works = [[['pump-manual', 'unreviewed']], []]
   assert.deepEqual(await used({}), waits)
   assert.deepEqual(await used({}, ['pump-manual']), works)
-  assert.deepEqual(await used({ approve: [{ id: 'workspace:pump-manual' }] }), works)
-  const digest = await contentDigestOf({ id: 'workspace', scope: 'workspace', path: root }, 'pump-manual')
-  assert.deepEqual(await used({ approve: [{ id: 'workspace:pump-manual', digest: digest ?? '' }] }), works)
+  const approve = [await approvalOf(join(root, 'pump-manual'))]
+  assert.deepEqual(await used({ approve }), works)
   appendFileSync(join(root, 'pump-manual/documents/pump.md'), '\nmore\n')
-  assert.deepEqual(await used({ approve: [{ id: 'workspace:pump-manual', digest: digest ?? '' }] }), waits)
+  assert.deepEqual(await used({ approve }), waits)
+})
+
+const approvalOf = async (path: string) => ({ path, digest: (await contentDigestOf(path)) ?? '' })
+
+test('an approval is of the pack where it lies: another root in front gets none of it [K-46 K-48 K-50]', async () => {
+  const other = join(root, 'other')
+  writePackIn(other, 'pump-manual', pumpHeader, {
+    'documents/pump.md': '# Pump\n\n## Heat\n\nIt may reach 900 degrees.\n',
+  })
+  const own = join(root, 'own')
+  writePackIn(own, 'pump-manual', pumpHeader, {
+    'documents/pump.md': '# Pump\n\n## Heat\n\nIt may reach 80 degrees.\n',
+  })
+  const approve = [await approvalOf(join(own, 'pump-manual'))]
+  const texts = async (...roots: readonly KnowledgeRoot[]) =>
+    (await openKnowledge({ roots, approve, seed }).resolve({ query: question })).text
+  assert.match(await texts({ path: own }), /80 degrees/)
+  for (const id of [undefined, 'first']) {
+    const front = await texts({ path: other, id }, { path: own })
+    assert.match(front, /80 degrees/)
+    assert.doesNotMatch(front, /900 degrees/)
+  }
+  // The same bytes in another place are another pack.
+  cpSync(own, join(root, 'copy'), { recursive: true })
+  assert.equal(await texts({ path: join(root, 'copy') }), '')
+  // A link to a root does not make it another one, nor does a pack that is found through a link.
+  symlinkSync(own, join(root, 'link'))
+  assert.match(await texts({ path: join(root, 'link') }), /80 degrees/)
+  symlinkSync('pump-manual', join(own, 'a-link'))
+  assert.match(await texts({ path: own, links: 'within-root' }), /80 degrees/)
 })
 
 test('a file that changes is seen by the next question, cached or not [K-88]', async () => {

@@ -10,7 +10,7 @@ import type { Permissions } from '../../knowledge/gates.ts'
 import type { Pack } from '../../knowledge/pack.ts'
 import { type WrappedGuide, wrapGuide } from '../../knowledge/select/wrap-guide.ts'
 import { makeTokenCounter } from '../../tokens/count.ts'
-import { approvedIds } from './approvals.ts'
+import { approvedIds, type PackApproval } from './approvals.ts'
 import { type Evaluation, evaluate } from './evaluate.ts'
 import { makeLibrary } from './library.ts'
 import { keepResolution } from './records.ts'
@@ -19,7 +19,6 @@ import { type ResolveDeps, resolveQuery } from './resolve.ts'
 import { type KnowledgeRoot, type RootOptions, settleRoots } from './roots.ts'
 import { makeRouting } from './routing.ts'
 import { makeScanner, type Scan, type ScanOptions } from './scan.ts'
-import type { PackApproval } from './settings.ts'
 import { makeSuiteReader, type SuiteName, type SuiteReader } from './suites.ts'
 import { watchRoots } from './watch.ts'
 
@@ -139,11 +138,11 @@ const isReached = (at: string, grants: readonly string[]): boolean =>
   grants.some((grant) => at === '' || covers(grant, at) || covers(at, grant))
 
 async function permissionsFor(
-  { options, library }: Shared,
+  { options, library, roots }: Shared,
   scan: Scan,
   { enable, disable = [], confirm = [] }: Partial<ResolveRequest>,
 ): Promise<Permissions> {
-  const approved = await approvedIds(options.approve ?? [], scan.packs, library)
+  const approved = await approvedIds(options.approve ?? [], scan.packs, { library, roots })
   const confirmed = (pack: Pack) => confirm.some((word) => word === pack.id || word === pack.header.name)
   return {
     enable: [options.enable, enable].filter((list) => list !== undefined),

@@ -35,7 +35,7 @@ const traceEnd = '.trace.json'
 
 /** The traces kept in a folder, newest first, at most `max`; what is not one of ours is passed over. */
 export async function keptTraces(folder: string, max: number): Promise<readonly ResolutionTrace[]> {
-  const root = await openRoot(folder).catch(noFolder)
+  const root = await openRoot(folder).catch(unlessMissing)
   if (root === undefined) return []
   const names = (await root.list()).filter((name) => name.startsWith('context-') && name.endsWith(traceEnd))
   const found: ResolutionTrace[] = []
@@ -47,7 +47,8 @@ export async function keptTraces(folder: string, max: number): Promise<readonly 
   return found
 }
 
-function noFolder(error: unknown): undefined {
+/** For what may be missing; every other failure stays one. */
+export function unlessMissing(error: unknown): undefined {
   if (error instanceof Failure && error.code === 'file.not_found') return undefined
   throw error
 }

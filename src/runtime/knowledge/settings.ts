@@ -1,11 +1,7 @@
+import { resolve } from 'node:path'
 import type { Config } from '../../model/config.ts'
+import type { PackApproval } from './approvals.ts'
 import { type RootOptions, settleRoots } from './roots.ts'
-
-/** A person lets an untrusted pack be used; with a digest, as long as its files do not change. */
-export interface PackApproval {
-  readonly id: string
-  readonly digest?: string | undefined
-}
 
 /** What a configuration says about knowledge packs. */
 export interface KnowledgeSettings {
@@ -19,6 +15,7 @@ export interface KnowledgeSettings {
 }
 
 export function settleKnowledge(given: Config['knowledge'], base: string): KnowledgeSettings {
-  const { roots, enable, disable = [], approve = [], types = [], ignored } = given ?? {}
+  const { roots, enable, disable = [], types = [], ignored } = given ?? {}
+  const approve = (given?.approve ?? []).map(({ path, digest }) => ({ path: resolve(base, path), digest }))
   return { roots: roots && settleRoots(roots, base), enable, disable, approve, types, ignored }
 }
