@@ -12,7 +12,6 @@ import { checkFree, readDocuments, writePack } from '../runtime/knowledge/author
 import { systemClock } from '../runtime/system.ts'
 import type { Io } from './io.ts'
 import { line, plain, printJson } from './io.ts'
-import { addApprove } from './knowledge-approve.ts'
 import { addCheck } from './knowledge-check.ts'
 import { isForPrograms } from './knowledge-flags.ts'
 
@@ -41,7 +40,8 @@ export function addAuthoring(knowledge: Command, io: Io): void {
   addCheck(knowledge, io, 'lint')
   addNew(knowledge, io)
   addImport(knowledge, io)
-  addApprove(knowledge, io)
+  addCheck(knowledge, io, 'refresh')
+  addCheck(knowledge, io, 'approve')
 }
 
 /** `new <name>`: a small pack that is valid as it stands, to be written over. */

@@ -1,11 +1,15 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { counted } from '../base/counted.ts'
+import { Failure, quote } from '../base/failure.ts'
 import type { Diagnostic, Severity } from '../knowledge/diagnostic.ts'
 import type { PackHeader } from '../model/knowledge.ts'
-import { type CheckedPack, lintPack, validatePack } from '../runtime/knowledge/check.ts'
+import { realPath } from '../runtime/knowledge/approvals.ts'
+import { approvePack } from '../runtime/knowledge/approve.ts'
+import { type CheckedPack, lintPack, refreshPack, validatePack } from '../runtime/knowledge/check.ts'
 import { type Io, line, paint, plain } from './io.ts'
 import { answer, answering, inTurns, type KnowledgeFlags, paged } from './knowledge-flags.ts'
+import { type CommonOptions, inTenant } from './session.ts'
 import { printTable } from './table.ts'
 
 interface Checked extends CheckedPack {
@@ -18,41 +22,78 @@ type Check = keyof typeof checks
 const checks = {
   validate: 'check frontmatter, layout, records, suites and source map of packs',
   lint: 'look for secrets, attacks, outdated splits, claims without a place, weak or greedy descriptions',
+  refresh: 'make splits again that differ from their documents, and their lines in the source map',
+  approve: 'let untrusted packs be used: each where it lies, as long as none of its files changes',
 }
 
-/** `validate <dir>…`: whether packs are as the format wants them. `lint <dir>…`: what their owners should look at. */
+const notes = {
+  validate: 'Changes nothing, runs nothing.',
+  lint: 'Changes nothing, runs nothing.',
+  refresh:
+    'Splits come from documents: what was written into a split itself is replaced. Nothing else is, and nothing is deleted.',
+  approve:
+    'Validates them first. Needs the right to administer, and is on record. To take it back: `disable` in the configuration.',
+}
+
+/**
+ * `validate <dir>…`: whether packs are as the format wants them. `lint <dir>…`: what their owners should look at. The other
+ * two change something, and only if no error is found.
+ */
 export function addCheck(knowledge: Command, io: Io, command: Check): void {
-  const exits = 'Changes nothing, runs nothing. Exit 0: no errors. 1: an error was found. 2: could not look.'
-  answering(knowledge.command(`${command} <dir...>`))
-    .description(checks[command])
-    .option('--watch', 'again whenever a file changes, until Ctrl-C')
-    .addHelpText('after', `\n${exits}`)
-    .action((folders: readonly string[], options: KnowledgeFlags) => run(io, command, folders, options))
+  const added = answering(knowledge.command(`${command} <dir...>`)).description(checks[command])
+  if (command === 'approve')
+    added
+      .option('--config <file>', 'configuration file')
+      .option('--tenant <id>', "tenant (default: the configuration's)")
+  if (command === 'refresh' || command === 'approve') added.option('--dry-run', 'only say what would be done')
+  else added.option('--watch', 'again whenever a file changes, until Ctrl-C')
+  added
+    .addHelpText('after', `\n${notes[command]} Exit 0: no errors. 1: an error was found. 2: could not look.`)
+    .action((folders: readonly string[], options: CheckFlags) => run(io, command, folders, options))
 }
 
-function run(io: Io, command: Check, folders: readonly string[], given: KnowledgeFlags): Promise<void> {
-  const check = command === 'validate' ? validatePack : lintPack
+type CheckFlags = KnowledgeFlags & CommonOptions & { readonly dryRun?: boolean }
+
+function run(io: Io, command: Check, folders: readonly string[], given: CheckFlags): Promise<void> {
+  const { dryRun = false } = given
+  const refresh = (path: string, shown: string) => refreshPack(path, shown, dryRun)
+  const check = { validate: validatePack, lint: lintPack, refresh, approve: validatePack }[command]
   const roots = folders.map((folder) => ({ path: resolve(io.cwd, folder) }))
   return inTurns(io, roots, given, async (flags) => {
     const packs: Checked[] = []
     for (const folder of folders) packs.push({ folder, ...(await check(resolve(io.cwd, folder), folder)) })
-    return answer(io, command, flags, reportOf(packs, flags), () => printPacks(io, command, packs, flags))
+    const report = reportOf(packs, flags, dryRun ? 'planned' : done[command])
+    if (command === 'approve' && report.ok && !dryRun) await approve(io, packs, flags)
+    return answer(io, command, flags, report, () => printPacks(io, command, packs, flags))
   })
 }
 
-function reportOf(packs: readonly Checked[], flags: KnowledgeFlags) {
+const approve = (io: Io, packs: readonly Checked[], flags: CheckFlags): Promise<void> =>
+  inTenant(io, flags, async (ambit, caller) => {
+    for (const { folder, digest } of packs) {
+      const path = realPath(resolve(io.cwd, folder))
+      if (path === undefined || digest === undefined)
+        throw new Failure('file.unavailable', `a file of ${quote(folder)} cannot be read`)
+      await approvePack(ambit, caller, { path, digest })
+    }
+  })
+
+const done: Partial<Record<Check, string>> = { refresh: 'refreshed', approve: 'approved' }
+
+function reportOf(packs: readonly Checked[], flags: KnowledgeFlags, well: string | undefined) {
   const all = packs.flatMap(({ folder, findings }) => findings.map((finding) => ({ folder, ...finding })))
   const counts = countsOf(all)
-  const summaries = packs.map(({ folder, header, digest, files, findings }) => ({
+  const summaries = packs.map(({ folder, header, digest, files, findings, written }) => ({
     folder,
     ...summaryOf(header),
     ...(digest !== undefined && { digest }),
     files,
+    ...(written !== undefined && { written }),
     ...countsOf(findings),
   }))
   return {
     ok: counts.error === 0,
-    status: counts.error > 0 ? 'failed' : counts.warning > 0 ? 'warnings' : 'passed',
+    status: counts.error > 0 ? 'failed' : (well ?? (counts.warning > 0 ? 'warnings' : 'passed')),
     findings: paged(all, flags),
     more: { packs: summaries, total: all.length },
   }
@@ -67,7 +108,7 @@ const countsOf = (findings: readonly Diagnostic[]): Readonly<Record<Severity, nu
   return { error: of('error'), warning: of('warning'), info: of('info') }
 }
 
-function printPacks(io: Io, command: Check, packs: readonly Checked[], options: KnowledgeFlags): void {
+function printPacks(io: Io, command: Check, packs: readonly Checked[], options: CheckFlags): void {
   for (const [index, pack] of packs.entries()) {
     if (index > 0) line(io)
     const shown = paged(pack.findings, options)
@@ -75,10 +116,11 @@ function printPacks(io: Io, command: Check, packs: readonly Checked[], options: 
       printTable(io, ['FILE', '', 'CODE', 'FINDING'], rowsOf(shown))
       line(io)
     }
+    for (const path of pack.written ?? []) line(io, `${options.dryRun ? 'would write' : 'wrote'} ${plain(path)}`)
     line(io, summaryLine(io, pack))
     if (pack.digest !== undefined) line(io, paint(io, 'dim', `    digest ${pack.digest}`))
   }
-  const next = nextStep(command, packs)
+  const next = nextStep(command, packs, options)
   if (next !== '') line(io, next)
 }
 
@@ -104,10 +146,15 @@ function summaryLine(io: Io, { folder, header, files, findings }: Checked): stri
 
 const some = (number: number, noun: string): readonly string[] => (number === 0 ? [] : [counted(number, noun)])
 
-function nextStep(command: Check, packs: readonly Checked[]): string {
+function nextStep(command: Check, packs: readonly Checked[], { dryRun }: CheckFlags): string {
   const bad = packs.filter(({ findings }) => countsOf(findings).error > 0).map(({ folder }) => plain(folder))
   if (bad.length > 0) return `next: mend the errors, then \`ambit knowledge ${command} ${bad.join(' ')}\``
-  return command === 'validate'
-    ? `next: \`ambit knowledge lint ${packs.map(({ folder }) => plain(folder)).join(' ')}\``
-    : ''
+  const all = packs.map(({ folder }) => plain(folder)).join(' ')
+  if (command === 'validate') return `next: \`ambit knowledge lint ${all}\``
+  if (command === 'approve')
+    return dryRun ? 'nothing is approved yet' : 'approved as they are now: when a file changes, approve the pack again'
+  if (command === 'lint') return ''
+  const changed = packs.some(({ written = [] }) => written.length > 0)
+  if (!changed) return 'every split that can be made says what its document says'
+  return dryRun ? 'nothing is written yet' : `an approval lapses with the change: \`ambit knowledge approve ${all}\``
 }

@@ -87,7 +87,7 @@ export function printWaiting(io: Io, findings: readonly Diagnostic[], { packs }:
   const clipped = packs.some(
     ({ id, header, trust }) => ids.includes(id) && header.trust !== trust && isTrusted(header.trust),
   )
-  const command = '`ambit knowledge approve <name>`'
+  const command = '`ambit knowledge approve <folder>`'
   const ways = clipped ? `${command}, or a higher \`ceiling\` in the configuration` : `or ${command}`
   line(io, paint(io, 'dim', `to use a pack that waits: --confirm <name> for this call, ${ways}`))
 }

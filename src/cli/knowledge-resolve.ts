@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { limits } from '../base/limits.ts'
 import { type Diagnostic, distinct } from '../knowledge/diagnostic.ts'
 import type { ResolutionTrace } from '../model/knowledge-trace.ts'
-import { foldersOf, realPath } from '../runtime/knowledge/approvals.ts'
+import { packFolder, realPath } from '../runtime/knowledge/approvals.ts'
 import type { RootOptions } from '../runtime/knowledge/roots.ts'
 import type { Scan } from '../runtime/knowledge/scan.ts'
 import { type Io, line, plain } from './io.ts'
@@ -70,11 +70,10 @@ export function addResolve(knowledge: Command, io: Io): void {
 }
 
 /** The id of the pack in a folder that was named by its path; any other word as it is. */
-export function idAt(io: Io, named: string, { packs, quarantined }: Scan, roots: readonly RootOptions[]): string {
+function idAt(io: Io, named: string, { packs, quarantined }: Scan, roots: readonly RootOptions[]): string {
   if (packs.some(({ id, path, header }) => [id, path, header.name].includes(named))) return named
   const folder = realPath(resolve(io.cwd, named))
-  const folderOf = foldersOf(roots)
-  const at = folder && [...packs, ...quarantined].find((pack) => folderOf(pack) === folder)
+  const at = folder && [...packs, ...quarantined].find((pack) => packFolder(pack, roots) === folder)
   return at ? at.id : named
 }
 

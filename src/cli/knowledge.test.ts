@@ -162,10 +162,10 @@ test('a higher ceiling is advised only where it would help [K-48 K-49]', async (
   const shell = givenPacks()
   const ask = ['knowledge', 'resolve', 'packs', ...question]
   const advice =
-    /--confirm <name> for this call, `ambit knowledge approve <name>`, or a higher `ceiling` in the configuration\n/
+    /--confirm <name> for this call, `ambit knowledge approve <folder>`, or a higher `ceiling` in the configuration\n/
   assert.match((await shell.run(...ask)).out, advice)
   writePackIn(join(shell.cwd, 'packs'), 'pumps', { description: 'All about the heat of pumps.', trust: 'external' })
-  assert.match((await shell.run(...ask)).out, /--confirm <name> for this call, or `ambit knowledge approve <name>`\n/)
+  assert.match((await shell.run(...ask)).out, /--confirm <name> for this call, or `ambit knowledge approve <folder>`\n/)
 })
 
 test('names of files that were dropped cannot draw on the terminal [K-89 K-90]', async () => {

@@ -107,7 +107,7 @@ export const diagnostic = (
 })
 
 /** Each finding once. */
-export const distinct = (findings: readonly Diagnostic[]): readonly Diagnostic[] => [
+export const distinct = (findings: readonly Diagnostic[]): Diagnostic[] => [
   ...new Map(findings.map((one) => [JSON.stringify([one.code, one.pack, one.path, one.message]), one])).values(),
 ]
 

@@ -44,7 +44,7 @@ test('a record names every pack with how it was activated, what was taken and in
         profile: 'document-first',
         runtime_mode: 'data',
         selected_files: ['compiled/splits/limits/heat.md', 'documents/start.md'],
-        selected_documents: ['documents/limits.md', 'documents/start.md'],
+        selected_documents: ['documents/start.md'],
         selected_splits: ['compiled/splits/limits/heat.md'],
         source_anchors: ['sources/sheet.md#L3'],
         warnings: [{ severity: 'warning', message: 'claim-stale: checked in 2019', path: 'documents/start.md' }],

@@ -61,8 +61,8 @@ function activatedPack({ pack, activation, files, anchors, warnings }: UsedPack,
     profile,
     runtime_mode: mode,
     selected_files: [...files],
-    selected_documents: [...new Set(files.flatMap(documentOf))].sort(),
-    selected_splits: files.filter((path) => path.startsWith(splits)),
+    selected_documents: files.filter((path) => path.startsWith('documents/')).sort(),
+    selected_splits: files.filter((path) => path.startsWith('compiled/splits/')),
     source_anchors: [...anchors],
     warnings: warnings.map((warning) => ({ severity: warning.severity, message: told(warning), path: warning.path })),
     wrapper_order: index + 1,
@@ -73,15 +73,6 @@ function activatedPack({ pack, activation, files, anchors, warnings }: UsedPack,
       },
     }),
   }
-}
-
-const splits = 'compiled/splits/'
-
-/** The document a file is, or the one it is a split of. */
-function documentOf(path: string): readonly string[] {
-  if (path.startsWith('documents/')) return [path]
-  const stem = path.startsWith(splits) ? path.slice(splits.length).split('/')[0] : undefined
-  return stem === undefined ? [] : [`documents/${stem}.md`]
 }
 
 /** `context-2026-05-06T09-10-00-123Z-…`: no colons, so that it is a file name everywhere. */

@@ -1,5 +1,5 @@
 import type { SourceMap } from '../../model/knowledge-records.ts'
-import { splitsOf } from '../select/layout.ts'
+import { splitOf } from '../select/layout.ts'
 import type { PackText } from './pack-content.ts'
 import { type DocumentSection, documentSections } from './sections.ts'
 
@@ -15,7 +15,7 @@ export interface CompiledDocument {
 /** Takes a document apart into one file a section. */
 export function compileDocument(document: PackText): CompiledDocument {
   const sections = documentSections(document)
-  const pathOf = ({ id }: DocumentSection): string => `${splitsOf(document.path)}/${id}.md`
+  const pathOf = ({ id }: DocumentSection): string => splitOf(document.path, id)
   return {
     document,
     sections,

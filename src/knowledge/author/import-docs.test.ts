@@ -10,6 +10,7 @@ import { readSourceMap } from '../read-records.ts'
 import { makeOrigins } from '../select/anchors.ts'
 import { indexFile } from '../select/file-index.ts'
 import { placeOf } from '../select/layout.ts'
+import { splitSources } from '../select/split-sources.ts'
 import { importDocuments } from './import-docs.ts'
 import { lint } from './lint.ts'
 import type { PackText } from './pack-content.ts'
@@ -189,19 +190,23 @@ test('a pack never gets more files than one may have: documents that no longer f
   }
 })
 
-test('selection finds the anchor of every split, and nothing that is missing [K-58 K-65 K-82]', () => {
+test('selection finds the anchor of every section, and nothing that is missing [K-58 K-65 K-82]', () => {
   const documents = ['pumps.md', 'guide/pumps.md', 'notes.txt'].map((path) => ({ path, text: pumps }))
   const files = imported(documents)
+  const paths = files.map(({ path }) => path)
   const map = readSourceMap(textOf(files, 'indexes/source-map.json'))
-  const origins = makeOrigins('manual', 'value' in map ? map.value : undefined, new Set(files.map(({ path }) => path)))
-  const splits = files.filter(({ path }) => placeOf(path) === 'split')
-  assert.equal(splits.length, 12)
-  for (const { path, text } of splits) {
-    const [section, ...others] = indexFile(path, text).sections
-    assert(section !== undefined && others.length === 0, path)
-    const { anchors, diagnostics } = origins.of(path, section)
-    assert.deepEqual([anchors.length, diagnostics], [1, []], path)
-    const [document = '', line = ''] = anchors[0]?.split('#L') ?? []
+  const sourceMap = 'value' in map ? map.value : undefined
+  const splits = splitSources(paths, sourceMap)
+  const origins = makeOrigins('manual', sourceMap, new Set(paths), splits)
+  assert.equal(splits.size, 12)
+  for (const { document, section: id } of splits.values()) {
+    const file = indexFile(document, textOf(files, document))
+    const section = file.sections.find(({ slug }) => slug === id)
+    assert(section !== undefined, id)
+    const { anchors, diagnostics } = origins.of(file, section)
+    assert.deepEqual([anchors.length, diagnostics], [1, []], document)
+    const [path = '', line = ''] = anchors[0]?.split('#L') ?? []
+    assert.equal(path, document)
     assert.match(
       textOf(files, document).split('\n')[Number(line) - 1] ?? '',
       new RegExp(`^#+ ${section.headings.at(-1)?.replace('?', '.')}$`),

@@ -3,8 +3,9 @@ import { checkAnchors } from './anchored.ts'
 import { checkLayout } from './layout.ts'
 import { type PackContent, sortedFindings } from './pack-content.ts'
 import { checkRecords } from './recorded.ts'
+import { checkSplits } from './splits.ts'
 import { checkSuites } from './suites.ts'
 
-/** Whether one pack is as the format wants it: layout, records, suites, and claims with their sources. */
+/** Whether one pack is as the format wants it: layout, records, suites, splits, and claims with their sources. */
 export const validate = (pack: PackContent): readonly Diagnostic[] =>
-  sortedFindings([...checkLayout(pack), ...checkRecords(pack), ...checkSuites(pack), ...checkAnchors(pack)])
+  sortedFindings([checkLayout, checkRecords, checkSuites, checkAnchors, checkSplits].flatMap((check) => check(pack)))

@@ -51,11 +51,7 @@ test('anchors are those of the chosen sections, and each is there; claims warn w
   assert.deepEqual(choice.packs[0]?.sections[0]?.anchors, ['sources/sheet.md#L3', 'sources/sheet.md#sheet'])
   assert.deepEqual(
     choice.diagnostics.map(({ code, path }) => `${code} ${path}`),
-    [
-      'claim-stale compiled/splits/pumps/pressure.md',
-      'source-missing sources/gone.md',
-      'anchor-missing compiled/splits/pumps/pressure.md',
-    ],
+    ['claim-stale documents/pumps.md', 'source-missing sources/gone.md', 'anchor-missing documents/pumps.md'],
   )
 })
 

@@ -2,19 +2,19 @@ import { quote } from '../../base/failure.ts'
 import type { ClaimState, SourceMap } from '../../model/knowledge-records.ts'
 import { type Diagnostic, diagnostic } from '../diagnostic.ts'
 import { packPath } from '../pack-path.ts'
-import { placeOf, splitsOf } from './layout.ts'
-import type { Section } from './section.ts'
+import type { Candidates } from './candidates.ts'
+import { placeOf, splitOf } from './layout.ts'
+import type { FileIndex, Section } from './section.ts'
 
 /** What is known about where a section comes from. */
 export interface Origin {
   /** Places of evidence that are there, each once. */
   readonly anchors: readonly string[]
   readonly diagnostics: readonly Diagnostic[]
-  readonly disputed: boolean
 }
 
 export interface Origins {
-  of(path: string, section: Section): Origin
+  of(file: FileIndex, section: Section): Origin
   /** Whether a claim that went into this file is stale or disputed. */
   isFlagged(path: string): boolean
 }
@@ -23,18 +23,29 @@ type Claim = SourceMap['claims'][number]
 type MappedSection = NonNullable<SourceMap['document_sections']>[number]
 
 /** The source map of a pack by the files its claims went into. `paths` are all files of the pack. */
-export function makeOrigins(pack: string, map: SourceMap | undefined, paths: ReadonlySet<string>): Origins {
-  const claims = byTarget(map?.claims ?? [], (claim) => [
-    ...(claim.compiled_into ?? []),
-    ...inDocument(claim.document, claim.section_id),
-  ])
-  const sections = byTarget(map?.document_sections ?? [], (section) => [
-    ...(section.compiled_into ?? []),
-    ...inDocument(section.document, section.section_id),
-  ])
+export function makeOrigins(
+  pack: string,
+  map: SourceMap | undefined,
+  paths: ReadonlySet<string>,
+  splits: Candidates['splits'],
+): Origins {
+  const targets = (item: Claim | MappedSection): readonly string[] => [
+    ...(item.compiled_into ?? []).map((target) => {
+      const source = splits.get(packPath(pathOf(target)) ?? '')
+      return source === undefined ? target : `${source.document}#${source.section}`
+    }),
+    ...inDocument(item.document, item.section_id),
+  ]
+  const claims = byTarget(map?.claims ?? [], targets)
+  const sections = byTarget(map?.document_sections ?? [], targets)
   return {
-    of: (path, section) =>
-      originOf(pack, path, section, reaching(claims, path, section), reaching(sections, path, section), paths),
+    of: ({ path, places }, section) => {
+      // Where the section that a claim in doubt went into is gone, its text may stand under any heading.
+      const isLost = ({ item, slug = '' }: Reaching<Claim>): boolean =>
+        item.status !== 'confirmed' && places.headings?.has(slug) === false
+      const found = reaching(claims, path, section, isLost)
+      return originOf(pack, path, section, found, reaching(sections, path, section), paths)
+    },
     isFlagged: (path) =>
       (claims.get(path) ?? []).some(({ item }) => item.status === 'stale' || item.status === 'disputed'),
   }
@@ -60,11 +71,18 @@ function byTarget<T>(items: readonly T[], targets: (item: T) => readonly string[
 function inDocument(document: string | undefined, section: string | undefined): readonly string[] {
   if (document === undefined) return []
   if (section === undefined) return [document]
-  return [`${document}#${section}`, `${splitsOf(document)}/${section}.md`]
+  return [`${document}#${section}`, splitOf(document, section)]
 }
 
-const reaching = <T>(found: ReadonlyMap<string, Reaching<T>[]>, path: string, { slug }: Section): readonly T[] =>
-  (found.get(path) ?? []).filter((one) => one.slug === undefined || one.slug === slug).map(({ item }) => item)
+const reaching = <T>(
+  found: ReadonlyMap<string, Reaching<T>[]>,
+  path: string,
+  { slug }: Section,
+  also: (one: Reaching<T>) => boolean = () => false,
+): readonly T[] =>
+  (found.get(path) ?? [])
+    .filter((one) => one.slug === undefined || one.slug === slug || also(one))
+    .map(({ item }) => item)
 
 function originOf(
   pack: string,
@@ -79,14 +97,16 @@ function originOf(
   const mapped = sections.flatMap(({ source_anchors }) => source_anchors ?? [])
   const sources = claimed.flatMap((anchor) => insideOf(anchor) ?? [])
   const named = [
-    ...mapped.flatMap((anchor) => insideOf(anchor) ?? []),
+    // Lines of the file itself are known better than the map knows them, which may be older.
+    ...mapped
+      .flatMap((anchor) => insideOf(anchor) ?? [])
+      .map((anchor) => (pathOf(anchor) === path ? `${path}#L${section.firstLine}` : anchor)),
     // What prose seems to name is no declaration: if it leads out of the pack, it is simply not there.
     ...section.marks.map((mark) => insideOf(mark) ?? mark),
   ]
   const isThere = (anchor: string): boolean => isEvidence(anchor, paths)
   return {
     anchors: [...new Set([...sources, ...named])].filter(isThere),
-    disputed: claims.some(({ status }) => status === 'disputed'),
     diagnostics: [
       ...flagged(claims).map(([state, count]) =>
         diagnostic(`claim-${state}`, path, `${claimsOf(count)} in \`${section.id}\` ${says[state]}`, { pack }),
@@ -107,7 +127,7 @@ function originOf(
 /** Such claims say themselves that they have no source. */
 const sourceless: ReadonlySet<ClaimState> = new Set(['missing', 'source-required'])
 
-const unknown: Origin = { anchors: [], diagnostics: [], disputed: false }
+const unknown: Origin = { anchors: [], diagnostics: [] }
 
 /** Evidence and documents may be pointed at, if they are files of the pack. */
 const isEvidence = (anchor: string, paths: ReadonlySet<string>): boolean => {

@@ -44,7 +44,7 @@ test('what is no place of facts is never a candidate, in no profile [K-62 K-63]'
   }
 })
 
-test('document-first: splits beside short views, then documents without splits, then the rest [K-57 K-58]', () => {
+test('document-first: documents with splits beside short views, then the rest; a split only without its document [K-57 K-58]', () => {
   const paths = [
     'documents/pumps.md',
     'documents/valves.md',
@@ -54,9 +54,12 @@ test('document-first: splits beside short views, then documents without splits, 
     'wiki/a.md',
   ]
   assert.deepEqual(tiers({ primaryDocument: './documents/pumps.md' }, paths), [
-    ['compiled/splits/pumps/limits.md', 'compiled/briefing.md'],
+    ['documents/pumps.md', 'compiled/briefing.md'],
     ['documents/valves.md', 'compiled/playbook.md'],
-    ['documents/pumps.md'],
+  ])
+  assert.deepEqual(tiers({}, ['compiled/splits/pumps/limits.md', 'documents/valves.md']), [
+    ['compiled/splits/pumps/limits.md'],
+    ['documents/valves.md'],
   ])
 })
 

@@ -1,14 +1,18 @@
+import type { SourceMap } from '../../model/knowledge-records.ts'
 import { type Diagnostic, diagnostic } from '../diagnostic.ts'
 import { entryName } from '../discover/header.ts'
 import type { Pack } from '../pack.ts'
 import { leadsOut, packPath } from '../pack-path.ts'
-import { type Place, placeOf, splitsOf, stemOf } from './layout.ts'
+import { type Place, placeOf, stemOf } from './layout.ts'
+import { type SplitSource, splitSources } from './split-sources.ts'
 
 /** The files of a pack that may serve, those to look at first in the first tier. No tier is ever the whole pack unasked. */
 export interface Candidates {
   readonly tiers: readonly (readonly string[])[]
   /** Ontology and answers, as far as they hold something to know: JSON, for `indexRecords`. */
   readonly records: readonly string[]
+  /** Splits that are in no tier: their documents are, in their place. */
+  readonly splits: ReadonlyMap<string, SplitSource>
   readonly diagnostics: readonly Diagnostic[]
 }
 
@@ -19,10 +23,12 @@ export interface CandidateFacts {
   readonly guide: string
   /** For a hybrid pack that does not say itself where to begin: files or folders (`wiki/`). */
   readonly configured?: readonly string[] | undefined
+  readonly sourceMap?: SourceMap | undefined
 }
 
 export function candidatesOf(pack: Pack, facts: CandidateFacts): Candidates {
-  const files = sort(facts.paths)
+  const splits = splitSources(facts.paths, facts.sourceMap)
+  const files = sort(facts.paths, splits)
   const primary = primaryOf(pack, files)
   const { profile } = pack.header
   const tiers =
@@ -38,15 +44,20 @@ export function candidatesOf(pack: Pack, facts: CandidateFacts): Candidates {
   return {
     tiers: isBare ? [[entryName]] : filled,
     records,
+    splits,
     diagnostics: [...escapes(pack), ...gaps(pack, files, primary)],
   }
 }
 
 type Sorted = Readonly<Record<Place, readonly string[]>>
 
-function sort(paths: readonly string[]): Sorted {
+/** A document with splits stands where they would. */
+function sort(paths: readonly string[], splits: Candidates['splits']): Sorted {
   const none: Sorted = { split: [], view: [], document: [], wiki: [], source: [], ontology: [], answers: [] }
-  return { ...none, ...Object.groupBy(paths.toSorted(), (path) => placeOf(path) ?? 'nowhere') }
+  const found = { ...none, ...Object.groupBy(paths.toSorted(), (path) => placeOf(path) ?? 'nowhere') }
+  const divided = new Set([...splits.values()].map(({ document }) => document))
+  const split = [...found.split.filter((path) => !splits.has(path)), ...[...divided].sort()]
+  return { ...found, split }
 }
 
 const once = (paths: readonly string[], before: readonly string[]): readonly string[] => {
@@ -59,14 +70,14 @@ function primaryOf({ header }: Pack, { document }: Sorted): string | undefined {
   return document.find((path) => path === named)
 }
 
-/** Splits beside the short views; a document without splits by itself, the primary one before others. */
+/** What has splits beside the short views, and the primary document; then other documents and views. */
 function documentTiers({ header }: Pack, files: Sorted, primary: string | undefined): readonly (readonly string[])[] {
-  const divided = new Set(files.split.map((split) => split.split('/', 3).join('/')))
-  const whole = files.document.filter((path) => !divided.has(splitsOf(path)))
-  const first = whole.filter((path) => path === primary)
   const views = files.view.filter((path) => header.mode === 'persona' || competing.test(stemOf(path)))
-  const others = [...whole.filter((path) => path !== primary), ...files.view]
-  return [[...files.split, ...views, ...first], others, files.document]
+  const first = primary === undefined ? [] : [primary]
+  return [
+    [...files.split, ...views, ...first],
+    [...files.document, ...files.view],
+  ]
 }
 
 const competing = /^(?:briefing|facts|boundaries|constraints)\b/i
@@ -83,7 +94,7 @@ function hybridTiers(
   const named = new Set(guide.match(factPath))
   const mapped = facts.filter((path) => named.has(path))
   const given = facts.filter((path) => configured.some((start) => path === start || isBelow(path, start)))
-  const start = primary !== undefined ? beginning(primary, files) : mapped.length > 0 ? mapped : given
+  const start = primary !== undefined ? [primary] : mapped.length > 0 ? mapped : given
   const first = start.length > 0 ? [...start, ...boundaries] : []
   return [first, [...mapped, ...files.view, ...files.split], [...files.wiki, ...files.document]]
 }
@@ -91,11 +102,6 @@ function hybridTiers(
 const factPath = /(?:documents|wiki|compiled)\/[^\s()[\]{}<>"'`|,;#*]+/g
 
 const isBelow = (path: string, folder: string): boolean => folder.endsWith('/') && path.startsWith(folder)
-
-function beginning(primary: string, { split }: Sorted): readonly string[] {
-  const splits = split.filter((path) => path.startsWith(`${splitsOf(primary)}/`))
-  return splits.length > 0 ? splits : [primary]
-}
 
 /** Action types, logs, gates, signals and monitoring are no facts about anything: they are not even opened. */
 function isRecord(path: string, { header }: Pack): boolean {

@@ -9,6 +9,7 @@ import {
   type World,
   world,
 } from '../../../test/support/knowledge-selection.ts'
+import { sourceMap } from '../../model/knowledge-records.ts'
 import { checkLayout } from '../author/layout.ts'
 import type { RecordedRun } from './run-findings.ts'
 
@@ -24,22 +25,142 @@ const pumps: Files = {
 }
 const primary = { primaryDocument: 'documents/pumps.md' }
 
-test('splits answer alone where they suffice; documents are not even opened [K-56 K-57 K-58 K-63]', () => {
+test('a split stands for its section of the document, which is what is sent [K-56 K-57 K-58 K-63]', () => {
   const { choice, opened } = chooseFrom([world(primary, pumps)], { query: 'pressure' })
-  assert.deepEqual(chosenIn(choice), ['compiled/splits/pumps/pressure.md#pressure'])
-  assert.deepEqual(opened, ['compiled/splits/pumps/pressure.md', 'compiled/briefing.md'])
+  assert.deepEqual(chosenIn(choice), ['documents/pumps.md#pressure'])
+  assert.deepEqual(opened, ['documents/pumps.md', 'compiled/briefing.md'])
 })
 
-test('what splits leave open is looked for in documents, and the same section is sent once [K-56 K-57 K-58]', () => {
+test('a split without its document is sent itself [K-58]', () => {
+  const { 'documents/pumps.md': _, ...rest } = pumps
+  assert.deepEqual(chosenIn(chooseFrom([world({}, rest)], { query: 'pressure' }).choice), [
+    'compiled/splits/pumps/pressure.md#pressure',
+  ])
+})
+
+test('what documents with splits leave open is looked for in others [K-56 K-57 K-58]', () => {
   const { choice } = chooseFrom([world(primary, pumps)], { query: 'pressure heat valve' })
   assert.deepEqual([...chosenIn(choice)].sort(), [
-    'compiled/splits/pumps/pressure.md#pressure',
     'documents/pumps.md#heat',
+    'documents/pumps.md#pressure',
     'documents/valves.md#valves',
   ])
   assert.deepEqual(
     choice.dropped.map(({ path, section, why }) => `${path}#${section} ${why}`),
-    ['documents/pumps.md#pressure duplicate', 'compiled/briefing.md#briefing weak'],
+    ['compiled/briefing.md#briefing weak'],
+  )
+})
+
+const edited = (text: string): Files => ({ ...pumps, 'documents/pumps.md': text })
+
+test('a split that its document has left behind is never sent, whatever is asked and in every profile [K-52 K-58 K-88]', () => {
+  const changed = edited('# Pumps\n\nNew.\n\n## Pressure\n\nThe pressure is at most 5 bar.\n')
+  const gone = edited('# Pumps\n\nThe pressure is not known.\n')
+  const map = sourceMap.parse({
+    claims: [],
+    document_sections: [
+      {
+        document: 'documents/pumps.md',
+        section_id: 'pressure',
+        title: 'Pressure',
+        source_anchors: ['documents/pumps.md#L3'],
+        compiled_into: ['compiled/splits/pumps/pressure.md'],
+      },
+    ],
+  })
+  for (const profile of ['document-first', 'wiki-first', 'hybrid'] as const)
+    for (const query of ['pressure', 'pumps pressure in bar', 'pressure pump heat', 'pressure that nothing covers']) {
+      const given = (files: Files) => [world({ ...primary, profile }, files, { sourceMap: map })]
+      const { text } = resolve(given(changed), { query })
+      assert.deepEqual([/5 bar/.test(text), /3 bar/.test(text)], [true, false], `${profile}: ${query}`)
+      // The section has moved to line 5; the anchor of the source map has not.
+      assert.match(text, /section="pressure" anchors="documents\/pumps\.md#L5"/)
+      assert.doesNotMatch(resolve(given(gone), { query }).text, /3 bar/)
+    }
+})
+
+test('the source map says which document a split is of, before its folder does [K-58]', () => {
+  const files = {
+    'documents/manual.md': '# Manual\n\n## Pressure\n\nThe pressure is at most 5 bar.\n',
+    'compiled/splits/pumps/pressure.md': '# Pressure\n\nThe pressure is at most 3 bar.\n',
+  }
+  const section = { document: './documents/manual.md', section_id: 'pressure', title: 'Pressure' }
+  const map = sourceMap.parse({
+    claims: [],
+    document_sections: [{ ...section, compiled_into: ['./compiled/splits/pumps/pressure.md'] }],
+  })
+  const { text } = resolve([world({}, files, { sourceMap: map })], { query: 'pressure' })
+  assert.deepEqual([/5 bar/.test(text), /3 bar/.test(text)], [true, false])
+})
+
+test('of a text that stands in several places all warnings and anchors stay [K-52 K-65 K-88]', () => {
+  const claim = (n: number, status: 'stale' | 'disputed' | 'inferred', target: string, path = `sources/${n}.md`) =>
+    ({ claim_id: `${n}`, text: 't', status, source: { path }, compiled_into: [target] }) as const
+  const same = '# Pressure\n\nThe pressure is at most 3 bar.\n'
+  const files = {
+    'compiled/facts.md': same,
+    'compiled/pressure.md': same,
+    'wiki/pressure.md': same,
+    'sources/1.md': 'a',
+    'sources/2.md': 'b',
+    'sources/3.md': 'c',
+  }
+  const claims = [
+    claim(1, 'stale', 'compiled/facts.md'),
+    claim(2, 'disputed', 'compiled/pressure.md'),
+    claim(3, 'inferred', 'wiki/pressure.md'),
+  ]
+  const sourced = { sourceMap: sourceMap.parse({ claims }) }
+  const given = world({ profile: 'wiki-first' }, files, sourced)
+  const other = world(
+    { name: 'other', profile: 'wiki-first' },
+    { 'compiled/facts.md': same },
+    {
+      sourceMap: sourceMap.parse({ claims: [claim(4, 'inferred', 'compiled/facts.md')] }),
+    },
+  )
+  for (const query of ['pressure', 'facts about pressure', 'wiki pressure bar']) {
+    const { packs, choice } = resolve([given, other], { query })
+    assert.equal(packs.length, 1)
+    const [sent] = choice.packs[0]?.sections ?? []
+    const codes = sent?.warnings.map(({ code, pack }) => `${code} ${pack}`)
+    assert.deepEqual(codes?.toSorted(), [
+      'claim-disputed workspace:pumps',
+      'claim-inferred workspace:other',
+      'claim-inferred workspace:pumps',
+      'claim-stale workspace:pumps',
+      'source-missing workspace:other',
+    ])
+    assert.deepEqual(sent?.anchors.toSorted(), ['sources/1.md', 'sources/2.md', 'sources/3.md'])
+    for (const code of ['claim-stale', 'claim-disputed', 'claim-inferred'])
+      assert(packs[0]?.text.includes(`code="${code}"`))
+  }
+})
+
+test('a claim about a split warns of the section it is a copy of, and of the document if that is gone [K-52 K-65]', () => {
+  const into = (target: string) =>
+    sourceMap.parse({
+      claims: [
+        { claim_id: '1', text: 't', status: 'stale', source: { path: 'sources/sheet.md' }, compiled_into: [target] },
+      ],
+    })
+  const warned = (target: string, query: string) => {
+    const { choice } = chooseFrom([world(primary, pumps, { sourceMap: into(target) })], { query })
+    return choice.packs[0]?.sections.map(
+      ({ section, warnings }) => `${section.id} ${warnings.map(({ code }) => code).join()}`,
+    )
+  }
+  for (const query of ['pressure', 'pumps pressure'])
+    assert.deepEqual(warned('compiled/splits/pumps/pressure.md', query)?.[0], 'pressure claim-stale')
+  assert.deepEqual(warned('compiled/splits/pumps/pressure.md', 'heat'), ['heat '])
+  assert.deepEqual(warned('compiled/splits/pumps/noise.md', 'heat'), ['heat '])
+  const renamed = { ...pumps, 'compiled/splits/pumps/noise.md': '# Noise\n\nLoud.\n' }
+  const { choice } = chooseFrom([world(primary, renamed, { sourceMap: into('compiled/splits/pumps/noise.md') })], {
+    query: 'heat',
+  })
+  assert.deepEqual(
+    choice.packs[0]?.sections[0]?.warnings.map(({ code }) => code),
+    ['claim-stale'],
   )
 })
 
@@ -167,10 +288,9 @@ test('every choice keeps its reason, and every dropped candidate too [K-68]', ()
   assert.deepEqual(
     choice.dropped.map(({ path, section: id, why, matched, rank }) => [path, id, why, matched.length, rank].join(' ')),
     [
-      'documents/pumps.md pressure duplicate 1 4',
-      'compiled/briefing.md briefing weak 0 5',
-      'documents/pumps.md heat budget 1 2',
-      'compiled/splits/pumps/pressure.md pressure budget 1 3',
+      'compiled/briefing.md briefing weak 0 4',
+      'documents/pumps.md pressure budget 1 2',
+      'documents/pumps.md heat budget 1 3',
     ],
   )
 })
@@ -211,10 +331,7 @@ test('no budget is large enough to send what was not asked for [K-56 K-60]', () 
 
 test('what is required is looked for even if the query does not name it [K-67]', () => {
   const { choice } = chooseFrom([world(primary, pumps)], { query: 'pressure', required: ['valve'] })
-  assert.deepEqual([...chosenIn(choice)].sort(), [
-    'compiled/splits/pumps/pressure.md#pressure',
-    'documents/valves.md#valves',
-  ])
+  assert.deepEqual([...chosenIn(choice)].sort(), ['documents/pumps.md#pressure', 'documents/valves.md#valves'])
   assert.deepEqual(choice.missing, [])
 })
 
@@ -228,11 +345,11 @@ test('when a file changes the next choice uses the new text [K-88]', () => {
   const before = world(primary, pumps)
   const after = {
     ...before,
-    files: { ...pumps, 'compiled/splits/pumps/pressure.md': '# Flow\n\nThe flow is 4 litres.\n' },
+    files: { ...pumps, 'documents/pumps.md': '# Flow\n\nThe flow is 4 litres.\n' },
   }
   const chosen = (given: World, query: string) => chosenIn(chooseFrom([given], { query }).choice)
   assert.deepEqual(chosen(before, 'flow litres'), ['compiled/briefing.md#briefing'])
-  assert.deepEqual(chosen(after, 'flow litres'), ['compiled/splits/pumps/pressure.md#flow'])
+  assert.deepEqual(chosen(after, 'flow litres'), ['documents/pumps.md#flow'])
   assert.deepEqual(chosen(before, 'flow litres'), ['compiled/briefing.md#briefing'])
 })
 

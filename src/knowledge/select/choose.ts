@@ -7,7 +7,7 @@ import { evidenceFor } from './evidence.ts'
 import { fill, type PackOffers } from './fill.ts'
 import { outlineOf } from './headings.ts'
 import { kept } from './kept.ts'
-import { isContext, saysWhereItStops } from './layout.ts'
+import { isContext, saysWhereItStops, splitOf } from './layout.ts'
 import { missingFacts } from './missing.ts'
 import { type Candidate, type Competition, compete, drop } from './offers.ts'
 import { runFindings } from './run-findings.ts'
@@ -99,7 +99,8 @@ function warningsOf(
   sections: readonly ChosenSection[],
 ): readonly Diagnostic[] {
   const { pack, runs = [], warnings = [] } = facts
-  const files = new Set(sections.map(({ path }) => path))
+  // A run may have found something in the split of a section.
+  const files = new Set(sections.flatMap(({ path, section }) => [path, splitOf(path, section.slug)]))
   return distinct([
     ...warnings,
     ...candidates.diagnostics,

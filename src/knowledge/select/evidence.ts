@@ -62,13 +62,9 @@ function without(dead: ReadonlySet<string>, chosen: ChosenSection): ChosenSectio
   return { ...chosen, anchors: anchors.filter((anchor) => !dead.has(anchor)), warnings: [...warnings, ...told] }
 }
 
-function anchorsOf(
-  { origins, facts }: OpenedPack,
-  chosen: readonly ChosenSection[],
-  asked: boolean,
-): readonly string[] {
-  const disputed = facts.pack.header.status === 'disputed'
-  const doubtful = chosen.filter(({ path, section }) => asked || disputed || origins.of(path, section).disputed)
+function anchorsOf({ facts }: OpenedPack, chosen: readonly ChosenSection[], asked: boolean): readonly string[] {
+  const all = asked || facts.pack.header.status === 'disputed'
+  const doubtful = chosen.filter(({ warnings }) => all || warnings.some(({ code }) => code === 'claim-disputed'))
   const anchors = new Set(doubtful.flatMap((one) => one.anchors))
   return [...anchors].filter((anchor) => placeOf(pathOf(anchor)) === 'source')
 }

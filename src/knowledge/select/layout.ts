@@ -35,6 +35,9 @@ export const stemOf = (path: string): string => path.slice(path.lastIndexOf('/')
 /** The folder that holds the splits of a document. */
 export const splitsOf = (document: string): string => `compiled/splits/${stemOf(document)}`
 
+/** The split that holds a section of a document. */
+export const splitOf = (document: string, section: string): string => `${splitsOf(document)}/${section}.md`
+
 /** The view that says where the facts of a pack end. */
 export const isBoundaries = (path: string): boolean =>
   placeOf(path) === 'view' && /^(?:boundaries|constraints)\b/i.test(stemOf(path))

@@ -1,6 +1,5 @@
 import { limits } from '../../base/limits.ts'
-import { type Diagnostic, diagnostic } from '../diagnostic.ts'
-import type { Pack } from '../pack.ts'
+import { diagnostic, distinct } from '../diagnostic.ts'
 import { byScore, type Entry, entryOf, standInsOf } from './entries.ts'
 import type { Offer } from './fill.ts'
 import { isBoundaries } from './layout.ts'
@@ -29,28 +28,39 @@ export function compete(packs: readonly OpenedPack[], terms: readonly string[]):
     groups.map(({ files }) => files),
     terms,
   )
-  const seen = new Set<string>()
   let done = 0
-  return packs.map((opened) => {
+  const best = packs.map((opened) => {
     const from = done
     done += opened.groups.length
-    return competePack(opened, ranked.slice(from, done), seen)
+    return bestOf(opened, ranked.slice(from, done))
   })
+  const copies = Map.groupBy(
+    packs.flatMap((opened, at) => (best[at] ?? []).map((entry) => ({ opened, entry }))),
+    ({ entry }) => entry.section.digest,
+  )
+  const seen = new Set<string>()
+  return packs.map((opened, at) => competePack(opened, best[at] ?? [], { copies, seen }))
 }
 
 /** `ranked` has what was found in each group of the pack. */
-function competePack(
-  opened: OpenedPack,
-  ranked: readonly (readonly RankedSection[])[],
-  seen: Set<string>,
-): Competition {
+function bestOf(opened: OpenedPack, ranked: readonly (readonly RankedSection[])[]): readonly Entry[] {
   const { mode } = opened.facts.pack.header
   const entries = opened.groups.flatMap(({ files, tier }, at) => {
     const found = ranked[at] ?? []
     const always = opened.standIns.size === 0 ? [] : files.files.filter(({ path }) => opened.standIns.has(path))
     return [...found, ...always.flatMap((file) => standInsOf(file, found))].map((one) => entryOf(mode, one, tier))
   })
-  const best = entries.sort(byScore).slice(0, limits.knowledgeCandidatesMax)
+  return entries.sort(byScore).slice(0, limits.knowledgeCandidatesMax)
+}
+
+/** One text in several places, of one pack or more. */
+type Copies = readonly { readonly opened: OpenedPack; readonly entry: Entry }[]
+
+function competePack(
+  opened: OpenedPack,
+  best: readonly Entry[],
+  { copies, seen }: { readonly copies: ReadonlyMap<string, Copies>; readonly seen: Set<string> },
+): Competition {
   const least = (best[0]?.score ?? 0) * weakShare
   const candidates: Candidate[] = []
   const constraints: Candidate[] = []
@@ -63,7 +73,7 @@ function competePack(
       dropped.push(drop({ ...entry, pack: opened.facts.pack.id, path: entry.file.path, rank }, why))
     else {
       seen.add(digest)
-      const candidate = candidateOf(opened, entry, rank)
+      const candidate = candidateOf(opened, entry, rank, copies.get(digest) ?? [])
       const limiting = constraints.length === 0 && limitsFacts(candidate)
       if (limiting) constraints.push({ ...candidate, role: 'constraint' })
       else candidates.push(candidate)
@@ -88,26 +98,29 @@ export function drop(
   return { pack, path, section: section.id, tier, place, matched, score, rank, why }
 }
 
-function candidateOf({ facts: { pack }, origins }: OpenedPack, { file, ...entry }: Entry, rank: number): Candidate {
+/** What is known of any copy of the text stays with the one that is sent; anchors are those of its own pack. */
+function candidateOf(opened: OpenedPack, { file, ...entry }: Entry, rank: number, copies: Copies): Candidate {
+  const { pack } = opened.facts
   const { path, digest: fileDigest } = file
   const { section } = entry
-  const { anchors, diagnostics } = origins.of(path, section)
-  const warnings = [...diagnostics, ...findingsIn(pack, path, section, anchors)]
+  const known = copies.map((copy) => ({ own: copy.opened === opened, ...knownOf(copy) }))
+  const anchors = [...new Set(known.flatMap((one) => (one.own ? one.anchors : [])))]
+  const warnings = distinct(known.flatMap((one) => one.warnings))
+  if (pack.header.grounding === 'required' && anchors.length === 0)
+    warnings.push(diagnostic('ungrounded', path, `\`${section.id}\` names no source`, { pack: pack.id }))
   const tokens = section.tokens + elementTokens(path, section, anchors) + warnings.length * warningTokens
   return { ...entry, pack: pack.id, path, fileDigest, rank, anchors, warnings, tokens }
 }
 
-function findingsIn(
-  { id, header }: Pack,
-  path: string,
-  section: Section,
-  anchors: readonly string[],
-): readonly Diagnostic[] {
+function knownOf({ opened, entry: { file, section } }: Copies[number]): Pick<ChosenSection, 'anchors' | 'warnings'> {
+  const { anchors, diagnostics } = opened.origins.of(file, section)
   const { findings = [], unanchored } = section
   const said = unanchored === undefined || anchors.length > 0 ? findings : [...findings, unanchored]
-  const found = said.map(({ code, message }) => diagnostic(code, path, message, { pack: id }))
-  if (header.grounding !== 'required' || anchors.length > 0) return found
-  return [...found, diagnostic('ungrounded', path, `\`${section.id}\` names no source`, { pack: id })]
+  const pack = opened.facts.pack.id
+  return {
+    anchors,
+    warnings: [...diagnostics, ...said.map(({ code, message }) => diagnostic(code, file.path, message, { pack }))],
+  }
 }
 
 /** What the element around a section costs, about. */

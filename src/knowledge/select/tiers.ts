@@ -50,10 +50,10 @@ const prepare = kept(
     configured: readonly string[] | undefined,
     sourceMap: SourceMap | undefined,
   ) => {
-    const candidates = candidatesOf(pack, { paths, guide, configured })
+    const candidates = candidatesOf(pack, { paths, guide, configured, sourceMap })
     return {
       candidates,
-      origins: makeOrigins(pack.id, sourceMap, new Set(paths)),
+      origins: makeOrigins(pack.id, sourceMap, new Set(paths), candidates.splits),
       standIns: new Set(candidates.tiers.flat().filter((path) => standsIn(pack.header.mode, path))),
     }
   },

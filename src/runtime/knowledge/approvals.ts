@@ -26,14 +26,10 @@ export async function approvedIds(
 ): Promise<ReadonlySet<string>> {
   const approved = new Set<string>()
   if (approvals.length === 0) return approved
-  const folders = foldersOf(roots)
-  const waiting = Map.groupBy(
-    packs.filter(({ trust }) => !isTrusted(trust)),
-    folders,
-  )
+  const waiting = packs.filter(({ trust }) => !isTrusted(trust))
+  const byFolder = Map.groupBy(waiting, (pack) => packFolder(pack, roots))
   for (const { path, digest } of approvals) {
-    const folder = realPath(path)
-    for (const pack of (folder !== undefined && waiting.get(folder)) || []) {
+    for (const pack of byFolder.get(realPath(path) ?? '') ?? []) {
       const files = await library.files(pack)
       const read = (file: PackFile) => library.of(pack, files, file, 'digest', (_, own) => own)
       if ((await digestOf(files, read)) === digest) approved.add(pack.id)
@@ -42,18 +38,11 @@ export async function approvedIds(
   return approved
 }
 
-/** Where packs really lie; undefined for one that is gone. */
-export function foldersOf(
+/** Where a pack really lies; undefined for one that is gone. */
+export const packFolder = (
+  { root, path }: { readonly root: string; readonly path: string },
   roots: readonly RootOptions[],
-): (pack: { readonly root: string; readonly path: string }) => string | undefined {
-  const known = new Map(roots.map(({ id, path, links }) => [id, { real: realPath(path), links }]))
-  return ({ root, path }) => {
-    const { real, links } = known.get(root) ?? {}
-    if (real === undefined) return undefined
-    // Only links lead elsewhere, and most roots follow none: asking for every pack would take long.
-    return links === 'within-root' ? realPath(join(real, path)) : join(real, path)
-  }
-}
+): string | undefined => realPath(join(roots.find(({ id }) => id === root)?.path ?? '', path))
 
 export const realPath = (path: string): string | undefined => attempt(() => realpathSync.native(path))
 

@@ -1,5 +1,5 @@
 import { relative, resolve } from 'node:path'
-import { Failure, quote } from '../../base/failure.ts'
+import { quote } from '../../base/failure.ts'
 import { readJson } from '../../base/json.ts'
 import { type FileRoot, openRoot } from '../../files/root.ts'
 import { packApprovals } from '../../model/config.ts'
@@ -8,23 +8,24 @@ import { administer } from '../admin.ts'
 import type { Ambit } from '../ambit.ts'
 import type { Caller } from '../caller.ts'
 import type { PackApproval } from './approvals.ts'
+import { attempt } from './attempt.ts'
 import { unlessMissing } from './records.ts'
 
 const fileName = 'knowledge-approvals.json'
 
 /**
- * Lets the pack in a folder be used as it is now. Needs the right to administer; who said so is on record before it
- * counts. An earlier approval of the same folder goes.
+ * Lets the pack in a folder be used as it is now, in place of an earlier approval of the same folder. Needs the right to
+ * administer; who said so is on record before it counts.
  */
 export async function approvePack(ambit: Ambit, caller: Caller, { path, digest }: PackApproval): Promise<void> {
   const { dataDir } = ambit.settings
   // Seen from the folder of the data, so that both can be moved together.
-  const kept = { path: relative(dataDir, path), digest }
-  await administer(ambit, caller, 'ambit.knowledge.approved', kept)
+  const approval = { path: relative(dataDir, path), digest }
+  await administer(ambit, caller, 'ambit.knowledge.approved', approval)
   const folder = await openRoot(dataDir, { create: true })
   await folder.exclusive(async () => {
-    const others = (await readFrom(folder)).filter((one) => one.path !== kept.path)
-    await folder.write(fileName, Buffer.from(`${JSON.stringify([...others, kept], null, 2)}\n`))
+    const others = (await readFrom(folder)).filter((one) => one.path !== approval.path)
+    await folder.write(fileName, Buffer.from(`${JSON.stringify([...others, approval], null, 2)}\n`))
   })
 }
 
@@ -37,12 +38,12 @@ export async function keptApprovals(dataDir: string): Promise<readonly PackAppro
 
 async function readFrom(folder: FileRoot): Promise<readonly PackApproval[]> {
   const bytes = await folder.read(fileName).catch(unlessMissing)
-  if (bytes === undefined) return []
-  try {
-    return parseAs(packApprovals, readJson(bytes), quote(fileName))
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error
-    const help = 'mend it, or delete it and approve the packs again'
-    throw new Failure('file.invalid', `the approvals of knowledge packs cannot be read: ${quote(fileName)}`, {}, help)
-  }
+
+  return bytes === undefined
+    ? []
+    : parseAs(
+        packApprovals,
+        attempt(() => readJson(bytes)),
+        quote(fileName),
+      )
 }

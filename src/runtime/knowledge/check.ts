@@ -2,8 +2,10 @@ import { lstatSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { Failure, quote } from '../../base/failure.ts'
 import { limits } from '../../base/limits.ts'
+import { openRoot } from '../../files/root.ts'
 import { lint } from '../../knowledge/author/lint.ts'
 import { type PackContent, type PackText, sortedFindings } from '../../knowledge/author/pack-content.ts'
+import { refreshSplits } from '../../knowledge/author/refresh.ts'
 import { validate } from '../../knowledge/author/validate.ts'
 import { type Diagnostic, diagnostic } from '../../knowledge/diagnostic.ts'
 import { entryName, readHeader } from '../../knowledge/discover/header.ts'
@@ -21,6 +23,8 @@ export interface CheckedPack {
   /** How many files were looked at. */
   readonly files: number
   readonly findings: readonly Diagnostic[]
+  /** What was written, or would be. */
+  readonly written?: readonly string[]
 }
 
 /** Frontmatter, layout, records and source map of the pack in a folder. Nothing of it is run, followed or changed. */
@@ -34,6 +38,19 @@ export async function validatePack(folder: string, shown = folder): Promise<Chec
 /** What else its owner should know: secrets, attacks, what is out of date, too long or badly described. */
 export const lintPack = (folder: string, shown = folder): Promise<CheckedPack> =>
   check(folder, shown, (content) => lint(content, { count: countTokens }))
+
+/** Makes splits again that differ from their documents; with `dryRun` only says which. */
+export async function refreshPack(folder: string, shown: string, dryRun: boolean): Promise<CheckedPack> {
+  let files: readonly PackText[] = []
+  const checked = await check(folder, shown, (content) => {
+    const refreshed = refreshSplits(content)
+    files = refreshed.files
+    return refreshed.findings
+  })
+  const root = await openRoot(resolve(folder))
+  for (const { path, text } of dryRun ? [] : files) await root.write(path, Buffer.from(text), { mode: 0o644 })
+  return { ...checked, written: files.map(({ path }) => path) }
+}
 
 async function check(
   folder: string,

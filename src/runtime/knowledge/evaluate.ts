@@ -6,6 +6,7 @@ import type { Pack } from '../../knowledge/pack.ts'
 import type { Winner } from '../../knowledge/precedence.ts'
 import type { Router } from '../../knowledge/route/route.ts'
 import { gradeSuite, type ReadSuite, readSuite, type SuiteAnswer } from '../../knowledge/route/suite.ts'
+import { splitOf } from '../../knowledge/select/layout.ts'
 import type { AnswerSuite, SelectionResult, SelectionSuite } from '../../model/knowledge-records.ts'
 import type { Resolution, ResolveRequest } from './resolution.ts'
 import type { RouterFor } from './routing.ts'
@@ -75,7 +76,7 @@ function selected(pack: Pack, prompt: string, router: Router, warnings: readonly
   return { selected: router.decide(prompt).activated.some(({ id }) => id === pack.id), warnings: told }
 }
 
-/** What is required is a file, or a section of one: `compiled/facts.md#limits`. */
+/** What is required is a file, or a section of one: `compiled/facts.md#limits`, or the split that holds it. */
 async function recallOf(
   pack: Pack,
   { id, prompt, required_context = [] }: AnswerSuite['evals'][number],
@@ -83,7 +84,9 @@ async function recallOf(
 ): Promise<AnswerResult> {
   const { trace } = await resolve({ query: prompt, select: [pack.id], confirm: [pack.id], implicit: false })
   const sections = trace.activated.flatMap((one) => one.sections)
-  const places = new Set(sections.flatMap(({ path, section }) => [path, `${path}#${section}`]))
+  const places = new Set(
+    sections.flatMap(({ path, section = '' }) => [path, `${path}#${section}`, splitOf(path, section)]),
+  )
   const missed = required_context.filter((place) => !places.has(place))
   return {
     pack_name: pack.header.name,
