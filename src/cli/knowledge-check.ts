@@ -1,10 +1,10 @@
+import { realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { counted } from '../base/counted.ts'
 import { Failure, quote } from '../base/failure.ts'
 import type { Diagnostic, Severity } from '../knowledge/diagnostic.ts'
 import type { PackHeader } from '../model/knowledge.ts'
-import { realPath } from '../runtime/knowledge/approvals.ts'
 import { approvePack } from '../runtime/knowledge/approve.ts'
 import { type CheckedPack, lintPack, refreshPack, validatePack } from '../runtime/knowledge/check.ts'
 import { type Io, line, paint, plain } from './io.ts'
@@ -26,29 +26,23 @@ const checks = {
   approve: 'let untrusted packs be used: each where it lies, as long as none of its files changes',
 }
 
-const notes = {
-  validate: 'Changes nothing, runs nothing.',
-  lint: 'Changes nothing, runs nothing.',
+const notes: Partial<Record<Check, string>> = {
   refresh:
     'Splits come from documents: what was written into a split itself is replaced. Nothing else is, and nothing is deleted.',
   approve:
     'Validates them first. Needs the right to administer, and is on record. To take it back: `disable` in the configuration.',
 }
 
-/**
- * `validate <dir>…`: whether packs are as the format wants them. `lint <dir>…`: what their owners should look at. The other
- * two change something, and only if no error is found.
- */
+/** `validate <dir>…`: whether packs are as the format wants them. `lint <dir>…`: what their owners should look at. */
 export function addCheck(knowledge: Command, io: Io, command: Check): void {
+  const note = notes[command]
   const added = answering(knowledge.command(`${command} <dir...>`)).description(checks[command])
-  if (command === 'approve')
-    added
-      .option('--config <file>', 'configuration file')
-      .option('--tenant <id>', "tenant (default: the configuration's)")
-  if (command === 'refresh' || command === 'approve') added.option('--dry-run', 'only say what would be done')
-  else added.option('--watch', 'again whenever a file changes, until Ctrl-C')
+  if (command === 'approve') added.option('--config <file>', 'configuration file').option('--tenant <id>', 'tenant')
+  if (note === undefined) added.option('--watch', 'again whenever a file changes, until Ctrl-C')
+  else added.option('--dry-run', 'only say what would be done')
+  const exits = 'Exit 0: no errors. 1: an error was found. 2: could not look.'
   added
-    .addHelpText('after', `\n${notes[command]} Exit 0: no errors. 1: an error was found. 2: could not look.`)
+    .addHelpText('after', `\n${note ?? 'Changes nothing, runs nothing.'} ${exits}`)
     .action((folders: readonly string[], options: CheckFlags) => run(io, command, folders, options))
 }
 
@@ -71,10 +65,8 @@ function run(io: Io, command: Check, folders: readonly string[], given: CheckFla
 const approve = (io: Io, packs: readonly Checked[], flags: CheckFlags): Promise<void> =>
   inTenant(io, flags, async (ambit, caller) => {
     for (const { folder, digest } of packs) {
-      const path = realPath(resolve(io.cwd, folder))
-      if (path === undefined || digest === undefined)
-        throw new Failure('file.unavailable', `a file of ${quote(folder)} cannot be read`)
-      await approvePack(ambit, caller, { path, digest })
+      if (digest === undefined) throw new Failure('file.unavailable', `a file of ${quote(folder)} cannot be read`)
+      await approvePack(ambit, caller, { path: realpathSync(resolve(io.cwd, folder)), digest })
     }
   })
 

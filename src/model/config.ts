@@ -75,16 +75,14 @@ const knowledgeRoot = z.strictObject({
   at: grantPath.optional(),
 })
 
-/** A person lets untrusted packs be used, each by its folder, and only as long as none of its files changes. */
-export const packApprovals = z.array(
-  z.strictObject({ path: line, digest: form(/^[0-9a-f]{64}$/u, 'a SHA-256 in hex') }),
-)
+/** A person lets the untrusted pack in a folder be used, as long as none of its files changes. */
+export const packApproval = z.strictObject({ path: line, digest: form(/^[0-9a-f]{64}$/u, 'a SHA-256 in hex') })
 
 const knowledge = z.strictObject({
   roots: z.array(knowledgeRoot).max(64).optional(),
   enable: z.array(line).optional(),
   disable: z.array(line).optional(),
-  approve: packApprovals.optional(),
+  approve: z.array(packApproval).optional(),
   /** Types of packs beside the standard ones and `custom:<namespace>`. */
   types: z.array(line).optional(),
   /** Names of folders that are not searched, instead of the usual list. */

@@ -2,7 +2,7 @@ import type { SourceMap } from '../../model/knowledge-records.ts'
 import type { Diagnostic } from '../diagnostic.ts'
 import { sourceMapPath } from '../read-records.ts'
 import { pathOf } from '../select/anchors.ts'
-import { placeOf, splitsOf } from '../select/layout.ts'
+import { folderOf, placeOf, splitsOf } from '../select/layout.ts'
 import { type CompiledDocument, compileDocument } from './compile-document.ts'
 import { sourceMapOf } from './grounding.ts'
 import type { PackContent, PackText } from './pack-content.ts'
@@ -22,7 +22,7 @@ export interface Refreshed {
  */
 export function refreshSplits(pack: PackContent): Refreshed {
   const outdated = checkSplits(pack)
-  const divided = new Set(pack.paths.map((path) => path.split('/', 3).join('/')))
+  const divided = new Set(pack.paths.map(folderOf))
   const compiled = pack.files
     .filter(({ path }) => placeOf(path) === 'document' && divided.has(splitsOf(path)))
     .map(compileDocument)

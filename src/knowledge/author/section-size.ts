@@ -1,7 +1,7 @@
 import { counted } from '../../base/counted.ts'
 import { limits } from '../../base/limits.ts'
 import { type Diagnostic, diagnostic } from '../diagnostic.ts'
-import { isContext, placeOf, splitsOf } from '../select/layout.ts'
+import { folderOf, isContext, placeOf, splitsOf } from '../select/layout.ts'
 import { type CountTokens, withHeadings } from '../select/section.ts'
 import type { PackContent, PackText } from './pack-content.ts'
 import { documentSections } from './sections.ts'
@@ -12,7 +12,7 @@ import { documentSections } from './sections.ts'
  */
 export function checkSections({ files }: PackContent, count: CountTokens): readonly Diagnostic[] {
   const divided = new Set(files.filter(({ path }) => placeOf(path) === 'document').map(({ path }) => splitsOf(path)))
-  const isCopy = (path: string): boolean => divided.has(path.split('/', 3).join('/'))
+  const isCopy = (path: string): boolean => divided.has(folderOf(path))
   return files
     .filter(({ path }) => isContext(path) && prose.test(path) && !isCopy(path))
     .flatMap((file) => oversized(file, count))

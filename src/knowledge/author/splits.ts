@@ -1,7 +1,7 @@
 import { quote } from '../../base/failure.ts'
 import { type Diagnostic, diagnostic } from '../diagnostic.ts'
 import { sectionDigest } from '../select/file-index.ts'
-import { splitSources } from '../select/split-sources.ts'
+import { splitSources } from '../select/layout.ts'
 import { sourceMapOf } from './grounding.ts'
 import type { PackContent, PackText } from './pack-content.ts'
 import { documentSections } from './sections.ts'

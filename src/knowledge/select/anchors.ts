@@ -40,11 +40,13 @@ export function makeOrigins(
   const sections = byTarget(map?.document_sections ?? [], targets)
   return {
     of: ({ path, places }, section) => {
+      const reaches = ({ slug }: { readonly slug: string | undefined }) => slug === undefined || slug === section.slug
       // Where the section that a claim in doubt went into is gone, its text may stand under any heading.
-      const isLost = ({ item, slug = '' }: Reaching<Claim>): boolean =>
+      const isLost = ({ item, slug = '' }: Reaching<Claim>) =>
         item.status !== 'confirmed' && places.headings?.has(slug) === false
-      const found = reaching(claims, path, section, isLost)
-      return originOf(pack, path, section, found, reaching(sections, path, section), paths)
+      const found = (claims.get(path) ?? []).filter((one) => reaches(one) || isLost(one)).map(({ item }) => item)
+      const mapped = (sections.get(path) ?? []).filter(reaches).map(({ item }) => item)
+      return originOf(pack, path, section, found, mapped, paths)
     },
     isFlagged: (path) =>
       (claims.get(path) ?? []).some(({ item }) => item.status === 'stale' || item.status === 'disputed'),
@@ -73,16 +75,6 @@ function inDocument(document: string | undefined, section: string | undefined): 
   if (section === undefined) return [document]
   return [`${document}#${section}`, splitOf(document, section)]
 }
-
-const reaching = <T>(
-  found: ReadonlyMap<string, Reaching<T>[]>,
-  path: string,
-  { slug }: Section,
-  also: (one: Reaching<T>) => boolean = () => false,
-): readonly T[] =>
-  (found.get(path) ?? [])
-    .filter((one) => one.slug === undefined || one.slug === slug || also(one))
-    .map(({ item }) => item)
 
 function originOf(
   pack: string,

@@ -3,8 +3,7 @@ import { type Diagnostic, diagnostic } from '../diagnostic.ts'
 import { entryName } from '../discover/header.ts'
 import type { Pack } from '../pack.ts'
 import { leadsOut, packPath } from '../pack-path.ts'
-import { type Place, placeOf, stemOf } from './layout.ts'
-import { type SplitSource, splitSources } from './split-sources.ts'
+import { type Place, placeOf, type SplitSource, splitSources, stemOf } from './layout.ts'
 
 /** The files of a pack that may serve, those to look at first in the first tier. No tier is ever the whole pack unasked. */
 export interface Candidates {

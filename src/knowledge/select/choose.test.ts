@@ -9,7 +9,6 @@ import {
   type World,
   world,
 } from '../../../test/support/knowledge-selection.ts'
-import { sourceMap } from '../../model/knowledge-records.ts'
 import { checkLayout } from '../author/layout.ts'
 import type { RecordedRun } from './run-findings.ts'
 
@@ -48,119 +47,6 @@ test('what documents with splits leave open is looked for in others [K-56 K-57 K
   assert.deepEqual(
     choice.dropped.map(({ path, section, why }) => `${path}#${section} ${why}`),
     ['compiled/briefing.md#briefing weak'],
-  )
-})
-
-const edited = (text: string): Files => ({ ...pumps, 'documents/pumps.md': text })
-
-test('a split that its document has left behind is never sent, whatever is asked and in every profile [K-52 K-58 K-88]', () => {
-  const changed = edited('# Pumps\n\nNew.\n\n## Pressure\n\nThe pressure is at most 5 bar.\n')
-  const gone = edited('# Pumps\n\nThe pressure is not known.\n')
-  const map = sourceMap.parse({
-    claims: [],
-    document_sections: [
-      {
-        document: 'documents/pumps.md',
-        section_id: 'pressure',
-        title: 'Pressure',
-        source_anchors: ['documents/pumps.md#L3'],
-        compiled_into: ['compiled/splits/pumps/pressure.md'],
-      },
-    ],
-  })
-  for (const profile of ['document-first', 'wiki-first', 'hybrid'] as const)
-    for (const query of ['pressure', 'pumps pressure in bar', 'pressure pump heat', 'pressure that nothing covers']) {
-      const given = (files: Files) => [world({ ...primary, profile }, files, { sourceMap: map })]
-      const { text } = resolve(given(changed), { query })
-      assert.deepEqual([/5 bar/.test(text), /3 bar/.test(text)], [true, false], `${profile}: ${query}`)
-      // The section has moved to line 5; the anchor of the source map has not.
-      assert.match(text, /section="pressure" anchors="documents\/pumps\.md#L5"/)
-      assert.doesNotMatch(resolve(given(gone), { query }).text, /3 bar/)
-    }
-})
-
-test('the source map says which document a split is of, before its folder does [K-58]', () => {
-  const files = {
-    'documents/manual.md': '# Manual\n\n## Pressure\n\nThe pressure is at most 5 bar.\n',
-    'compiled/splits/pumps/pressure.md': '# Pressure\n\nThe pressure is at most 3 bar.\n',
-  }
-  const section = { document: './documents/manual.md', section_id: 'pressure', title: 'Pressure' }
-  const map = sourceMap.parse({
-    claims: [],
-    document_sections: [{ ...section, compiled_into: ['./compiled/splits/pumps/pressure.md'] }],
-  })
-  const { text } = resolve([world({}, files, { sourceMap: map })], { query: 'pressure' })
-  assert.deepEqual([/5 bar/.test(text), /3 bar/.test(text)], [true, false])
-})
-
-test('of a text that stands in several places all warnings and anchors stay [K-52 K-65 K-88]', () => {
-  const claim = (n: number, status: 'stale' | 'disputed' | 'inferred', target: string, path = `sources/${n}.md`) =>
-    ({ claim_id: `${n}`, text: 't', status, source: { path }, compiled_into: [target] }) as const
-  const same = '# Pressure\n\nThe pressure is at most 3 bar.\n'
-  const files = {
-    'compiled/facts.md': same,
-    'compiled/pressure.md': same,
-    'wiki/pressure.md': same,
-    'sources/1.md': 'a',
-    'sources/2.md': 'b',
-    'sources/3.md': 'c',
-  }
-  const claims = [
-    claim(1, 'stale', 'compiled/facts.md'),
-    claim(2, 'disputed', 'compiled/pressure.md'),
-    claim(3, 'inferred', 'wiki/pressure.md'),
-  ]
-  const sourced = { sourceMap: sourceMap.parse({ claims }) }
-  const given = world({ profile: 'wiki-first' }, files, sourced)
-  const other = world(
-    { name: 'other', profile: 'wiki-first' },
-    { 'compiled/facts.md': same },
-    {
-      sourceMap: sourceMap.parse({ claims: [claim(4, 'inferred', 'compiled/facts.md')] }),
-    },
-  )
-  for (const query of ['pressure', 'facts about pressure', 'wiki pressure bar']) {
-    const { packs, choice } = resolve([given, other], { query })
-    assert.equal(packs.length, 1)
-    const [sent] = choice.packs[0]?.sections ?? []
-    const codes = sent?.warnings.map(({ code, pack }) => `${code} ${pack}`)
-    assert.deepEqual(codes?.toSorted(), [
-      'claim-disputed workspace:pumps',
-      'claim-inferred workspace:other',
-      'claim-inferred workspace:pumps',
-      'claim-stale workspace:pumps',
-      'source-missing workspace:other',
-    ])
-    assert.deepEqual(sent?.anchors.toSorted(), ['sources/1.md', 'sources/2.md', 'sources/3.md'])
-    for (const code of ['claim-stale', 'claim-disputed', 'claim-inferred'])
-      assert(packs[0]?.text.includes(`code="${code}"`))
-  }
-})
-
-test('a claim about a split warns of the section it is a copy of, and of the document if that is gone [K-52 K-65]', () => {
-  const into = (target: string) =>
-    sourceMap.parse({
-      claims: [
-        { claim_id: '1', text: 't', status: 'stale', source: { path: 'sources/sheet.md' }, compiled_into: [target] },
-      ],
-    })
-  const warned = (target: string, query: string) => {
-    const { choice } = chooseFrom([world(primary, pumps, { sourceMap: into(target) })], { query })
-    return choice.packs[0]?.sections.map(
-      ({ section, warnings }) => `${section.id} ${warnings.map(({ code }) => code).join()}`,
-    )
-  }
-  for (const query of ['pressure', 'pumps pressure'])
-    assert.deepEqual(warned('compiled/splits/pumps/pressure.md', query)?.[0], 'pressure claim-stale')
-  assert.deepEqual(warned('compiled/splits/pumps/pressure.md', 'heat'), ['heat '])
-  assert.deepEqual(warned('compiled/splits/pumps/noise.md', 'heat'), ['heat '])
-  const renamed = { ...pumps, 'compiled/splits/pumps/noise.md': '# Noise\n\nLoud.\n' }
-  const { choice } = chooseFrom([world(primary, renamed, { sourceMap: into('compiled/splits/pumps/noise.md') })], {
-    query: 'heat',
-  })
-  assert.deepEqual(
-    choice.packs[0]?.sections[0]?.warnings.map(({ code }) => code),
-    ['claim-stale'],
   )
 })
 

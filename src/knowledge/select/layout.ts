@@ -1,3 +1,6 @@
+import type { SourceMap } from '../../model/knowledge-records.ts'
+import { packPath } from '../pack-path.ts'
+
 /** What a file of a pack is, by where it lies. Only these may ever be opened for selection. */
 export type Place = 'split' | 'view' | 'document' | 'wiki' | 'source' | 'ontology' | 'answers'
 
@@ -37,6 +40,33 @@ export const splitsOf = (document: string): string => `compiled/splits/${stemOf(
 
 /** The split that holds a section of a document. */
 export const splitOf = (document: string, section: string): string => `${splitsOf(document)}/${section}.md`
+
+/** The section of a document that a split is a copy of. */
+export interface SplitSource {
+  readonly document: string
+  readonly section: string
+}
+
+/**
+ * The splits whose documents are in the pack: by the folder named after a document, or as the source map says. A document
+ * speaks for its splits: they were made from it, and not again at every change.
+ */
+export function splitSources(paths: readonly string[], map: SourceMap | undefined): ReadonlyMap<string, SplitSource> {
+  const present = new Set(paths)
+  const splits = new Set(paths.filter((path) => placeOf(path) === 'split'))
+  const documents = new Map(paths.filter((path) => placeOf(path) === 'document').map((path) => [splitsOf(path), path]))
+  const byFolder = [...splits].map((path) => ({ path, document: documents.get(folderOf(path)), section: stemOf(path) }))
+  const mapped = (map?.document_sections ?? []).flatMap(({ document, section_id: section, compiled_into = [] }) =>
+    compiled_into.map((path) => ({ path: packPath(path) ?? '', document: packPath(document), section })),
+  )
+  const known = [...byFolder, ...mapped].flatMap(({ path, document = '', section }) =>
+    splits.has(path) && present.has(document) ? [[path, { document, section }] as const] : [],
+  )
+  return new Map(known)
+}
+
+/** Of a split: the folder that is named after its document. */
+export const folderOf = (split: string): string => split.split('/', 3).join('/')
 
 /** The view that says where the facts of a pack end. */
 export const isBoundaries = (path: string): boolean =>

@@ -34,32 +34,31 @@ export function compete(packs: readonly OpenedPack[], terms: readonly string[]):
     done += opened.groups.length
     return bestOf(opened, ranked.slice(from, done))
   })
-  const copies = Map.groupBy(
-    packs.flatMap((opened, at) => (best[at] ?? []).map((entry) => ({ opened, entry }))),
-    ({ entry }) => entry.section.digest,
-  )
+  const copies = Map.groupBy(best.flat(), ({ section }) => section.digest)
   const seen = new Set<string>()
-  return packs.map((opened, at) => competePack(opened, best[at] ?? [], { copies, seen }))
+  return packs.map((opened, at) => competePack(opened, best[at] ?? [], copies, seen))
 }
 
+type Rival = Entry & { readonly opened: OpenedPack }
+
 /** `ranked` has what was found in each group of the pack. */
-function bestOf(opened: OpenedPack, ranked: readonly (readonly RankedSection[])[]): readonly Entry[] {
+function bestOf(opened: OpenedPack, ranked: readonly (readonly RankedSection[])[]): readonly Rival[] {
   const { mode } = opened.facts.pack.header
   const entries = opened.groups.flatMap(({ files, tier }, at) => {
     const found = ranked[at] ?? []
     const always = opened.standIns.size === 0 ? [] : files.files.filter(({ path }) => opened.standIns.has(path))
-    return [...found, ...always.flatMap((file) => standInsOf(file, found))].map((one) => entryOf(mode, one, tier))
+    const all = [...found, ...always.flatMap((file) => standInsOf(file, found))]
+    return all.map((one) => ({ ...entryOf(mode, one, tier), opened }))
   })
   return entries.sort(byScore).slice(0, limits.knowledgeCandidatesMax)
 }
 
-/** One text in several places, of one pack or more. */
-type Copies = readonly { readonly opened: OpenedPack; readonly entry: Entry }[]
-
+/** `copies` has all places of a text, in whichever pack. */
 function competePack(
   opened: OpenedPack,
-  best: readonly Entry[],
-  { copies, seen }: { readonly copies: ReadonlyMap<string, Copies>; readonly seen: Set<string> },
+  best: readonly Rival[],
+  copies: ReadonlyMap<string, readonly Rival[]>,
+  seen: Set<string>,
 ): Competition {
   const least = (best[0]?.score ?? 0) * weakShare
   const candidates: Candidate[] = []
@@ -73,7 +72,7 @@ function competePack(
       dropped.push(drop({ ...entry, pack: opened.facts.pack.id, path: entry.file.path, rank }, why))
     else {
       seen.add(digest)
-      const candidate = candidateOf(opened, entry, rank, copies.get(digest) ?? [])
+      const candidate = candidateOf(entry, rank, copies.get(digest) ?? [])
       const limiting = constraints.length === 0 && limitsFacts(candidate)
       if (limiting) constraints.push({ ...candidate, role: 'constraint' })
       else candidates.push(candidate)
@@ -99,12 +98,12 @@ export function drop(
 }
 
 /** What is known of any copy of the text stays with the one that is sent; anchors are those of its own pack. */
-function candidateOf(opened: OpenedPack, { file, ...entry }: Entry, rank: number, copies: Copies): Candidate {
+function candidateOf({ opened, file, ...entry }: Rival, rank: number, copies: readonly Rival[]): Candidate {
   const { pack } = opened.facts
   const { path, digest: fileDigest } = file
   const { section } = entry
-  const known = copies.map((copy) => ({ own: copy.opened === opened, ...knownOf(copy) }))
-  const anchors = [...new Set(known.flatMap((one) => (one.own ? one.anchors : [])))]
+  const known = copies.map(knownOf)
+  const anchors = [...new Set(known.flatMap((one, at) => (copies[at]?.opened === opened ? one.anchors : [])))]
   const warnings = distinct(known.flatMap((one) => one.warnings))
   if (pack.header.grounding === 'required' && anchors.length === 0)
     warnings.push(diagnostic('ungrounded', path, `\`${section.id}\` names no source`, { pack: pack.id }))
@@ -112,15 +111,13 @@ function candidateOf(opened: OpenedPack, { file, ...entry }: Entry, rank: number
   return { ...entry, pack: pack.id, path, fileDigest, rank, anchors, warnings, tokens }
 }
 
-function knownOf({ opened, entry: { file, section } }: Copies[number]): Pick<ChosenSection, 'anchors' | 'warnings'> {
+function knownOf({ opened, file, section }: Rival): Pick<ChosenSection, 'anchors' | 'warnings'> {
   const { anchors, diagnostics } = opened.origins.of(file, section)
   const { findings = [], unanchored } = section
   const said = unanchored === undefined || anchors.length > 0 ? findings : [...findings, unanchored]
   const pack = opened.facts.pack.id
-  return {
-    anchors,
-    warnings: [...diagnostics, ...said.map(({ code, message }) => diagnostic(code, file.path, message, { pack }))],
-  }
+  const told = said.map(({ code, message }) => diagnostic(code, file.path, message, { pack }))
+  return { anchors, warnings: [...diagnostics, ...told] }
 }
 
 /** What the element around a section costs, about. */

@@ -1,11 +1,12 @@
 import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { objectHash } from '../../base/hash.ts'
+import type { Diagnostic } from '../../knowledge/diagnostic.ts'
 import { isTrusted, type Pack } from '../../knowledge/pack.ts'
 import { attempt } from './attempt.ts'
 import type { Library } from './library.ts'
 import type { PackFile } from './list-files.ts'
-import { openPackFiles, type PackFiles } from './pack-files.ts'
+import type { PackFiles } from './pack-files.ts'
 import type { RootOptions } from './roots.ts'
 
 /** A person lets an untrusted pack be used: the one in this folder, as long as none of its files changes. */
@@ -31,8 +32,7 @@ export async function approvedIds(
   for (const { path, digest } of approvals) {
     for (const pack of byFolder.get(realPath(path) ?? '') ?? []) {
       const files = await library.files(pack)
-      const read = (file: PackFile) => library.of(pack, files, file, 'digest', (_, own) => own)
-      if ((await digestOf(files, read)) === digest) approved.add(pack.id)
+      if ((await contentDigestOf(files, library.digest(pack, files))) === digest) approved.add(pack.id)
     }
   }
   return approved
@@ -46,22 +46,14 @@ export const packFolder = (
 
 export const realPath = (path: string): string | undefined => attempt(() => realpathSync.native(path))
 
-/** SHA-256 over the paths and bytes of every file of the pack in a folder, in hex; undefined when one cannot be read. */
-export async function contentDigestOf(folder: string): Promise<string | undefined> {
-  const files = await openPackFiles({ id: 'pack', scope: 'workspace', path: folder }, { id: 'pack', path: '' })
-  return digestOf(files, async ({ path }) => {
-    const read = await files.read(path)
-    return 'code' in read ? read : read.digest
-  })
-}
-
-async function digestOf(
+/** SHA-256 over the paths and bytes of every file of a pack, in hex; undefined when one of them cannot be read. */
+export async function contentDigestOf(
   files: PackFiles,
-  read: (file: PackFile) => Promise<string | object>,
+  digestOf: (file: PackFile) => Promise<string | Diagnostic> = ({ path }) => files.digest(path),
 ): Promise<string | undefined> {
   const digests: { path: string; digest: string }[] = []
   for (const file of (await files.list()).files) {
-    const digest = await read(file)
+    const digest = await digestOf(file)
     if (typeof digest !== 'string') return undefined
     digests.push({ path: file.path, digest })
   }

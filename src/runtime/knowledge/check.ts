@@ -31,7 +31,7 @@ export interface CheckedPack {
 export async function validatePack(folder: string, shown = folder): Promise<CheckedPack> {
   const checked = await check(folder, shown, validate)
   if (checked.header === undefined) return checked
-  const digest = await contentDigestOf(resolve(folder))
+  const digest = await contentDigestOf(await openFolder(resolve(folder)))
   return { ...checked, ...(digest !== undefined && { digest }) }
 }
 
@@ -61,7 +61,7 @@ async function check(
   const missing = entryTrouble(shown, path)
   if (missing !== undefined) return { files: 0, findings: [missing] }
   const name = basename(path)
-  const opened = await openPackFiles({ id: 'pack', scope: 'workspace', path }, { id: name, path: '' })
+  const opened = await openFolder(path)
   const { files, diagnostics } = await opened.list()
   const read = await readTexts(opened, files)
   const entry = read.texts.find((file) => file.path === entryName)
@@ -77,6 +77,9 @@ async function check(
   const findings = sortedFindings(found.map((finding) => ({ ...finding, pack: name })))
   return { ...(header && { header }), files: files.length, findings }
 }
+
+const openFolder = (path: string): Promise<PackFiles> =>
+  openPackFiles({ id: 'pack', scope: 'workspace', path }, { id: basename(path), path: '' })
 
 /** A folder that is not there is the caller's mistake; one without a good entry file is a finding. */
 function entryTrouble(shown: string, path: string): Diagnostic | undefined {

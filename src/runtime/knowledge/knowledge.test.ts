@@ -19,7 +19,7 @@ import { readFences } from '../../fence/read.ts'
 import { contextResolution } from '../../model/knowledge-records.ts'
 import { resolutionTrace } from '../../model/knowledge-trace.ts'
 import { countTokens } from '../../tokens/count.ts'
-import { contentDigestOf } from './approvals.ts'
+import { validatePack } from './check.ts'
 import { type KnowledgeOptions, openKnowledge } from './knowledge.ts'
 import type { KnowledgeRoot } from './roots.ts'
 
@@ -116,13 +116,20 @@ test('what is untrusted waits for a person, who may approve it for one call, or 
   const works = [[['pump-manual', 'unreviewed']], []]
   assert.deepEqual(await used({}), waits)
   assert.deepEqual(await used({}, ['pump-manual']), works)
+  // What is no text is part of a pack, too.
+  mkdirSync(join(root, 'pump-manual/assets'))
+  writeFileSync(join(root, 'pump-manual/assets/logo.png'), Buffer.from([0x89, 0xff, 0]))
   const approve = [await approvalOf(join(root, 'pump-manual'))]
+  assert.deepEqual(await used({ approve }), works)
+  writeFileSync(join(root, 'pump-manual/assets/logo.png'), Buffer.from([0x89, 0xff, 1]))
+  assert.deepEqual(await used({ approve }), waits)
+  writeFileSync(join(root, 'pump-manual/assets/logo.png'), Buffer.from([0x89, 0xff, 0]))
   assert.deepEqual(await used({ approve }), works)
   appendFileSync(join(root, 'pump-manual/documents/pump.md'), '\nmore\n')
   assert.deepEqual(await used({ approve }), waits)
 })
 
-const approvalOf = async (path: string) => ({ path, digest: (await contentDigestOf(path)) ?? '' })
+const approvalOf = async (path: string) => ({ path, digest: (await validatePack(path)).digest ?? '' })
 
 test('an approval is of the pack where it lies: another root in front gets none of it [K-46 K-48 K-50]', async () => {
   const other = join(root, 'other')

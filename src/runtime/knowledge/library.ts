@@ -42,13 +42,9 @@ export interface Library {
   /** The files of a pack. */
   files(pack: Pack): Promise<PackFiles>
   /** What `make` makes of the text of a file, or what is wrong with it; made again only when the file has changed. */
-  of<T>(
-    pack: Pack,
-    files: PackFiles,
-    file: PackFile,
-    kind: string,
-    make: (text: string, digest: string) => T,
-  ): Promise<T | Diagnostic>
+  of<T>(pack: Pack, files: PackFiles, file: PackFile, kind: string, make: (text: string) => T): Promise<T | Diagnostic>
+  /** The digests of the files of a pack, each made again only when the file has changed. */
+  digest(pack: Pack, files: PackFiles): (file: PackFile) => Promise<string | Diagnostic>
 }
 
 interface Kept {
@@ -66,20 +62,26 @@ export function makeLibrary(deps: LibraryDeps): Library {
   const kept = new Map<string, Kept>()
   const opened = recent<string, OpenPack>(limits.knowledgePacksKeptMin)
 
+  const once = async <T>(pack: Pack, file: PackFile, kind: string, make: () => Promise<T | Diagnostic>) => {
+    const key = JSON.stringify([pack.id, file.path, kind])
+    const known = kept.get(key)
+    if (known !== undefined && isSame(known.file, file)) return known.value as T
+    const began = deps.now()
+    const value = await make()
+    if (isDiagnostic(value)) return value
+    // One that was changed a moment ago may be changed again within the same timestamp.
+    if (began - changedAt(file) > limits.knowledgeSettledMs) keep(kept, key, { file, value })
+    else kept.delete(key)
+    return value
+  }
+
   const library: Library = {
-    of: async (pack, files, file, kind, make) => {
-      const key = JSON.stringify([pack.id, file.path, kind])
-      const known = kept.get(key)
-      if (known !== undefined && isSame(known.file, file)) return known.value as ReturnType<typeof make>
-      const began = deps.now()
-      const read = await files.read(file.path)
-      if ('code' in read) return read
-      const value = make(read.text, read.digest)
-      // One that was changed a moment ago may be changed again within the same timestamp.
-      if (began - changedAt(file) > limits.knowledgeSettledMs) keep(kept, key, { file, value })
-      else kept.delete(key)
-      return value
-    },
+    of: (pack, files, file, kind, make) =>
+      once(pack, file, kind, async () => {
+        const read = await files.read(file.path)
+        return 'code' in read ? read : make(read.text)
+      }),
+    digest: (pack, files) => (file) => once(pack, file, 'digest', () => files.digest(file.path)),
     files: (pack) => openPackFiles(rootOf(pack, deps), pack),
     open: async (pack) => {
       const files = await library.files(pack)

@@ -78,11 +78,13 @@ test('packs inside, links, Skills, scripts, programs and special files are left 
     assert.equal(await codeOf(files.read(path)), 'nested-pack', path)
 })
 
-test('a text comes with the digest of its bytes, and without its byte order mark [K-17]', async () => {
-  const { files } = await open({ 'p/a.md': '\ufeffümlaut\r\n', 'p/wiki/b.md': '' })
-  assert.deepEqual(await files.read('a.md'), { text: 'ümlaut\r\n', digest: sha256('\ufeffümlaut\r\n') })
+test('a text comes without its byte order mark, and a digest is that of all bytes, text or not [K-17]', async () => {
+  const { files } = await open({ 'p/a.md': '\ufeffümlaut\r\n', 'p/wiki/b.md': '', 'p/c.md': '\0' })
+  assert.deepEqual(await files.read('a.md'), { text: 'ümlaut\r\n' })
+  assert.equal(await files.digest('a.md'), sha256('\ufeffümlaut\r\n'))
+  assert.deepEqual([await codeOf(files.read('c.md')), await files.digest('c.md')], ['encoding', sha256('\0')])
   assert.deepEqual(await files.read('wiki/../a.md'), await files.read('./a.md'))
-  assert.deepEqual(await files.read('wiki/b.md'), { text: '', digest: sha256('') })
+  assert.deepEqual(await files.read('wiki/b.md'), { text: '' })
 })
 
 test('a range is a part of the text as it is read, with or without a byte order mark [K-17]', async () => {
@@ -185,7 +187,7 @@ test('paths start at the pack, wherever the process runs [K-69]', async () => {
   const before = process.cwd()
   onTestFinished(() => process.chdir(before))
   process.chdir(join(top, 'elsewhere'))
-  assert.deepEqual(await files.read('wiki/a.md'), { text: 'a', digest: sha256('a') })
+  assert.deepEqual(await files.read('wiki/a.md'), { text: 'a' })
 })
 
 test('what is not UTF-8, too large or gone is said instead of read [K-70]', async () => {

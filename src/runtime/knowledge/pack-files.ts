@@ -5,14 +5,8 @@ import { type Diagnostic, diagnostic } from '../../knowledge/diagnostic.ts'
 import { entryName } from '../../knowledge/discover/header.ts'
 import { attempt } from './attempt.ts'
 import { listFiles, type PackFile } from './list-files.ts'
-import { fileAt, readText, readTextRange } from './read-text.ts'
+import { digestFile, fileAt, readText, readTextRange } from './read-text.ts'
 import type { RootOptions } from './roots.ts'
-
-export interface ReadText {
-  readonly text: string
-  /** SHA-256 of the bytes, in hex. */
-  readonly digest: string
-}
 
 /**
  * The files of one pack, by their paths from the pack root. Nothing outside it is read, no link is followed, and only
@@ -24,7 +18,9 @@ export interface PackFiles {
   /** One file of the list, without asking for the others. */
   find(path: string): PackFile | undefined
   /** The whole text, without a byte order mark; or why there is none. */
-  read(path: string): Promise<ReadText | Diagnostic>
+  read(path: string): Promise<{ readonly text: string } | Diagnostic>
+  /** SHA-256 of its bytes, in hex, whether or not they are text. */
+  digest(path: string): Promise<string | Diagnostic>
   /** The bytes from `from` up to `to` of the text as `read` gives it, in UTF-8. */
   readRange(path: string, from: number, to: number): Promise<string | Diagnostic>
 }
@@ -39,6 +35,7 @@ export async function openPackFiles(
     list: () => listFiles(place, pack.id),
     find: (path) => fileAt(place, path),
     read: async (path) => readText(place, pack.id, path),
+    digest: async (path) => digestFile(place, pack.id, path),
     readRange: async (path, from, to) => readTextRange(place, pack.id, path, { from, to }),
   })
 }
@@ -50,6 +47,7 @@ function closed(pack: string): PackFiles {
     list: async () => ({ files: [], diagnostics: [found] }),
     find: () => undefined,
     read: async () => found,
+    digest: async () => found,
     readRange: async () => found,
   }
 }

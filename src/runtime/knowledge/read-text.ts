@@ -11,16 +11,20 @@ import { attempt } from './attempt.ts'
 import { fileOf, leftOut, type PackFile } from './list-files.ts'
 
 /** The whole text of a file of a pack. */
-export const readText = (
-  place: Place,
-  pack: string,
-  path: string,
-): { readonly text: string; readonly digest: string } | Diagnostic =>
-  reading(place, pack, path, ({ descriptor, stats }) => {
-    const bytes = readBytes(descriptor, 0, stats.size)
-    if (bytes.length < stats.size) throw new Changed()
-    return { text: decode(bytes.subarray(markBytes(bytes))), digest: sha256(bytes) }
+export const readText = (place: Place, pack: string, path: string): { readonly text: string } | Diagnostic =>
+  reading(place, pack, path, (file) => {
+    const bytes = allOf(file)
+    return { text: decode(bytes.subarray(markBytes(bytes))) }
   })
+
+export const digestFile = (place: Place, pack: string, path: string): string | Diagnostic =>
+  reading(place, pack, path, (file) => sha256(allOf(file)))
+
+function allOf({ descriptor, stats }: Opened): Buffer {
+  const bytes = readBytes(descriptor, 0, stats.size)
+  if (bytes.length < stats.size) throw new Changed()
+  return bytes
+}
 
 /** Part of it. */
 export const readTextRange = (
