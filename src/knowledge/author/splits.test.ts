@@ -4,7 +4,7 @@ import { test } from 'vitest'
 import { readFiles } from '../../../test/support/knowledge-content.ts'
 import { importDocuments } from './import-docs.ts'
 import type { PackContent, PackText } from './pack-content.ts'
-import { refreshSplits } from './refresh.ts'
+import { refreshSplits } from './splits.ts'
 import { validate } from './validate.ts'
 
 const pumps = '# Pumps\n\nWhat they are.\n\n## Limits\n\nAt most 9 bar.\n\n## Seals\n\nReplace them yearly.\n'
