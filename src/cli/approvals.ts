@@ -7,7 +7,7 @@ import { demandsOf } from '../policy/approval.ts'
 import { argumentsOf, printApproval, printApprovals, tallyOf } from './approval-card.ts'
 import { atDoor, type Door, type DoorOptions, keyOf, withDoor } from './door.ts'
 import { objectInput } from './files.ts'
-import { type Io, line, paint, plain, printJson, type Register } from './io.ts'
+import { type Io, jsonText, line, paint, plain, printJson, type Register } from './io.ts'
 
 interface DecideOptions extends DoorOptions {
   readonly rationale?: string
@@ -104,7 +104,7 @@ async function watch(io: Io, door: Door, { json }: DoorOptions): Promise<void> {
       for (const request of (await door.approvals('pending')).toReversed()) {
         if (seen.has(request.approval_id)) continue
         seen.add(request.approval_id)
-        if (json) io.out(`${JSON.stringify(request)}\n`)
+        if (json) line(io, jsonText(request))
         else line(io, `${paint(io, 'bold', request.approval_id)}  ${summary(request)}`)
       }
       await pause(pollMs, undefined, { signal: stop.signal }).catch(() => undefined)

@@ -90,6 +90,18 @@ describe('evidence list [F-18 F-09]', () => {
     assert.equal((await shell.good('evidence', 'list', '--type', 'nothing')).out, 'none\n')
   })
 
+  test('JSON for programs, in which a record cannot draw either, and which still verifies', async () => {
+    const id = 'a\u202eb\u2066'
+    const shell = await givenRecords({ correlation: { correlation_id: id } })
+    for (const words of [
+      ['list', '--json'],
+      ['export', id],
+    ])
+      assert.match((await shell.good('evidence', ...words)).out, /^(?!.*[\u202e\u2066]).*a\\u202eb\\u2066/s)
+    await shell.good('evidence', 'export', id, '--out', 'b.json')
+    assert.match((await shell.good('verify', 'b.json')).out, /GOOD/)
+  })
+
   test('CSV, in which no cell is a formula', async () => {
     const shell = await givenRecords(
       ...['=1+1', '+1', '-1', '@x', '\u00e4,"q"', 'plain'].map((correlation_id) => ({

@@ -6,7 +6,7 @@ import { type EvidenceEvent, outcome, type SealedEvent } from '../model/evidence
 import { type EventFilter, exportBundle, searchEvidence, showEvent } from '../runtime/evidence.ts'
 import { instant } from './duration.ts'
 import { writePrivate } from './files.ts'
-import { type Io, line, paint, printJson, type Register } from './io.ts'
+import { type Io, jsonText, line, paint, printJson, type Register } from './io.ts'
 import { addPurge } from './purge.ts'
 import { type CommonOptions, inTenant, withTenant } from './session.ts'
 import { fitting, printColumns } from './table.ts'
@@ -68,7 +68,7 @@ const register: Register = (evidence, io) => {
     .action((correlation: string, options: ExportOptions) =>
       inTenant(io, options, async (ambit, caller) => {
         const bundle = await exportBundle(ambit, caller, correlation)
-        const text = options.csv ? csv(bundle.events) : `${JSON.stringify(bundle, null, 2)}\n`
+        const text = options.csv ? csv(bundle.events) : `${jsonText(bundle, 2)}\n`
         if (options.out === undefined) return io.out(text)
         writePrivate(io, options.out, text, { replace: options.force ?? false })
         if (options.json)

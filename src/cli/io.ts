@@ -38,7 +38,13 @@ export const tell =
     io.err(`${plain(text)}\n`)
 
 /** JSON for programs: one value, indented, with a line break at the end. */
-export const printJson = (io: Io, value: unknown): void => io.out(`${JSON.stringify(value, null, 2)}\n`)
+export const printJson = (io: Io, value: unknown): void => line(io, jsonText(value, 2))
+
+/** A value as JSON in which every character is escaped that could move the cursor or turn the line around. */
+export const jsonText = (value: unknown, indent?: number): string =>
+  JSON.stringify(value, null, indent).replace(/(?!\n)[\p{C}\p{Zl}\p{Zp}]/gu, (char) =>
+    char.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  )
 
 /** Text of others, as it may stand on a terminal: nothing in it moves the cursor, changes colours or turns the line around. */
 export const plain = (text: string): string =>

@@ -10,7 +10,7 @@ import { type Knowledge, openKnowledge } from '../runtime/knowledge/knowledge.ts
 import { conventionalRoots, parseRoot, type RootOptions, settleRoots } from '../runtime/knowledge/roots.ts'
 import { watchRoots } from '../runtime/knowledge/watch.ts'
 import { writePrivate } from './files.ts'
-import { found, type Io, paint, plain } from './io.ts'
+import { found, type Io, jsonText, paint, plain } from './io.ts'
 import { sourceOf } from './session.ts'
 import { several } from './several.ts'
 
@@ -168,7 +168,7 @@ export function answer(io: Io, command: string, flags: KnowledgeFlags, given: An
   const bad = findings.some(({ severity }) => severity === 'error')
   const { ok = !bad, status = bad ? 'failed' : 'passed' } = given
   if (flags.output !== undefined || isForPrograms(io, flags))
-    put(io, flags, `${JSON.stringify({ ok, command, status, findings, ...more }, null, 2)}\n`)
+    put(io, flags, `${jsonText({ ok, command, status, findings, ...more }, 2)}\n`)
   else print()
   return ok
 }

@@ -22,7 +22,7 @@ import { isLoopback } from '../server/headers.ts'
 import { type Listening, type ListenOptions, listen } from '../server/listen.ts'
 import type { ServeOptions } from './host.ts'
 import { type Log, loggingErrors, loggingStore } from './host-log.ts'
-import { type Io, line, tell } from './io.ts'
+import { type Io, jsonText, line, tell } from './io.ts'
 import { keepUp } from './reload.ts'
 import { inTenant, sourceOf } from './session.ts'
 import { refuseAdministrator } from './who-asks.ts'
@@ -132,5 +132,5 @@ function ready(io: Io, { ambit, host, access, locked, log }: Served, { url }: Li
   const who = access.open ? 'open: anyone on this machine may call' : keyed
   const facts = { url, host_id: hostId, capabilities: count, open: access.open }
   log('info', 'start', { version, store: ambit.settings.store.driver, ...facts })
-  line(io, json ? JSON.stringify(facts) : `listening on ${url} as host \`${hostId}\`: ${offered}; ${who}`)
+  line(io, json ? jsonText(facts) : `listening on ${url} as host \`${hostId}\`: ${offered}; ${who}`)
 }

@@ -14,7 +14,7 @@ export function withhold(
 }
 
 /** One event without its payload, and without what the record in it vouched for. */
-export const hiddenEvent = (event: EvidenceEvent): EvidenceEvent => ({
+const hiddenEvent = (event: EvidenceEvent): EvidenceEvent => ({
   ...event,
   payload: withheldMarker,
   correlation: { correlation_id: event.correlation.correlation_id },

@@ -4,7 +4,6 @@ import { formatTime } from '../base/time.ts'
 import { makeAttestation } from '../evidence/dsse.ts'
 import { rootHash } from '../evidence/event.ts'
 import { verifyBundle } from '../evidence/verify.ts'
-import { hiddenEvent } from '../evidence/withhold.ts'
 import { type EvidenceBundle, type EvidenceEvent, protocolVersion, type SealedEvent } from '../model/evidence.ts'
 import type { ReplayQuery, ReplayResult } from '../model/result.ts'
 import type { DsseEnvelope } from '../model/statement.ts'
@@ -29,7 +28,7 @@ export async function replay(ambit: Ambit, reader: Reader, query: ReplayQuery): 
   const shown = events.slice(0, limit).map(({ body }) => JSON.parse(body) as EvidenceEvent)
   return {
     correlation_id,
-    events: include_payloads ? shown : shown.map(hiddenEvent),
+    events: include_payloads ? shown : shown.map((event) => ({ ...event, payload: {} })),
     event_count: shown.length,
     replayed_at: formatTime(ambit.clock.now()),
     ...(events.length > limit && { truncated: true }),

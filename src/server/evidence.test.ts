@@ -40,7 +40,10 @@ test('events are read by correlation, in order, from a place on and up to a numb
   const unknown = (await ask('GET', '/replay/nobody')).body
   assert.deepEqual([unknown.correlation_id, unknown.events, unknown.event_count], ['nobody', [], 0])
   const hidden = (await ask('GET', '/replay/cor-1?include_payloads=false')).body
-  for (const event of hidden.events) assert.deepEqual(event.payload, { chp_withheld: true })
+  assert.deepEqual(
+    hidden.events,
+    all.events.map((event: object) => ({ ...event, payload: {} })),
+  )
   for (const query of [
     'limit=0',
     'limit=10001',
