@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'vitest'
 import { givenDesk, type Shell } from '../../test/cli/harness.ts'
@@ -92,6 +92,25 @@ describe('verify proves a good bundle [F-18 H-85]', () => {
     assert.equal((await shell.run('verify', 'later.json', '--pin', pin, '--identity', 'none.json')).code, 1)
     writeFileSync(join(shell.cwd, 'none.json'), '[]')
     assert.equal((await shell.run('verify', 'later.json', '--pin', pin, '--identity', 'none.json')).code, 2)
+  })
+
+  test('not by a key that was replaced before, though it may vouch for what is older [H-84]', async () => {
+    const { shell, bundle } = await givenExport()
+    const thief = shell.with({ cwd: `${shell.cwd}/copy` })
+    cpSync(join(shell.cwd, '.ambit'), join(thief.cwd, '.ambit'), { recursive: true })
+    for (const folder of ['keys', 'heads']) chmodSync(join(thief.cwd, '.ambit', folder), 0o700)
+    await shell.good('tenant', 'rotate', 'local')
+    writeFileSync(join(thief.cwd, 'identity.json'), (await shell.good('tenant', 'identity', 'local')).out)
+    await thief.good('evidence', 'export', 'ambit-admin-local', '--out', 'late.json')
+    for (const trust of [[], ['--pin', bundle.public_key ?? '']]) {
+      const { out, code } = await thief.run('verify', 'late.json', '--identity', 'identity.json', ...trust)
+      assert.equal(code, 1)
+      assert.match(
+        out,
+        /^NOT GOOD {2}key \w{16} was replaced at \S+Z, before the bundle was made \(window, at \/created_at\)\n/,
+      )
+      await thief.good('verify', '../b.json', '--identity', 'identity.json', ...trust)
+    }
   })
 
   test('not by a key that was revoked, pinned or not [H-84]', async () => {

@@ -4,7 +4,7 @@ import { pinsFor, type Trust } from './check-signature.ts'
 import { agrees, verifyCheckpoint } from './checkpoint.ts'
 import type { Findings } from './findings.ts'
 import { type LogEntry, logLeaf } from './log.ts'
-import { trustedKeys } from './rotation.ts'
+import { replacedBefore, trustedKeys } from './rotation.ts'
 import { readShape } from './statement.ts'
 
 export interface LogProof {
@@ -42,7 +42,7 @@ export function checkHead(bundle: ForeignBundle, proof: LogProof | undefined, tr
 
 /**
  * The heads that say something about the bundle, each under a key the verifier trusts. Without the log one from after
- * the export says nothing, and one under a revoked key never does.
+ * the export says nothing; one under a revoked key never does, nor one from after its key was replaced.
  */
 function provenHeads(bundle: ForeignBundle, { heads, log }: LogProof, trust: Trust, findings: Findings): Checkpoint[] {
   const own = bundle.public_key === undefined ? [] : [bundle.public_key]
@@ -54,7 +54,8 @@ function provenHeads(bundle: ForeignBundle, { heads, log }: LogProof, trust: Tru
     else if (read.value.host_id !== bundle.host_id) {
       findings.fail('checkpoint', '/host_id', 'the log head is of another host')
     } else if (isEarlier(read.value, bundle) || log !== undefined) {
-      if (trust.revoked?.includes(read.value.signature.key_id)) continue
+      const { key_id } = read.value.signature
+      if (trust.revoked?.includes(key_id) || replacedBefore(key_id, read.value.at, trust.rotations)) continue
       const verified = verifyCheckpoint(read.value, keys)
       if (verified.ok) proven.push(verified.value)
       else findings.fail('checkpoint', '', verified.message)

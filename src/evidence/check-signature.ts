@@ -4,7 +4,7 @@ import type { ForeignBundle, Tier } from '../model/evidence.ts'
 import { anchorVerdict, identityProblem, withinWindow } from './attestation.ts'
 import { signedText } from './bundle.ts'
 import type { Findings } from './findings.ts'
-import { followRotations } from './rotation.ts'
+import { followRotations, replacedBefore } from './rotation.ts'
 
 /** A whole public key; with a host it counts only for what is of that host. */
 export type Pin = string | { readonly host: string; readonly key: string }
@@ -55,12 +55,17 @@ function checkTier(bundle: ForeignBundle, demanded: Tier, findings: Findings): v
 }
 
 function checkPin(
-  { host_id, public_key }: ForeignBundle,
+  { host_id, public_key, created_at }: ForeignBundle,
   { pins, rotations, revoked }: Trust,
   findings: Findings,
 ): void {
   if (revoked?.includes(keyIdOf(public_key ?? '') ?? '')) {
     findings.fail('pin', '/public_key', 'the key of the bundle was revoked')
+  }
+  const replaced = replacedBefore(keyIdOf(public_key ?? '') ?? '', created_at, rotations)
+  if (replaced !== undefined) {
+    const message = `key ${keyIdOf(public_key ?? '')} was replaced at ${replaced}, before the bundle was made`
+    findings.fail('window', '/created_at', message)
   }
   if (pins === undefined) return
   findings.pass('pin')

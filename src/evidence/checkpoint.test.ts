@@ -229,7 +229,7 @@ test('the head must be of this host, under a key the verifier trusts [H-88 F-09]
   )
   assert.equal(firstOf(bundleOf(6, 6), { heads: [{}] })?.startsWith('checkpoint : '), true)
   const old = signerOf(2)
-  const rotation = rotate(hostKey, '2026-05-01T00:00:00.000Z', old)
+  const rotation = rotate(hostKey, head.at, old)
   const { signature: _, kind: __, prev: ___, ...fields } = head
   const oldHead = signCheckpoint(fields, null, old)
   assert.equal(firstOf(bundleOf(6, 6), { heads: [oldHead] }), 'checkpoint : the checkpoint is signed by an unknown key')
@@ -283,6 +283,15 @@ test('a head signed by a revoked key does not count [H-88 F-09]', () => {
   assert.equal(checkpointOf(bundleOf(4, 5), [oldHead], trust), stale)
   assert.equal(checkpointOf(bundleOf(4, 5), [oldHead], { ...trust, revoked: [old.keyId] }), nothing)
   assert.equal(checkpointOf(bundleOf(4, 5), [oldHead, head], { ...trust, revoked: [old.keyId] }), stale)
+})
+
+test('a head signed with a key after that was replaced does not count [H-84 H-88 F-09]', () => {
+  const old = signerOf(2)
+  const { signature: _, kind: __, prev: ___, ...fields } = head
+  const oldHead = signCheckpoint(fields, null, old)
+  const trust = (rotatedAt: string) => ({ pins: [old.publicKey], rotations: [rotate(hostKey, rotatedAt, old)] })
+  assert.equal(checkpointOf(bundleOf(4, 5), [oldHead], trust(head.at)), stale)
+  assert.equal(checkpointOf(bundleOf(4, 5), [oldHead], trust('2026-06-16T16:59:59.999Z')), nothing)
 })
 
 test('a pin for another host vouches for no head [H-88 F-09]', () => {

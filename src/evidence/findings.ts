@@ -104,7 +104,7 @@ const meanings: Readonly<Record<CheckName, string>> = {
   'key id': 'every key id is computed from its key',
   pin: 'the key is pinned, or handed over to by a pinned one',
   attestation: 'the host claims this key as its own',
-  window: 'the claim was valid when the bundle was made',
+  window: 'the key and the claim to it were valid when the bundle was made',
   anchors: 'the keys outside that vouch for the host signed for it',
   decision: 'every call record is well formed',
   coverage: 'who did what, in which order, is covered by the hashes',

@@ -1,5 +1,6 @@
 import { stable } from '../base/canonical.ts'
 import { keyIdOf, verifySignature } from '../base/ed25519.ts'
+import { parseTime } from '../base/time.ts'
 import { type KeyRotation, keyRotation } from '../model/evidence.ts'
 
 /** The rotation if it is one: well formed, both key ids computed from the keys, signed by the old key. */
@@ -11,6 +12,18 @@ export function readRotation(input: unknown): KeyRotation | undefined {
   if (header.new_key_id !== keyIdOf(header.new_public_key)) return undefined
   return verifySignature(header.old_public_key, stable(header), signature) ? parsed.data : undefined
 }
+
+/**
+ * When a key was replaced, if that was before this time, by its own signed word; of several times the earliest, which
+ * whoever stole the key cannot take back.
+ */
+export function replacedBefore(keyId: string, at: string, rotations: readonly unknown[] = []): string | undefined {
+  const replaced = rotations.map(readRotation).filter((step) => step?.old_key_id === keyId)
+  const [first] = replaced.toSorted((a, b) => instantOf(a?.rotated_at) - instantOf(b?.rotated_at))
+  return first && !(instantOf(at) <= instantOf(first.rotated_at)) ? first.rotated_at : undefined
+}
+
+const instantOf = (time = ''): number => parseTime(time) ?? Number.NEGATIVE_INFINITY
 
 /** Every key the verifier may trust: its own pins, and what they have handed over to. Bad rotations lead nowhere. */
 export const trustedKeys = (pins: readonly string[], rotations?: readonly unknown[]): ReadonlySet<string> =>

@@ -94,6 +94,22 @@ test('a pinned key may have handed over to the one that signs [H-82 H-85 H-87 H-
   assert.equal(pinned([{ ...rotation, rotated_at: '2026-05-02T00:00:00.000Z' }])?.startsWith('pin '), true)
 })
 
+test('a key that was replaced vouches for no bundle that is dated after that, pinned or not [H-84 H-85 H-87 H-89]', () => {
+  const fault = (at: readonly string[], more: object = {}) =>
+    faultOf(storyBundle(), { rotations: at.map((each) => rotate(signerOf(2), each, hostKey)), ...more })
+  const early = '2026-06-16T19:59:59.999+02:00'
+  const retired = `window /created_at: key ${hostKey.keyId} was replaced at ${early}, before the bundle was made`
+  for (const trust of [{}, { pins: [hostKey.publicKey] }]) {
+    assert.equal(fault([early], trust), retired)
+    assert.equal(fault([createdAt], trust), null)
+    // Whoever has the old key could say so again, with a later time.
+    assert.equal(fault(['2026-06-17T00:00:00.000Z', early], trust), retired)
+  }
+  assert.equal(fault(['2026-02-31T00:00:00Z'])?.startsWith('window '), true)
+  const forged = { ...rotate(signerOf(2), createdAt, hostKey), rotated_at: early }
+  assert.equal(faultOf(storyBundle(), { rotations: [forged] }), null)
+})
+
 test('a pin may be for one host, and then counts for no other [H-82 H-85 H-87 H-89]', () => {
   const pinned = (host: string) => faultOf(storyBundle(), { pins: [{ host, key: hostKey.publicKey }] })
   assert.equal(pinned(hostId), null)

@@ -131,6 +131,8 @@ async function signOnce(deps: HeadsDeps, { owed, written }: Known, tenant: Tenan
     expected.forgetUpTo(size)
     return prev
   }
+  // Before the key is read: one that is replaced meanwhile has not signed later than that.
+  const at = formatTime(clock.now())
   const { signer, keys } = await keyring.signing(host_id)
   const fields = {
     host_id,
@@ -139,7 +141,7 @@ async function signOnce(deps: HeadsDeps, { owed, written }: Known, tenant: Tenan
     sequence: size,
     store_head: null,
     revocation_head: headOfRevoked(revoked, keys.revoked),
-    at: formatTime(clock.now()),
+    at,
   }
   const signed = signCheckpoint(fields, prev, signer)
   const kept = { logSize: size, log, hash: checkpointHash(signed), body: JSON.stringify(signed) }
