@@ -7,6 +7,7 @@ import type { MandateRevocation } from '../model/mandate.ts'
 import type { InvocationResult, ReplayQuery, ReplayResult } from '../model/result.ts'
 import type { ChainWitness, StoreHeadAnchor } from '../model/statement.ts'
 import type {
+  AnchorList,
   AnchorReceipt,
   ApprovalDecision,
   ApprovalList,
@@ -16,6 +17,7 @@ import type {
   RevocationList,
   RevocationReceipt,
   StoreHead,
+  WitnessList,
   WitnessReceipt,
 } from '../model/wire.ts'
 import { type Asked, type Connection, sendJson } from './http.ts'
@@ -95,13 +97,28 @@ export function connect({ url, key, fetch: own }: ConnectOptions): Client {
     witness: (statement) => post('/witness', statement),
     anchor: (statement) => post('/anchors', statement),
     revoke: (statement) => post('/revocations', statement),
-    witnesses: async () => (await get<{ witnesses: ChainWitness[] }>('/witnesses')).witnesses,
-    anchors: async () => (await get<{ anchors: StoreHeadAnchor[] }>('/anchors')).anchors,
+    witnesses: () => whole(get<WitnessList>, '/witnesses', (page) => page.witnesses),
+    anchors: () => whole(get<AnchorList>, '/anchors', (page) => page.anchors),
     revocations: () => get('/revocations'),
     approvals: (query = {}) => get(`/v1/approvals${queryText(query)}`),
     approval: (id) => get(`/v1/approvals/${encodeURIComponent(id)}`),
     decide: (id, decision) => post(`/v1/approvals/${encodeURIComponent(id)}/decision`, decision),
   }
+}
+
+/** All pages of a list, as one. */
+async function whole<P extends { readonly next?: string | undefined }, T>(
+  get: (path: string) => Promise<P>,
+  path: string,
+  itemsOf: (page: P) => readonly T[],
+): Promise<readonly T[]> {
+  const items: T[] = []
+  for (let cursor: string | undefined = ''; cursor !== undefined; ) {
+    const page: P = await get(cursor === '' ? path : `${path}${queryText({ cursor })}`)
+    items.push(...itemsOf(page))
+    cursor = page.next
+  }
+  return items
 }
 
 function queryText(query: ApprovalQuery): string {

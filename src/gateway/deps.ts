@@ -25,6 +25,8 @@ export interface Offer {
   readonly safety: SafetyEvaluator | undefined
   /** Whose mandates are believed. */
   readonly mandatePins: Pins
+  /** Whose statements about heads are kept, whoever sends them. */
+  readonly witnessPins: Pins
   /** Whether lists of actors believe an identity that nobody verified. */
   readonly unverifiedActors: 'refuse' | 'accept'
   /** Denies a result that breaks its output schema, instead of marking it. */

@@ -7,7 +7,7 @@ import { jsonSchemaOf, listSchemas } from './schemas.ts'
 const pins: Readonly<Record<string, string>> = {
   actor: 'sha256:95ce168d8f47d00dd1974221963c61845458edde017fc2da65efea8e8fe91486',
   'adapter-provenance': 'sha256:f4a289eb4df3bae668a8481250b76aa327d77d020ba84ea3971fb73c86c65289',
-  'anchor-list': 'sha256:5d3c43a4a327fb6e4faae2e5442ece09a6f2e02e117e5645c4ca0ef1893fc5e5',
+  'anchor-list': 'sha256:baa1d626ec537155e0825ddfe637a2fa7f50e0638e408c6725b0717643a1e294',
   'anchor-receipt': 'sha256:6f93e46cc1155a16dba57b39ac8647a0e015e0862d8074b12fb688053c1215d3',
   'api-key': 'sha256:39c2055e8ca17b8b8fcaf1249994eb084fe7f0da1cbe900ee98e467fdb7daa4a',
   'approval-decision': 'sha256:21beecca2cbe209e233824a84e7a0b8dc0ca16275d884197c89bef4cd106b162',
@@ -74,7 +74,7 @@ const pins: Readonly<Record<string, string>> = {
   'source-map': 'sha256:bf669541bac5ce2e3a700c54dd871f1459e6821bb914f2bec97c22dad5e779e8',
   upstream: 'sha256:f8793cac3aa68ab1026c0b998aaa31927e48312ea3d565e92bccab696914b43b',
   'wire-error': 'sha256:b29a871bd8f0b2a896f4f789eecf976d8712e091b80315cd66165859257f3a69',
-  'witness-list': 'sha256:815d88f1a9856c005b70c6dcec53d5d91da15133fdba8dd98279c88ce36a63bd',
+  'witness-list': 'sha256:e6a3e6e4f19fadd35896694b599d67adc1c204e201009a07d8b6caecc350e9e5',
   'witness-receipt': 'sha256:b9eafedf1632338a0be8acc77a1f2113dbccf7be3fe768a30c9c044a12247cb3',
 }
 

@@ -53,11 +53,11 @@ export const anchorReceipt = z.strictObject({ accepted, sequence: z.int().min(0)
 /** That a revocation was verified and kept. Closed. */
 export const revocationReceipt = z.strictObject({ accepted, mandate_id: wireId, principal: wireId })
 
-/** What witnesses have said of this host. Closed. */
-export const witnessList = z.strictObject({ witnesses: z.array(chainWitness) })
+/** One page of what witnesses have said of this host; `next` when there may be more. Closed. */
+export const witnessList = z.strictObject({ witnesses: z.array(chainWitness), next: z.string().optional() })
 
-/** Heads of this host that were countersigned outside. Closed. */
-export const anchorList = z.strictObject({ anchors: z.array(storeHeadAnchor) })
+/** One page of heads of this host that were countersigned outside; `next` when there may be more. Closed. */
+export const anchorList = z.strictObject({ anchors: z.array(storeHeadAnchor), next: z.string().optional() })
 
 /** What is not to be believed any more: keys of the host, and mandates. Closed. */
 export const revocationList = z.strictObject({ keys: z.array(keyId), mandates: z.array(mandateRevocation) })
@@ -101,6 +101,8 @@ export const approvalDecision = z.strictObject({
 export type Health = z.infer<typeof health>
 export type ChainReport = z.infer<typeof chainReport>
 export type StoreHead = z.infer<typeof storeHead>
+export type WitnessList = z.infer<typeof witnessList>
+export type AnchorList = z.infer<typeof anchorList>
 export type WitnessReceipt = z.infer<typeof witnessReceipt>
 export type AnchorReceipt = z.infer<typeof anchorReceipt>
 export type RevocationReceipt = z.infer<typeof revocationReceipt>

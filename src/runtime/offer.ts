@@ -1,5 +1,6 @@
 import { Failure, quote } from '../base/failure.ts'
 import { defined } from '../base/object.ts'
+import type { Pins } from '../evidence/statement.ts'
 import type { Capability } from '../gateway/capability.ts'
 import type { Offer, Resolver, SafetyEvaluator } from '../gateway/deps.ts'
 import { openRegistry, type Registry } from '../gateway/registry.ts'
@@ -30,6 +31,8 @@ export interface OfferSpec {
   readonly safety?: SafetyEvaluator
   /** Public keys of those whose mandates are believed; `any` only where a fixture needs it. */
   readonly mandatePrincipals?: readonly string[] | 'any'
+  /** Public keys of those whose statements about heads are kept, whoever sends them; `any` only where a fixture needs it. */
+  readonly witnesses?: readonly string[] | 'any'
   readonly unverifiedActors?: 'refuse' | 'accept'
   readonly strictOutput?: boolean
   /** `principal` unless set. */
@@ -43,7 +46,7 @@ export interface OfferSpec {
 
 /** Reads the whole offer, or refuses all of it: a host never runs with half of its rules. */
 export function makeOffer(hostId: string, spec: OfferSpec): Offer {
-  const { capabilities, policies = [], lifecycles, reserved, mandatePrincipals = [] } = spec
+  const { capabilities, policies = [], lifecycles, reserved } = spec
   const contracts = capabilities.map(({ descriptor }) => [descriptor.id, descriptor.metadata?.context ?? null] as const)
   const compiled = compilePolicies(policies, contracts)
   const registry = openRegistry(capabilities, {
@@ -63,7 +66,8 @@ export function makeOffer(hostId: string, spec: OfferSpec): Offer {
     },
     resolvers: spec.resolvers ?? {},
     safety: spec.safety,
-    mandatePins: mandatePrincipals === 'any' ? 'any' : new Set(mandatePrincipals),
+    mandatePins: pinsOf(spec.mandatePrincipals),
+    witnessPins: pinsOf(spec.witnesses),
     unverifiedActors: spec.unverifiedActors ?? 'refuse',
     strictOutput: spec.strictOutput ?? false,
     session: spec.session ?? 'principal',
@@ -74,6 +78,8 @@ export function makeOffer(hostId: string, spec: OfferSpec): Offer {
     ),
   }
 }
+
+const pinsOf = (keys: readonly string[] | 'any' = []): Pins => (keys === 'any' ? 'any' : new Set(keys))
 
 /**
  * Whether sessions are remembered: where a rule asks for their history, and where a capability names the class of its

@@ -2,17 +2,14 @@ import { revocationHead } from '../evidence/head.ts'
 import type { MandateRevocation } from '../model/mandate.ts'
 import type { TenantId } from '../model/tenant-id.ts'
 import { allPages } from '../storage/page.ts'
-import { listStatements, type StoredStatement } from '../storage/statements.ts'
+import { listStatements } from '../storage/statements.ts'
 import type { Work } from '../storage/work.ts'
 
-/** The statements of one kind that a tenant keeps. */
-export function* statementsOf<T>(tenant: TenantId, kind: StoredStatement['kind']): Work<readonly T[]> {
-  const found = yield* allPages((options) => listStatements(tenant, kind, options))
-  return found.map(({ body }) => JSON.parse(body) as T)
-}
-
 /** The revocations of mandates that a tenant keeps. */
-export const revokedMandates = (tenant: TenantId) => statementsOf<MandateRevocation>(tenant, 'revocation')
+export function* revokedMandates(tenant: TenantId): Work<readonly MandateRevocation[]> {
+  const found = yield* allPages((options) => listStatements(tenant, 'revocation', options))
+  return found.map(({ body }) => JSON.parse(body) as MandateRevocation)
+}
 
 /** One digest over what is revoked: mandates, and keys of the host. */
 export const headOfRevoked = (mandates: readonly MandateRevocation[], keyIds: readonly string[]): string =>

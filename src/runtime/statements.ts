@@ -1,5 +1,5 @@
 import { canonical } from '../base/canonical.ts'
-import { Failure } from '../base/failure.ts'
+import { Failure, quote } from '../base/failure.ts'
 import { sha256 } from '../base/hash.ts'
 import { limits } from '../base/limits.ts'
 import { formatTime } from '../base/time.ts'
@@ -7,16 +7,25 @@ import { storeHead } from '../evidence/head.ts'
 import { asJson } from '../evidence/json.ts'
 import { verifyRevocation } from '../evidence/mandate.ts'
 import { trustedKeys } from '../evidence/rotation.ts'
-import type { Pins } from '../evidence/statement.ts'
+import { didOf } from '../evidence/sshsig.ts'
+import { isPinned, type Pins } from '../evidence/statement.ts'
 import { verifyAnchor, verifyWitness } from '../evidence/witness.ts'
 import type { ChainWitness, StoreHeadAnchor } from '../model/statement.ts'
-import type { AnchorReceipt, RevocationList, RevocationReceipt, StoreHead, WitnessReceipt } from '../model/wire.ts'
+import type {
+  AnchorList,
+  AnchorReceipt,
+  RevocationList,
+  RevocationReceipt,
+  StoreHead,
+  WitnessList,
+  WitnessReceipt,
+} from '../model/wire.ts'
 import { chainTails, lastSequence } from '../storage/events.ts'
-import { allPages } from '../storage/page.ts'
+import { allPages, type PageOptions } from '../storage/page.ts'
 import { addStatement, listStatements, type StoredStatement } from '../storage/statements.ts'
 import type { Ambit } from './ambit.ts'
 import type { AmbitHost } from './host.ts'
-import { headOfRevoked, revokedMandates, statementsOf } from './revoked.ts'
+import { headOfRevoked, revokedMandates } from './revoked.ts'
 
 type Named = Pick<AmbitHost, 'tenant' | 'hostId'>
 
@@ -37,11 +46,12 @@ export async function headOf(ambit: Ambit, host: Named): Promise<StoreHead> {
   }
 }
 
-/** Keeps what a witness says, if it is signed and says what we find ourselves when we count again. */
-export async function keepWitness(ambit: Ambit, host: Named, input: unknown): Promise<WitnessReceipt> {
+/** Keeps what a known witness says, if it is signed and says what we find ourselves when we count again. */
+export async function keepWitness(ambit: Ambit, host: Named, input: unknown, known: Pins): Promise<WitnessReceipt> {
   const verified = verifyWitness(input)
   if (!verified.ok) throw new Failure('witness.invalid', `the witness is not good: ${verified.message}`)
   const { sequence, witness, revocation_head } = verified.value
+  if (!isPinned(known, witness.public_key)) throw unknownWitness(witness.host_id)
   await checkHead(ambit, host, verified.value, 'witness.invalid')
   if (revocation_head !== undefined && revocation_head !== (await headOf(ambit, host)).revocation_head)
     throw new Failure('revocation.head_mismatch', 'what is revoked is not what the witness saw')
@@ -50,13 +60,24 @@ export async function keepWitness(ambit: Ambit, host: Named, input: unknown): Pr
 }
 
 /** Keeps a countersigned head, under the same conditions. */
-export async function keepAnchor(ambit: Ambit, host: Named, input: unknown): Promise<AnchorReceipt> {
+export async function keepAnchor(ambit: Ambit, host: Named, input: unknown, known: Pins): Promise<AnchorReceipt> {
   const verified = verifyAnchor(input)
   if (!verified.ok) throw new Failure('anchor.invalid', `the anchor is not good: ${verified.message}`)
+  const { did } = verified.value.anchor
+  if (known !== 'any' && !known.values().some((key) => didOf(key) === did)) throw unknownWitness(did)
   await checkHead(ambit, host, verified.value, 'anchor.invalid')
   await keep(ambit, host, 'anchor', verified.value)
-  return { accepted: true, sequence: verified.value.sequence, anchor_did: verified.value.anchor.did }
+  return { accepted: true, sequence: verified.value.sequence, anchor_did: did }
 }
+
+/** Anybody can sign, and what is kept takes room. */
+const unknownWitness = (name: string): Failure =>
+  new Failure(
+    'caller.not_permitted',
+    `${quote(name)} is no witness that this host knows`,
+    {},
+    'add its public key to `host.witnesses` of the configuration, or send the statement with the key of an administrator',
+  )
 
 /**
  * Keeps a revocation that verifies, of somebody whose mandates count here: those of others end nothing and would only
@@ -77,11 +98,15 @@ export async function keepRevocation(
   return { accepted: true, mandate_id, principal: principal.host_id }
 }
 
-export const witnessesOf = (ambit: Ambit, host: Named): Promise<readonly ChainWitness[]> =>
-  ambit.store.read(() => statementsOf<ChainWitness>(host.tenant, 'witness'))
+export async function witnessesOf(ambit: Ambit, host: Named, options: PageOptions): Promise<WitnessList> {
+  const { items, ...next } = await ambit.store.read(() => listStatements(host.tenant, 'witness', options))
+  return { witnesses: items.map(({ body }) => JSON.parse(body) as ChainWitness), ...next }
+}
 
-export const anchorsOf = (ambit: Ambit, host: Named): Promise<readonly StoreHeadAnchor[]> =>
-  ambit.store.read(() => statementsOf<StoreHeadAnchor>(host.tenant, 'anchor'))
+export async function anchorsOf(ambit: Ambit, host: Named, options: PageOptions): Promise<AnchorList> {
+  const { items, ...next } = await ambit.store.read(() => listStatements(host.tenant, 'anchor', options))
+  return { anchors: items.map(({ body }) => JSON.parse(body) as StoreHeadAnchor), ...next }
+}
 
 export async function revocationsOf(ambit: Ambit, host: Named): Promise<RevocationList> {
   const { revoked } = await ambit.keyring.publicKeys(host.hostId)

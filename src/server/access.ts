@@ -106,10 +106,12 @@ async function ofTenant(asking: Promise<Caller>, { tenant }: AmbitHost): Promise
 const visitorOf = (caller: Caller): Visitor => ({
   caller: callerOf(caller),
   reads: caller.rights.includes('audit') ? 'all' : 'own',
+  administers: caller.rights.includes('administer'),
 })
 
 /** Whoever holds what many hold: no name, and all of the evidence unless the key is for some capabilities alone. */
 const anonymous = (name: 'shared' | 'open', scopes: readonly string[]): Visitor => ({
   caller: { subject: null, name, scopes, permissions: [], revokedPermissions: [] },
   reads: scopes.length === 0 ? 'all' : 'own',
+  administers: false,
 })

@@ -5,6 +5,7 @@ import { approvalDecision } from '../model/wire.ts'
 import { approvalFor, approvalsFor, type QueueReader } from '../runtime/approval-queue.ts'
 import { json } from './answer.ts'
 import { readBody } from './body.ts'
+import { pageOf, pageQuery } from './page.ts'
 import { problem, type Route, type VisitorAsk } from './route.ts'
 
 export const approvalRoutes: readonly Route[] = [
@@ -12,7 +13,7 @@ export const approvalRoutes: readonly Route[] = [
     method: 'GET',
     path: '/v1/approvals',
     summary: 'The requests that wait for this caller, newest first.',
-    query: ['state', 'limit', 'cursor'],
+    query: ['state', ...pageQuery],
     answers: { 200: { schema: 'approval-list' } },
     handle: listed,
   },
@@ -34,14 +35,9 @@ export const approvalRoutes: readonly Route[] = [
 ]
 
 async function listed(ask: VisitorAsk): Promise<Response> {
-  const query = ask.query()
-  const [state, limit, cursor] = [query.get('state'), query.get('limit'), query.get('cursor')]
+  const state = ask.query().get('state')
   const filter = state === null ? {} : { state: parseAs(approvalState, state, 'state') }
-  const page = {
-    ...(limit !== null && { limit: /^\d{1,6}$/.test(limit) ? Number(limit) : Number.NaN }),
-    ...(cursor !== null && { cursor }),
-  }
-  return json(await approvalsFor(ask.deps.ambit, readerOf(ask), filter, page))
+  return json(await approvalsFor(ask.deps.ambit, readerOf(ask), filter, pageOf(ask)))
 }
 
 async function decided(ask: VisitorAsk): Promise<Response> {

@@ -43,13 +43,14 @@ export const conformanceCapabilities: readonly Capability[] = [
   ),
 ]
 
-/** What a host offers to the suite: a cap on risk, a guardrail, and, here alone, belief in any mandate. */
+/** What a host offers to the suite: a cap on risk, a guardrail, and, here alone, belief in any mandate and any witness. */
 export const conformanceOffer = (hostId: string): Offer =>
   makeOffer(hostId, {
     capabilities: conformanceCapabilities,
     maxRisk: 'medium',
     reserved: ['conformance.'],
     mandatePrincipals: 'any',
+    witnesses: 'any',
     safety: ({ capabilityId }) =>
       capabilityId === 'conformance.unsafe'
         ? { approved: false, level: 'high', score: 1, guardrail: 'conformance_guardrail' }

@@ -11,6 +11,8 @@ export interface Visitor {
   readonly caller: CallCaller
   /** Whose evidence they read: the whole tenant's, or what they did themselves. */
   readonly reads: 'all' | 'own'
+  /** Whether they may change what the tenant keeps beside calls. */
+  readonly administers: boolean
 }
 
 /** What the routes stand on. */

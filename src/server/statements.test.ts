@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { signatory } from '../../test/support/evidence.ts'
-import { givenServer } from '../../test/support/server.ts'
+import { givenServer, sharedKey } from '../../test/support/server.ts'
+import { connect } from '../client/index.ts'
 import { signMandate, signRevocation } from '../evidence/mandate.ts'
 import { signToken } from '../evidence/token.ts'
 import { signAnchor, signWitness } from '../evidence/witness.ts'
@@ -50,6 +51,67 @@ test('a head can be countersigned, now or as it was, and only by who saw it; tha
   for (const bad of [elsewhere, forged, {}, { kind: 'chain-witness' }])
     assert.equal(await code('/witness', bad), 'invalid_witness')
   for (const bad of [forged, {}, { kind: [] }]) assert.equal(await code('/anchors', bad), 'invalid_anchor')
+})
+
+test('a statement is kept of a pinned witness, or from who may administer; nobody fills the store with their own [H-84]', async () => {
+  const { ask, keyOf } = await givenServer({ offer: { capabilities: [], witnesses: [witness.signer.publicKey] } })
+  const { host_id, sequence, store_head } = (await ask('GET', '/head')).body
+  const head = { host_id, sequence, store_head }
+  const said = (by: typeof witness) => [
+    ['/witness', signWitness(head, now, by)],
+    ['/anchors', signAnchor(head, now, by.signer)],
+  ]
+  const auditor = await keyOf({ id: 'eve', kind: 'user', roles: ['auditor'] })
+  const scoped = await keyOf({ id: 'frank', kind: 'user', roles: ['admin'] }, ['conformance.echo'])
+  const admin = await keyOf({ id: 'ada', kind: 'user', roles: ['admin'] })
+  for (const [path, body] of said(owner)) {
+    for (const key of [sharedKey, 'key-of-alice', auditor, scoped]) {
+      const answer = await ask('POST', String(path), { key, body })
+      assert.deepEqual([answer.status, answer.body.error.code], [403, 'caller_not_permitted'])
+    }
+  }
+  const kept = async () => [
+    (await ask('GET', '/witnesses')).body.witnesses.length,
+    (await ask('GET', '/anchors')).body.anchors.length,
+  ]
+  assert.deepEqual(await kept(), [0, 0])
+  for (const [path, body] of said(witness)) assert.equal((await ask('POST', String(path), { body })).status, 200)
+  for (const [path, body] of said(owner))
+    assert.equal((await ask('POST', String(path), { key: admin, body })).status, 200)
+  assert.deepEqual(await kept(), [2, 2])
+})
+
+test('statements are listed page by page, and the client reads all pages [H-84]', async () => {
+  const { ask, app } = await givenServer()
+  const { host_id, sequence, store_head } = (await ask('GET', '/head')).body
+  for (let second = 10; second < 60; second++)
+    for (const path of ['/witness', '/anchors']) {
+      const at = now.replace('00:00.000', `00:${second}.000`)
+      const head = { host_id, sequence, store_head }
+      const body = path === '/witness' ? signWitness(head, at, witness) : signAnchor(head, at, witness.signer)
+      assert.equal((await ask('POST', path, { body })).status, 200)
+    }
+  const client = connect({
+    url: 'http://localhost',
+    key: sharedKey,
+    fetch: async (...given) => app.fetch(new Request(...given)),
+  })
+  for (const [path, member, all] of [
+    ['/witnesses', 'witnesses', await client.witnesses()],
+    ['/anchors', 'anchors', await client.anchors()],
+  ] as const) {
+    const read: unknown[] = []
+    let pages = 0
+    for (let next: string | undefined = ''; next !== undefined; pages++) {
+      const { body } = await ask('GET', `${path}?limit=20${next && `&cursor=${next}`}`)
+      assert(body[member].length <= 20)
+      read.push(...body[member])
+      next = body.next
+    }
+    assert.deepEqual([pages, read.length, read], [3, 50, all])
+    for (const query of ['limit=0', 'limit=x', 'cursor=!'])
+      assert.equal((await ask('GET', `${path}?${query}`)).status, 400, query)
+  }
 })
 
 test('a revocation that verifies is kept, shown, part of every head, and ends the mandate [H-84 H-88]', async () => {

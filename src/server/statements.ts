@@ -1,3 +1,4 @@
+import type { Offer } from '../runtime/offer.ts'
 import {
   anchorsOf,
   headOf,
@@ -9,9 +10,18 @@ import {
 } from '../runtime/statements.ts'
 import { json } from './answer.ts'
 import { readBody } from './body.ts'
-import type { Route } from './route.ts'
+import { pageOf, pageQuery } from './page.ts'
+import type { Route, VisitorAsk } from './route.ts'
 
-const refusals = { 400: { schema: 'wire-error' }, 409: { schema: 'wire-error' } } as const
+const refusals = {
+  400: { schema: 'wire-error' },
+  403: { schema: 'wire-error' },
+  409: { schema: 'wire-error' },
+} as const
+
+/** Whose statements are kept of those that come with this request. */
+const knownTo = ({ deps: { host }, visitor }: VisitorAsk): Offer['witnessPins'] =>
+  visitor.administers ? 'any' : host.current().witnessPins
 
 /** Heads, and what others have signed about this host. None of it is an event: that would move the head. */
 export const statementRoutes: readonly Route[] = [
@@ -30,14 +40,15 @@ export const statementRoutes: readonly Route[] = [
     summary: 'Keeps what a witness says of this host, if it is so.',
     body: 'chain-witness',
     answers: { 200: { schema: 'witness-receipt' }, ...refusals },
-    handle: async (ask) => json(await keepWitness(ask.deps.ambit, ask.deps.host, await readBody(ask))),
+    handle: async (ask) => json(await keepWitness(ask.deps.ambit, ask.deps.host, await readBody(ask), knownTo(ask))),
   },
   {
     method: 'GET',
     path: '/witnesses',
-    summary: 'What witnesses have said.',
+    summary: 'What witnesses have said, page by page.',
+    query: pageQuery,
     answers: { 200: { schema: 'witness-list' } },
-    handle: async ({ deps: { ambit, host } }) => json({ witnesses: await witnessesOf(ambit, host) }),
+    handle: async (ask) => json(await witnessesOf(ask.deps.ambit, ask.deps.host, pageOf(ask))),
   },
   {
     method: 'POST',
@@ -45,14 +56,15 @@ export const statementRoutes: readonly Route[] = [
     summary: 'Keeps a head that was countersigned outside, if it is ours.',
     body: 'store-head-anchor',
     answers: { 200: { schema: 'anchor-receipt' }, ...refusals },
-    handle: async (ask) => json(await keepAnchor(ask.deps.ambit, ask.deps.host, await readBody(ask))),
+    handle: async (ask) => json(await keepAnchor(ask.deps.ambit, ask.deps.host, await readBody(ask), knownTo(ask))),
   },
   {
     method: 'GET',
     path: '/anchors',
-    summary: 'Heads that were countersigned outside.',
+    summary: 'Heads that were countersigned outside, page by page.',
+    query: pageQuery,
     answers: { 200: { schema: 'anchor-list' } },
-    handle: async ({ deps: { ambit, host } }) => json({ anchors: await anchorsOf(ambit, host) }),
+    handle: async (ask) => json(await anchorsOf(ask.deps.ambit, ask.deps.host, pageOf(ask))),
   },
   {
     method: 'POST',
