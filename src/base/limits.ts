@@ -61,7 +61,6 @@ export const limits = {
   presenceMs: 15_000,
   reconcileMs: 10_000,
   reconcileAsksMax: 8,
-  doubtsMax: 1_000,
   callWaitMs: 30_000,
   recordedResultMs: 86_400_000,
   requiredResultMs: 365 * 86_400_000,

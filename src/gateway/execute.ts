@@ -119,7 +119,7 @@ const isStream = (value: unknown): value is AsyncGenerator<unknown, unknown, und
   typeof value === 'object' && value !== null && Symbol.asyncIterator in value && 'next' in value
 
 /** The result as plain JSON of its own; a class, a cycle or a function is no result, and is refused with its place. */
-function readResult(value: unknown): Json {
+export function readResult(value: unknown): Json {
   if (value === undefined) return null
   try {
     return copyEvent(value as Json, 'the result cannot be used', 2)

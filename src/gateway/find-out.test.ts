@@ -5,33 +5,90 @@ import { envelope, givenTwo } from '../../test/support/two-hosts.ts'
 import { limits } from '../base/limits.ts'
 import type { Budget } from '../model/budget.ts'
 import type { EvidenceEvent } from '../model/evidence.ts'
+import { openHost } from '../runtime/host.ts'
+import { makeOffer } from '../runtime/offer.ts'
 import { rows } from '../storage/work.ts'
-import type { CapabilitySpec } from './capability.ts'
+import { type CapabilitySpec, defineCapability, type Reconciled } from './capability.ts'
 
 test.each([
-  ['done', { effect: 'done' }, 'execution_completed'],
-  ['none', { effect: 'none' }, 'execution_failed'],
-  ['unknown', { effect: 'unknown' }, undefined],
-  ['an error', undefined, undefined],
-] as const)('a capability that finds %s has that appended, and the record stays [H-46]', async (_, found, type) => {
-  const { second, leaveOpen, events } = await givenTwo({
-    reconcile: ({ invocationId }) => {
-      assert.equal(invocationId, 'inv-1')
-      if (found === undefined) throw new Error('no idea')
-      return found
-    },
-  })
+  ['done', { effect: 'done' }, 'execution_completed', ['success', 'result_not_known', 'done', null]],
+  ['done, with data', { effect: 'done', data: 7 }, 'execution_completed', ['success', undefined, undefined, 7]],
+  [
+    'done, with odd data',
+    { effect: 'done', data: 'x' },
+    'execution_completed',
+    ['success', 'result_not_known', 'done', null],
+  ],
+  ['none', { effect: 'none' }, 'execution_failed', ['failure', 'not_executed', 'none', null]],
+  ['unknown', { effect: 'unknown' }, undefined, ['indeterminate', 'outcome_not_recorded', 'unknown', null]],
+  ['an error', undefined, undefined, ['indeterminate', 'outcome_not_recorded', 'unknown', null]],
+] as const)(
+  'a capability that finds %s has that appended, the record stays, and who asks again is answered with it [H-46]',
+  async (_, found, type, answer) => {
+    const { second, leaveOpen, events, runs } = await givenTwo({
+      output: { type: 'integer' },
+      reconcile: ({ invocationId }) => {
+        assert.equal(invocationId, 'inv-1')
+        if (found === undefined) throw new Error('no idea')
+        return found
+      },
+    })
+    await leaveOpen()
+    await second.gateway.tidyUp()
+    const [last, before] = (await events()).toReversed()
+    if (type === undefined) assert.equal(last?.event_type, 'execution_indeterminate')
+    else {
+      assert.deepEqual([before?.event_type, last?.event_type], ['execution_indeterminate', type])
+      assert.deepEqual([last?.correlation.causation_id, last?.correlation.correlation_id], ['inv-1', 'task'])
+      assert.notEqual(last?.invocation_id, 'inv-1')
+    }
+    assert.notEqual(recordOf(before), undefined)
+    const result = await second.gateway.recorded(anyone, 'inv-1')
+    assert.deepEqual([result?.outcome, result?.error?.code, result?.error?.effect, result?.data], answer)
+    assert.deepEqual([result?.evidence_ids.at(-1), result?.evidence_ids.length], [last?.event_id, type ? 3 : 2])
+    const again = (await second.gateway.invoke(anyone, envelope)).result
+    assert.deepEqual([again, runs()], [{ ...result, replayed: true }, 0])
+  },
+)
+
+test('a call that ran out of time is asked about by the next host, and by one of several at once [H-46]', async () => {
+  const asked = vi.fn((): Reconciled => ({ effect: 'unknown' }))
+  const { ambit, second, host, hold, clock, capability } = await givenTwo({ timeoutS: 0.05, reconcile: () => asked() })
+  const { release } = hold()
+  assert.equal((await second.gateway.invoke(anyone, envelope)).result.outcome, 'indeterminate')
+  release()
+  await Promise.all([second.close(), host.close()])
+  expect(asked).toHaveBeenCalledOnce()
+  clock.advance(10_000)
+  asked.mockReturnValue({ effect: 'done' })
+  const open = () => openHost(ambit, host.tenant, (hostId) => makeOffer(hostId, { capabilities: [capability] }))
+  const hosts = await Promise.all([open(), open(), open()])
+  onTestFinished(async () => void (await Promise.all(hosts.map((each) => each.close()))))
+  await Promise.all(hosts.map((each) => each.gateway.tidyUp()))
+  expect(asked).toHaveBeenCalledTimes(2)
+  for (const each of hosts) assert.equal((await each.gateway.recorded(anyone, 'inv-1'))?.outcome, 'success')
+})
+
+test('a capability that cannot find out is not asked, and one that is not offered is asked once it is [H-46]', async () => {
+  const { ambit, second, host, leaveOpen, clock } = await givenTwo()
+  const states = async () =>
+    (await ambit.store.read(() => rows('SELECT state FROM claims ORDER BY claim_key'))).map(({ state }) => state)
   await leaveOpen()
   await second.gateway.tidyUp()
-  const [last, before] = (await events()).toReversed()
-  if (type === undefined) assert.equal(last?.event_type, 'execution_indeterminate')
-  else {
-    assert.deepEqual([before?.event_type, last?.event_type], ['execution_indeterminate', type])
-    assert.deepEqual([last?.correlation.causation_id, last?.correlation.correlation_id], ['inv-1', 'task'])
-    assert.notEqual(last?.invocation_id, 'inv-1')
-  }
-  assert.equal((await second.gateway.recorded(anyone, 'inv-1'))?.outcome, 'indeterminate')
-  assert.notEqual(recordOf(before), undefined)
+  assert.deepEqual(await states(), ['settled'])
+
+  await leaveOpen('inv-2')
+  second.offer(makeOffer(second.hostId, { capabilities: [] }))
+  await second.gateway.tidyUp()
+  assert.deepEqual(await states(), ['settled', 'unknown'])
+  const finding = defineCapability(
+    { id: 'test.move', version: '1.0.0', description: 'Moves.', policy: {}, reconcile: () => ({ effect: 'none' }) },
+    () => null,
+  )
+  second.offer(makeOffer(second.hostId, { capabilities: [finding] }))
+  clock.advance(10_000)
+  await second.gateway.tidyUp()
+  assert.equal((await host.gateway.recorded(anyone, 'inv-2'))?.error?.code, 'not_executed')
 })
 
 test('a capability that does not know yet is asked again, ever more rarely, until it does [H-46]', async () => {
@@ -88,7 +145,7 @@ test('a capability that never says what came of a call holds nobody up [H-46]', 
   const { second, leaveOpen, host } = await givenTwo({ reconcile: asked })
   await leaveOpen()
   await vi.advanceTimersByTimeAsync(5_000)
-  expect(asked).toHaveBeenCalledOnce()
+  await vi.waitFor(() => expect(asked).toHaveBeenCalledOnce())
   const tidying = second.gateway.tidyUp()
   await vi.advanceTimersByTimeAsync(limits.reconcileMs)
   assert.deepEqual((await tidying).interrupted, [])
@@ -124,8 +181,10 @@ test.each(['failed', 'busy', 'unknown', 'lost'] as const)(
     failOn(undefined)
     clock.advance(60_000)
     await second.gateway.tidyUp()
-    expect(asked).toHaveBeenCalledTimes(2)
+    // What is on record answers the call, whether this process heard of it or not.
+    expect(asked).toHaveBeenCalledTimes(answer === 'lost' ? 1 : 2)
     assert.deepEqual([await used(), (await found()).length], [0, 1])
+    assert.equal((await second.gateway.recorded(anyone, 'inv-1'))?.error?.code, 'not_executed')
   },
 )
 

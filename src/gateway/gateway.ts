@@ -15,13 +15,13 @@ import { type CallCaller, readCall } from './call.ts'
 import { type Decision, decideApproval } from './decide-approval.ts'
 import type { GatewayDeps } from './deps.ts'
 import { discover } from './discover.ts'
-import { openDoubts } from './doubts.ts'
 import { expireApprovals } from './expire-approvals.ts'
 import { forgetExpired } from './forget.ts'
 import { noted, passGates, scopeGate } from './gates.ts'
 import { rememberAgain } from './history.ts'
 import { type Host, invoke } from './invoke.ts'
-import { callScope, openJournal } from './journal.ts'
+import { callScope, type Interrupted, openJournal } from './journal.ts'
+import { inProgress } from './look-up.ts'
 import { pendingFor } from './pending-approvals.ts'
 import { showPresence } from './presence.ts'
 import { askAgain, reconcile } from './reconcile.ts'
@@ -41,7 +41,10 @@ export interface Gateway {
   preview(caller: CallCaller, envelope: unknown): Promise<CallPreview>
   /** What this caller may call. */
   discover(caller: CallCaller): readonly CapabilityDescriptor[]
-  /** The recorded result of the caller's own call, if there is one and the key is for its capability. */
+  /**
+   * The recorded result of the caller's own call, if there is one and the key is for its capability. One that runs fails
+   * with `call.in_progress`.
+   */
   recorded(caller: CallCaller, invocationId: string): Promise<InvocationResult | undefined>
   /** The id of this caller's own call like this one that people were asked about: for those who cannot repeat an id. */
   waitingCall(caller: CallCaller, envelope: NewEnvelope): Promise<string | undefined>
@@ -89,7 +92,6 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
     running: new Map(),
     starting: new Set(),
     unwritten: openUnwritten(),
-    doubts: openDoubts(),
     ask: () => void asking.count(() => askAgain(host)).catch(() => undefined),
     closing: signal,
   }
@@ -121,10 +123,12 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
     recorded: async (caller, invocationId) => {
       const key = recordKey({ caller, invocationId })
       const claim = await deps.store.read(() => findClaim(deps.tenant, callScope, key))
-      if (claim?.result == null) return undefined
-      const found = readRecord(claim.result)
+      if (claim === undefined) return undefined
+      const found = claim.result === null ? undefined : readRecord(claim.result)
+      const { capability_id: capabilityId } = found?.result ?? (JSON.parse(claim.body) as Interrupted)
+      if (keyScope({ capabilityId, scopes: caller.scopes }) !== undefined) return undefined
+      if (found === undefined) return inProgress()
       const { result } = found
-      if (keyScope({ capabilityId: result.capability_id, scopes: caller.scopes }) !== undefined) return undefined
       await rememberAgain(deps, { caller, correlation: result.correlation }, found)
       return result
     },
@@ -132,7 +136,7 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
     decide: (id, by, decision) => decideApproval(desk, id, by, decision),
     pendingFor: (principal) => pendingFor(deps, principal),
     waitForDecision: (id, options) => waiting.wait(id, options),
-    tidyUp: () => tidyOnce().finally(() => askAgain(host)),
+    tidyUp: () => tidyOnce().finally(host.ask).finally(asking.none),
     underWay: () => host.running.size,
     close: async () => {
       clearInterval(timer)
@@ -144,7 +148,7 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
       await inTime(tidying)
       // Whoever comes after this process knows nothing of how its calls ended.
       await inTime(reconcile(host))
-      // What is not found out now is not asked for any more.
+      // What is not found out now is asked for by whoever comes next.
       await within(asking.none(), limits.reconcileMs, () => undefined)
       await presence.stop()
     },

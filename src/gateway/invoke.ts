@@ -12,13 +12,12 @@ import { overBudget } from './budgets.ts'
 import { type Call, fingerprintOf } from './call.ts'
 import { conclude } from './conclude.ts'
 import type { GatewayDeps, Offer } from './deps.ts'
-import type { Doubts } from './doubts.ts'
 import type { Effect } from './ended.ts'
 import { execute } from './execute.ts'
 import { expire } from './expire-approvals.ts'
 import { noted, passGates, scopeGate } from './gates.ts'
 import { HistoryChanged, rememberAgain } from './history.ts'
-import { type Entry, interruptedOf, type Journal, OverUse, type Started } from './journal.ts'
+import { type Entry, interruptedOf, type Journal, OverUse, refundable, type Started } from './journal.ts'
 import { type Found, lookUp, unknownCall } from './look-up.ts'
 import { appendEffect, endedAs, isUnknown } from './reconcile.ts'
 import { answered, NoRoom, noRoom, settlements } from './reservations.ts'
@@ -35,9 +34,7 @@ export interface Host {
   /** Calls whose intent this process is writing right now, by record key. */
   readonly starting: Set<{ readonly key: string }>
   readonly unwritten: Unwritten
-  /** Calls to ask their capability about. */
-  readonly doubts: Doubts
-  /** Asks about those, as far as it is time to. Nobody waits for it. */
+  /** Asks about calls of which nobody knows what they did, as far as it is time to. Nobody waits for it. */
   ask(): void
   /** Falls when the host closes. */
   readonly closing: AbortSignal
@@ -206,22 +203,19 @@ async function perform(host: Host, offer: Offer, attempt: Attempt, started: Star
     const begun = host.deps.clock.now()
     const done = await execute(host.deps, attempt, capability, watch)
     const settlement = settlements(attempt, host.deps.clock.now() - begun)
-    // What it has cost is known only if it says so; otherwise it is given back should it turn out that nothing happened.
-    const reserved = attempt.taken.cost === undefined ? attempt.reserved : []
     const { ending, events } = conclude(host.deps, offer, attempt, done)
-    over = { effect: effectOf(ending), began: true, settlement, reserved }
+    over = { effect: effectOf(ending), began: true, settlement, reserved: refundable(attempt), ...answerOf(ending) }
     const chunks = done.chunks.kept
     const kept = done.chunks.count > chunks.length ? ({ chunks, isCut: true } as const) : { chunks }
     const result = await host.journal.finish(attempt, started, ending, { events, ...kept, changes: settlement })
-    if (ending.outcome === 'indeterminate') {
-      host.doubts.add({ call: interruptedOf({ ...attempt, reserved }, started), asked: 0 }, host.deps.clock.now())
-      host.ask()
-    }
+    if (ending.outcome === 'indeterminate') host.ask()
     return { result, ...(done.chunks.count > 0 && kept), carries: rememberedOf(capability.descriptor) }
   } catch (error) {
     return { result: await overFor(host, attempt, started, { over, error }) }
   }
 }
+
+const answerOf = ({ outcome, data = null }: Ending) => outcome === 'success' && { data }
 
 /** What a handler that has ended is known to have done. */
 const effectOf = ({ outcome, error }: Ending): Effect =>
@@ -237,14 +231,14 @@ async function overFor(
   started: Started,
   { over, error }: { readonly over: Over; readonly error: unknown },
 ): Promise<InvocationResult> {
-  const { effect, settlement, reserved = attempt.reserved } = over
+  const { effect, settlement } = over
   const now = deps.clock.now()
   if (!(error instanceof Failure && error.code === 'claim.not_found')) unwritten.add(recordKey(attempt.call), over, now)
   else if (effect !== 'unknown') {
     // Others have said that nobody knows, and settled it so: now somebody does.
-    const call = interruptedOf({ ...attempt, reserved: [...reserved] }, started)
     const taken = settlement && [...answered(attempt.reserved), ...settlement]
-    await appendEffect(deps, call, effect, taken).catch(() => undefined)
+    const found = { ...('data' in over && { data: over.data }), effect, taken, isOwn: true }
+    await appendEffect(deps, recordKey(attempt.call), interruptedOf(attempt, started), found).catch(() => undefined)
   }
   const { at: startedAt, evidenceIds } = started
   const ending = { outcome: 'indeterminate', error: endedAs(over) } as const

@@ -112,11 +112,14 @@ export function openJournal(deps: GatewayDeps): Journal {
     })
     const evidenceIds = [...started.evidenceIds, ...drafts.map(({ event_id }) => event_id)]
     const result = resultOf(attempt, ending, { evidenceIds, startedAt: started.at, completedAt })
-    const claim = { ...claimOf(attempt), body: belongingTo(result) }
     const carries = attempt.capability && rememberedOf(attempt.capability.descriptor)
     const text = recordText({ result, chunks, ...(carries && { carries }), ...(isCut && { isCut }) })
-    const settled = settleClaim(claim, text, keptUntil(attempt, now))
-    return { result, drafts, changes: [settled, ...changes] }
+    const claim = { ...claimOf(attempt), body: belongingTo(result) }
+    const over =
+      ending.outcome === 'indeterminate'
+        ? leaveUnknown(claim, interruptedOf(attempt, started), text, now)
+        : settleClaim(claim, text, keptUntil(attempt, now))
+    return { result, drafts, changes: [over, ...changes] }
   }
 
   return {
@@ -158,6 +161,10 @@ export function openJournal(deps: GatewayDeps): Journal {
 /** A result that somebody relies on outlives the window in which others are kept. */
 const keptUntil = ({ capability }: Attempt, now: number): number =>
   now + (capability?.descriptor.idempotency === 'required' ? limits.requiredResultMs : limits.recordedResultMs)
+
+/** Ends a call of which nobody knows what it did; from now on its capability is asked. */
+export const leaveUnknown = (claim: OwnClaim, call: Interrupted, result: string, now: number): Change =>
+  settleClaim({ ...claim, body: JSON.stringify(call) }, result, now, 'unknown')
 
 /** A refusal that people may lift waits for them; any other stands. */
 function kept(
@@ -219,14 +226,20 @@ export interface Interrupted
   readonly started_at: string
   /** What was reserved of budgets and is not settled. */
   readonly reserved?: readonly Reservation[]
+  /** How often its capability was asked what it did. */
+  readonly asked?: number
 }
 
 /** All that is kept of what was to be done once there is a result: whoever purges a correlation finds its calls by it. */
 export const belongingTo = ({ correlation }: Pick<Interrupted, 'correlation'>): string =>
   JSON.stringify({ correlation: { correlation_id: correlation.correlation_id } })
 
+/** What is given back of a call that did nothing: its cost is known only if the handler has said so. */
+export const refundable = ({ reserved, taken }: Pick<Attempt, 'reserved' | 'taken'>): readonly Reservation[] =>
+  taken.cost === undefined ? reserved : []
+
 /** Enough of a call to say, should this process end now, what it was about. */
-export const interruptedOf = ({ call, subject, version, reserved }: Attempt, started: Started): Interrupted => ({
+export const interruptedOf = ({ call, subject, version, ...budget }: Attempt, started: Started): Interrupted => ({
   invocation_id: call.invocationId,
   capability_id: call.capabilityId,
   version,
@@ -235,5 +248,5 @@ export const interruptedOf = ({ call, subject, version, reserved }: Attempt, sta
   actor: call.actor,
   evidence_ids: [...started.evidenceIds],
   started_at: started.at,
-  ...(reserved.length > 0 && { reserved }),
+  ...(refundable(budget).length > 0 && { reserved: refundable(budget) }),
 })

@@ -54,12 +54,12 @@ const isExpired = ({ state, expiresAtMs }: Claim, now: number): boolean =>
 
 const again = (recorded: Recorded): Recorded => ({ ...recorded, result: replayed(recorded.result) })
 
-const inProgress = (): never => {
+export const inProgress = (): never => {
   throw new Failure(
     'call.in_progress',
-    'the same call is still running',
+    'the call is still running',
     { retry_after_s: 1 },
-    'repeat it later with the same `invocation_id`',
+    'ask again later with the same `invocation_id`',
   )
 }
 

@@ -103,7 +103,7 @@ test.each([
   },
 )
 
-test('a call of a process that is there is left alone; once it is taken for gone, its end is added and changes nothing on record [H-45 H-46]', async () => {
+test('a call of a process that is there is left alone; once it is taken for gone, its end is added, changes no record, and answers who asks again [H-45 H-46]', async () => {
   const { second, host, clock, hold, runs, events } = await givenTwo()
   const held = hold()
   const calling = second.gateway.invoke(anyone, envelope)
@@ -115,7 +115,7 @@ test('a call of a process that is there is left alone; once it is taken for gone
   assert.equal((await calling).result.outcome, 'indeterminate')
   assert.equal(runs(), 1)
   const again = (await host.gateway.invoke(anyone, envelope)).result
-  assert.deepEqual([again.outcome, again.replayed, runs()], ['indeterminate', true, 1])
+  assert.deepEqual([again.outcome, again.data, again.replayed, runs()], ['success', 1, true, 1])
   const types = (await events())
     .filter(({ invocation_id }) => invocation_id === 'inv-1')
     .map(({ event_type }) => event_type)
@@ -369,6 +369,9 @@ test.each([
     held.resolve()
     assert.equal((await calling).result.error?.effect, 'done')
     await host.gateway.tidyUp()
+    // Who carried it out knows better than who was asked.
+    const { outcome, data } = (await host.gateway.recorded(anyone, 'inv-1')) ?? {}
+    assert.deepEqual([outcome, data], ['success', 'done'])
     const [found] = await ambit.store.read(() => rows('SELECT bytes, cost, time_ms FROM budget_uses'))
     assert.deepEqual({ ...found }, used)
   },

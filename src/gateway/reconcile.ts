@@ -1,27 +1,30 @@
+import type { Json } from '../base/canonical.ts'
 import { Failure } from '../base/failure.ts'
 import { sha256 } from '../base/hash.ts'
 import { limits } from '../base/limits.ts'
 import { formatTime } from '../base/time.ts'
 import type { CallError } from '../model/denial.ts'
 import type { EventDraft } from '../model/evidence.ts'
-import { type Claim, runningClaims, settleClaim } from '../storage/claims.ts'
+import { rememberedOf } from '../policy/history.ts'
+import { amendClaim, type Claim, findClaim, runningClaims, settleClaim, unknownClaims } from '../storage/claims.ts'
 import { hasEvent } from '../storage/events.ts'
 import { leaseOf } from '../storage/leases.ts'
 import { allPages } from '../storage/page.ts'
 import { type Change, inOrder } from '../storage/work.ts'
 import type { Reconciled } from './capability.ts'
 import type { GatewayDeps } from './deps.ts'
-import type { Doubt } from './doubts.ts'
+import { readResult } from './execute.ts'
 import type { Host } from './invoke.ts'
-import { belongingTo, callScope, type Interrupted } from './journal.ts'
+import { belongingTo, callScope, type Interrupted, leaveUnknown } from './journal.ts'
 import { presenceName } from './presence.ts'
+import type { Registered } from './registry.ts'
 import { unanswered, unspent, unused } from './reservations.ts'
-import { recordText, resultOf } from './results.ts'
+import { type Ending, readRecord, recordText, resultOf } from './results.ts'
 import type { Over } from './unwritten.ts'
 import { within } from './within.ts'
 import { writeEvents } from './write.ts'
 
-type Reconciling = Pick<Host, 'deps' | 'running' | 'starting' | 'unwritten' | 'doubts'>
+type Reconciling = Pick<Host, 'deps' | 'running' | 'starting' | 'unwritten'>
 
 /**
  * Ends the calls of processes that are gone: each is indeterminate, because nobody knows whether its effect happened. And
@@ -38,7 +41,7 @@ export async function reconcile(host: Reconciling): Promise<readonly string[]> {
       const known = claim.owner === deps.owner ? knownEnd(host, claim.key) : undefined
       if (known === undefined && (claim.owner === deps.owner || (await isPresent(deps, claim.owner)))) continue
       const call = JSON.parse(claim.body) as Interrupted
-      if (await endCall(host, claim, call, known)) ended.push(call.invocation_id)
+      if (await endCall(deps, claim, call, known)) ended.push(call.invocation_id)
       unwritten.delete(claim.key)
     } catch (error) {
       failures.push(error)
@@ -57,9 +60,10 @@ function knownEnd({ running, starting, unwritten }: Reconciling, key: string): O
 
 const asksMax = 64
 
-/** Asks about calls of which nobody knows, as far as it is time to: so many, side by side. */
-export async function askAgain(host: Reconciling): Promise<void> {
-  await Promise.all(host.doubts.due(host.deps.clock.now(), asksMax).map((doubt) => findOut(host, doubt)))
+/** Asks about calls of which nobody knows what they did, whichever process made them, as far as it is time to. */
+export async function askAgain({ deps }: Pick<Reconciling, 'deps'>): Promise<void> {
+  const due = await deps.store.read(() => unknownClaims(deps.tenant, callScope, deps.clock.now(), asksMax))
+  await Promise.all(due.map((claim) => findOut(deps, claim)))
 }
 
 const isPresent = (deps: GatewayDeps, owner: string): Promise<boolean> =>
@@ -69,12 +73,7 @@ const isPresent = (deps: GatewayDeps, owner: string): Promise<boolean> =>
   })
 
 /** Writes the end of a call; whether that was for us to do. */
-async function endCall(
-  { deps, doubts }: Reconciling,
-  claim: Claim,
-  call: Interrupted,
-  known: Over | undefined,
-): Promise<boolean> {
+async function endCall(deps: GatewayDeps, claim: Claim, call: Interrupted, known: Over | undefined): Promise<boolean> {
   const now = deps.clock.now()
   const error = endedAs(known)
   const [event_type, outcome] =
@@ -82,8 +81,6 @@ async function endCall(
       ? (['execution_failed', 'failure'] as const)
       : (['execution_indeterminate', 'indeterminate'] as const)
   const draft = draftOf(deps, call, { event_type, outcome, error })
-  const doubt = () =>
-    error.effect === 'unknown' && doubts.add({ call: { ...call, ...givenBack(known) }, asked: 0 }, now)
   const { invocation_id: invocationId, capability_id: capabilityId, correlation, version } = call
   const result = resultOf(
     { call: { invocationId, capabilityId, correlation }, version },
@@ -94,21 +91,18 @@ async function endCall(
       completedAt: formatTime(now),
     },
   )
-  const settled = settleClaim(
-    { ...claim, body: belongingTo(call) },
-    recordText({ result }),
-    now + limits.requiredResultMs,
-  )
+  const text = recordText({ result })
+  const settled =
+    error.effect === 'unknown'
+      ? leaveUnknown(claim, { ...call, ...givenBack(known) }, text, now)
+      : settleClaim({ ...claim, body: belongingTo(call) }, text, now + limits.requiredResultMs)
   try {
     await writeEvents(deps, [draft], [settled, ...settlementOf(known, call)])
   } catch (error) {
     // Another process was quicker, or its owner came back after all.
     if (error instanceof Failure && error.code === 'claim.not_found') return false
-    // Should it be on record, nobody comes back to it.
-    if (isUnknown(error)) doubt()
     throw error
   }
-  doubt()
   return true
 }
 
@@ -134,65 +128,122 @@ export function endedAs(known: Over | undefined): CallError {
   return { type: 'Unrecorded', code: 'outcome_not_recorded', message, effect: known.effect }
 }
 
+const firstPauseMs = 10_000
+const pauseFactor = 4
+
 /**
- * Asks a capability that can find out whether the effect of a call happened, and adds its answer to the record, never in
- * its place. One that does not know yet, or is not offered just now, is asked again later.
+ * Asks a capability that can find out whether the effect of a call happened, and adds its answer to the record. One that
+ * does not know yet, or is not offered just now, is asked again later, ever more rarely, and in the end no more.
  */
-async function findOut({ deps, doubts }: Reconciling, { call, asked }: Doubt): Promise<void> {
-  const capability = deps.offer().registry.get(call.capability_id, call.version ?? '')
-  if (capability !== undefined && capability.reconcile === undefined) return
-  let found: Reconciled = { effect: 'unknown' }
+async function findOut(deps: GatewayDeps, claim: Claim): Promise<void> {
   try {
-    const { invocation_id: invocationId, correlation, subject } = call
-    const asking = capability?.reconcile?.({ invocationId, correlation, subject })
-    found = await within(asking ?? found, limits.reconcileMs, () => found, { aside: true })
-    if (found.effect !== 'unknown') return await appendEffect(deps, call, found.effect)
+    const call = JSON.parse(claim.body) as Interrupted
+    const capability = deps.offer().registry.get(call.capability_id, call.version ?? '')
+    const { asked = 0, invocation_id: invocationId, correlation, subject } = call
+    const isLast = asked + 1 >= limits.reconcileAsksMax || (capability !== undefined && !capability.reconcile)
+    const body = JSON.stringify({ ...call, asked: asked + 1 })
+    const later = { body, expiresAtMs: deps.clock.now() + firstPauseMs * pauseFactor ** asked }
+    // Before it is asked: of several processes one does, and one that ends meanwhile is not the last.
+    await deps.store.write(deps.tenant, amendClaim(claim, isLast ? settledSince(deps, call) : later))
+    const unknown: Reconciled = { effect: 'unknown' }
+    const asking = capability?.reconcile?.({ invocationId, correlation, subject }) ?? unknown
+    const found = await within(asking, limits.reconcileMs, () => unknown, { aside: true })
+    const { effect } = found
+    if (effect !== 'unknown') await appendEffect(deps, claim.key, call, { effect, ...answerIn(found, capability) })
   } catch {
-    // It does not know either, or what it knows could not be written.
+    // Another process asks, nobody knows, or what is known could not be written.
   }
-  doubts.add({ call, asked: asked + 1 }, deps.clock.now())
+}
+
+/** What a call answered as its capability says, if that fits its output schema. */
+function answerIn(found: Reconciled, capability: Registered | undefined): Pick<Found, 'data'> {
+  if (found.effect !== 'done' || found.data === undefined) return {}
+  const data = readResult(found.data)
+  return capability?.checkOutput(data).length === 0 ? { data } : {}
+}
+
+const settledSince = ({ clock }: GatewayDeps, call: Interrupted): Partial<Claim> => ({
+  state: 'settled',
+  body: belongingTo(call),
+  expiresAtMs: clock.now() + limits.requiredResultMs,
+})
+
+/** What came of a call after all. */
+interface Found {
+  readonly effect: 'done' | 'none'
+  /** What it answered; left out where only its effect is known. */
+  readonly data?: Json
+  /** What the call has really taken of budgets, where that is known. */
+  readonly taken?: readonly Change[] | undefined
+  /** Said by the process that carried it out, which knows better than a capability that was asked. */
+  readonly isOwn?: boolean
 }
 
 /**
- * Adds to the record of a call what came of it after all, under an id of its own and with the call as its cause. Whoever
- * says the same again, because he does not know whether it was written, adds nothing. Budgets go by whoever spoke first:
- * `taken` is what the call has really taken, where that is known.
+ * Adds to the record of a call what came of it after all, under an id of its own and with the call as its cause, and
+ * answers repeats with it from now on. Whoever says the same again, because he does not know whether it was written, adds
+ * nothing. Budgets go by whoever spoke first.
  */
-export async function appendEffect(
-  deps: GatewayDeps,
-  call: Interrupted,
-  effect: 'done' | 'none',
-  taken: readonly Change[] = [],
-): Promise<void> {
+export async function appendEffect(deps: GatewayDeps, key: string, call: Interrupted, found: Found): Promise<void> {
+  const { effect, taken = [], isOwn } = found
   const correlation = { ...call.correlation, causation_id: call.invocation_id }
-  const error = {
-    type: 'Interrupted',
-    code: 'not_executed',
-    message: 'the effect did not happen',
-    effect: 'none',
-  } as const
+  const ending = endingOf(found)
   const draft = draftOf(
     deps,
     { ...call, invocation_id: deps.ids.next('inv'), correlation },
     {
       event_id: effectEventOf(call, effect),
       event_type: effect === 'done' ? 'execution_completed' : 'execution_failed',
-      outcome: effect === 'done' ? 'success' : 'failure',
+      outcome: ending.outcome,
       payload: { reconciles: call.invocation_id, effect },
-      error: effect === 'done' ? null : error,
+      error: effect === 'done' ? null : (ending.error ?? null),
     },
   )
   const changes = [...(effect === 'none' ? unspent(call.reserved) : []), ...taken]
   const other = effectEventOf(call, effect === 'done' ? 'none' : 'done')
   const settled = changes.length === 0 ? [] : [unlessOnRecord(other, inOrder(...changes))]
+  const answer = answerWith(deps, key, call, found)
   try {
-    await writeEvents(deps, [draft], settled)
+    await writeEvents(deps, [draft], [...settled, answer])
   } catch (error) {
     if (!(error instanceof Failure && error.code === 'event.conflict')) throw error
-    // Who found out that it was done did not know what it took.
-    if (effect === 'done' && taken.length > 0) await writeEvents(deps, [], settled)
+    // Who was asked and said that it was done knew neither what it took nor what it answered.
+    if (effect === 'done' && isOwn) await writeEvents(deps, [], [...settled, answer])
   }
 }
+
+/** How a call ended of which it is known only now what came of it. */
+function endingOf({ effect, data }: Found): Ending {
+  const error = { type: 'Interrupted', effect }
+  if (effect === 'none')
+    return { outcome: 'failure', error: { ...error, code: 'not_executed', message: 'the effect did not happen' } }
+  if (data !== undefined) return { outcome: 'success', data }
+  const message = 'the effect happened; what the call answered is not known'
+  return { outcome: 'success', error: { ...error, code: 'result_not_known', message } }
+}
+
+/** Answers repeats of a call with what came of it: in place of what nobody knew, or of what was only asked. */
+const answerWith = (deps: GatewayDeps, key: string, call: Interrupted, found: Found): Change =>
+  function* (tenant) {
+    const claim = yield* findClaim(tenant, callScope, key)
+    const recorded = claim?.result == null ? undefined : readRecord(claim.result)
+    // The id may stand for another call by now.
+    if (!claim || !recorded?.result.evidence_ids.includes(call.evidence_ids.at(-1) ?? '')) return
+    if (!found.isOwn && recorded.result.outcome !== 'indeterminate') return
+    const capability = deps.offer().registry.get(call.capability_id, call.version ?? '')
+    const result = resultOf(
+      { call: { ...call, invocationId: call.invocation_id, capabilityId: call.capability_id }, version: call.version },
+      endingOf(found),
+      {
+        evidenceIds: [...new Set([...recorded.result.evidence_ids, effectEventOf(call, found.effect)])],
+        startedAt: call.started_at,
+        completedAt: formatTime(deps.clock.now()),
+      },
+    )
+    const carries = capability && rememberedOf(capability.descriptor)
+    const text = recordText({ ...recorded, ...(carries && { carries }), result })
+    yield* amendClaim(claim, { ...settledSince(deps, call), result: text })(tenant)
+  }
 
 const effectEventOf = ({ evidence_ids }: Interrupted, effect: 'done' | 'none'): string =>
   `evt_${sha256(`${effect} ${evidence_ids.at(-1)}`).slice(0, 26)}`

@@ -1,3 +1,4 @@
+import type { Json } from '../base/canonical.ts'
 import type { Reservation } from '../storage/budget-uses.ts'
 import type { Change } from '../storage/work.ts'
 import type { Effect } from './ended.ts'
@@ -11,6 +12,8 @@ export interface Over {
   readonly settlement?: readonly Change[]
   /** What is given back should it turn out that nothing happened. */
   readonly reserved?: readonly Reservation[]
+  /** What it answered, where that is known. */
+  readonly data?: Json
 }
 
 /** Calls that are over in this process and whose end could not be written, by record key. */

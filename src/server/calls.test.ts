@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { test } from 'vitest'
-import { givenServer, sharedKey } from '../../test/support/server.ts'
+import { test, vi } from 'vitest'
+import { givenServer, scopedKey, sharedKey } from '../../test/support/server.ts'
 import { canonical, type Json } from '../base/canonical.ts'
 import { defineCapability } from '../runtime/offer.ts'
 
@@ -155,4 +155,29 @@ test('a preview decides and leaves nothing behind; a recorded result is read by 
   }
   const again = await ask('POST', '/invoke', { key: 'key-of-alice', body })
   assert.deepEqual(again.body, { ...result, replayed: true })
+})
+
+test('of a call for later its caller is told that it runs, then how it ended, and nobody else is [H-61 H-67]', async () => {
+  const gate = Promise.withResolvers<void>()
+  const slow = defineCapability({ ...open, id: 'depot.slow', modes: ['async'] }, async () => {
+    await gate.promise
+    return 'done'
+  })
+  const { ask } = await givenServer({ offer: { capabilities: [slow] } })
+  const body = { capability_id: 'depot.slow', mode: 'async' }
+  const { data } = (await ask('POST', '/invoke', { key: 'key-of-alice', body })).body
+  const poll = (key: string) => ask('GET', `/v1/invocations/${data.deferred_invocation_id}`, { key })
+  const running = await poll('key-of-alice')
+  assert.deepEqual(
+    [running.status, running.body.code, running.body.detail, running.headers.get('retry-after')],
+    [503, 'call_in_progress', 'the call is still running', '1'],
+  )
+  for (const key of ['key-of-bob', scopedKey]) assert.equal((await poll(key)).status, 404)
+  gate.resolve()
+  const ended = await vi.waitFor(async () => {
+    const answer = await poll('key-of-alice')
+    assert.equal(answer.status, 200)
+    return answer.body
+  })
+  assert.deepEqual([ended.outcome, ended.data], ['success', 'done'])
 })

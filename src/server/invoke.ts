@@ -24,8 +24,8 @@ export const invokeRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: '/v1/invocations/:id',
-    summary: "The recorded result of the caller's own call.",
-    answers: { 200: { schema: 'invocation-result' }, 404: problem },
+    summary: "The recorded result of the caller's own call; of one that runs, that it does.",
+    answers: { 200: { schema: 'invocation-result' }, 404: problem, 503: problem },
     handle: async ({ deps: { host }, visitor, param }) => {
       const result = await host.gateway.recorded(visitor.caller, param('id'))
       if (result === undefined) throw new Failure('invocation.not_found', 'no result of this id is on record')

@@ -9,6 +9,7 @@ import { makeTenant, sampleApproval, sampleClaim } from '../testing/storage/samp
 import { approvalRecords } from './approvals.ts'
 import {
   addClaim,
+  amendClaim,
   type Claim,
   dropExpiredClaims,
   findClaim,
@@ -18,6 +19,7 @@ import {
   settleClaim,
   settleWaiting,
   takeClaim,
+  unknownClaims,
 } from './claims.ts'
 import { addWithin } from './counters.ts'
 import type { Database } from './database.ts'
@@ -60,12 +62,14 @@ const stateOf = (store: Store, tenant: TenantId): Promise<unknown> =>
   store.read(function* () {
     const claims = []
     for (const key of keys) claims.push(yield* findClaim(tenant, 's', key))
-    return { claims, running: (yield* runningClaims(tenant, 's')).items.map(({ key }) => key) }
+    const running = (yield* runningClaims(tenant, 's')).items.map(({ key }) => key)
+    return { claims, running, due: (yield* unknownClaims(tenant, 's', 2, 9)).map(({ key }) => key).sort() }
   })
 
 const stateOfModel = (model: ReadonlyMap<string, Claim>): unknown => ({
   claims: keys.map((key) => model.get(key)),
   running: keys.filter((key) => model.get(key)?.state === 'running').sort(),
+  due: keys.filter((key) => model.get(key)?.state === 'unknown' && (model.get(key)?.expiresAtMs ?? 9) <= 2).sort(),
 })
 
 interface Step {
@@ -84,7 +88,7 @@ const anyName = fc.record({
 const anyTime = fc.integer({ min: 0, max: 5 })
 
 const anyStep: fc.Arbitrary<Step> = fc
-  .tuple(fc.integer({ min: 0, max: 7 }), anyName, anyTime, fc.constantFrom('waiting', 'settled'))
+  .tuple(fc.integer({ min: 0, max: 9 }), anyName, anyTime, fc.constantFrom('waiting', 'settled'))
   .map(([kind, given, time, state]) => stepsOf(sampleClaim(given.key, given), time, state)[kind] ?? assert.fail())
 
 function stepsOf(claim: ReturnType<typeof sampleClaim>, time: number, state: 'waiting' | 'settled'): readonly Step[] {
@@ -124,6 +128,20 @@ function stepsOf(claim: ReturnType<typeof sampleClaim>, time: number, state: 'wa
       change: settleWaiting(claim, settled.result, time),
       model: when(missing, (found) => found.state === 'waiting', settled),
     },
+    {
+      name: 'leave unknown',
+      change: settleClaim(done, settled.result, time, 'unknown'),
+      model: when(missing, own, { ...settled, state: 'unknown', body: done.body }),
+    },
+    {
+      name: 'amend',
+      change: amendClaim({ ...claim, ...settled, state: 'unknown' }, { body: '4', expiresAtMs: 4 }),
+      model: when(
+        missing,
+        (found) => found.state === 'unknown' && found.result === settled.result && found.expiresAtMs === time,
+        { body: '4', expiresAtMs: 4 },
+      ),
+    },
     { name: 'drop', change: dropExpiredClaims(time, 9), model: (model) => drop(model, free) },
     { name: 'undone', change: again, model: () => 'claim.taken' },
   ]
@@ -150,6 +168,8 @@ test('what the gateway does for every call is one statement each, and none of th
     addClaim({ ...sampleClaim('w'), ...waiting }, 0),
     settleWaiting(sampleClaim('w'), '1', 1),
     addWithin({ scope: 's', key: 'k', amount: 1, max: 2 }),
+    amendClaim({ ...sampleClaim('w'), state: 'settled', result: '1', expiresAtMs: 1 }, { state: 'unknown' }),
+    () => unknownClaims(tenant, 's', 9, 9),
     dropExpiredClaims(9, 9),
     () => runningClaims(tenant, 's'),
     () => approvalRecords.findByCall(tenant, 'call'),
@@ -173,7 +193,7 @@ test('what the gateway does for every call is one statement each, and none of th
   )
   const all = plans.flat().join('\n')
   const indexes = ['call', 'state', 'overdue', 'asker'].map((name) => `approvals_${name}`)
-  for (const index of ['claims_running', 'claims_expiry', ...indexes])
+  for (const index of ['claims_running', 'claims_unknown', 'claims_expiry', ...indexes])
     assert(all.includes(index), `${index} is not used:\n${all}`)
   await store.close()
 })

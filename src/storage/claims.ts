@@ -9,6 +9,7 @@ import {
   optionalText,
   type Row,
   row,
+  rows,
   text,
   type Value,
   type Work,
@@ -16,13 +17,14 @@ import {
 
 /**
  * Who does one thing, once. A claim is `running` while its owner does it, `waiting` while nobody may (it needs a
- * yes first), and `settled` once there is a result that stands.
+ * yes first), `unknown` once it is over and somebody is still to find out what it did, and `settled` once there is a
+ * result that stands.
  */
 export interface Claim extends NewClaim {
-  readonly state: 'running' | 'waiting' | 'settled'
+  readonly state: 'running' | 'waiting' | 'unknown' | 'settled'
   /** The recorded result as JSON text; null while running. */
   readonly result: string | null
-  /** When a settled claim may be forgotten; null for one that is not settled, or never is forgotten. */
+  /** When a settled claim may be forgotten, or is to be asked about an unknown one; null for others, and for never. */
   readonly expiresAtMs: number | null
 }
 
@@ -86,13 +88,28 @@ export const settleClaim = (
   { scope, key, owner, body }: OwnClaim & Pick<Claim, 'body'>,
   result: string,
   expiresAtMs: number,
+  state: 'settled' | 'unknown' = 'settled',
 ): Change<void> =>
   change(
     missing,
-    `UPDATE claims SET state = 'settled', body = ?, result = ?, expires_at_ms = ?
+    `UPDATE claims SET state = ?, body = ?, result = ?, expires_at_ms = ?
      WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND owner = ? AND state = 'running'`,
-    (tenant) => [body, result, expiresAtMs, tenant, scope, key, owner],
+    (tenant) => [state, body, result, expiresAtMs, tenant, scope, key, owner],
   )
+
+/** Changes a claim that is over, unless somebody else has done so since it was read: then it fails with `claim.not_found`. */
+export const amendClaim = (claim: Claim, by: Partial<Claim>): Change<void> => {
+  const { state, body, result, expiresAtMs } = { ...claim, ...by }
+  return change(
+    missing,
+    `UPDATE claims SET state = ?, body = ?, result = ?, expires_at_ms = ?
+     WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND state = ? AND result = ? AND expires_at_ms = ?`,
+    (tenant) => [
+      ...[state, body, result, expiresAtMs],
+      ...[tenant, claim.scope, claim.key, claim.state, claim.result, claim.expiresAtMs],
+    ],
+  )
+}
 
 /** Leaves the owner's running claim waiting, with what to answer until it is resumed or settled. */
 export const holdClaim = ({ scope, key, owner }: OwnClaim, result: string): Change<void> =>
@@ -123,6 +140,13 @@ export function* runningClaims(tenant: TenantId, scope: string, options: PageOpt
   const select = `SELECT ${columns} FROM claims
     WHERE tenant_id = ? AND scope = ? AND claim_key > ? AND state = 'running' ORDER BY claim_key LIMIT ?`
   return yield* pageBy('claim_key', options, [select, tenant, scope], claimOf)
+}
+
+/** At most `limit` claims of a scope that are to be asked about by now, those first that have waited longest. */
+export function* unknownClaims(tenant: TenantId, scope: string, nowMs: number, limit: number): Work<readonly Claim[]> {
+  const select = `SELECT ${columns} FROM claims
+    WHERE tenant_id = ? AND scope = ? AND state = 'unknown' AND expires_at_ms <= ? ORDER BY expires_at_ms LIMIT ?`
+  return (yield* rows(select, tenant, scope, nowMs, limit)).map(claimOf)
 }
 
 /** Forgets at most `limit` settled claims whose results have expired, the oldest first, and says how many. */

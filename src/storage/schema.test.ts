@@ -163,6 +163,10 @@ const steps: readonly Step[] = [
     tables: [],
     rows: [["INSERT INTO approvals VALUES ('acme', 'apr_2', 'call', 'pending', 1, '{}', 'asker', 'ask')"]],
   },
+  {
+    tables: [],
+    rows: [["INSERT INTO claims VALUES ('acme', 's', 'u', 'f', 'o', 'unknown', '{}', '{}', 1)"]],
+  },
 ]
 
 function eventOf(_: string, index: number, ids: readonly string[]): [sql: string, ...params: Value[]] {

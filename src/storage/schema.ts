@@ -137,6 +137,10 @@ const migrations: readonly Migration[] = [
         WHERE state IN ('pending', 'approved')`,
     ],
   },
+  {
+    tables: [],
+    after: ["CREATE INDEX claims_unknown ON claims (tenant_id, scope, expires_at_ms) WHERE state = 'unknown'"],
+  },
 ]
 
 export const schemaVersion = migrations.length

@@ -2,19 +2,18 @@
 // does its task and says what came of it, one line of JSON for each call.
 //   race <n>        calls the ids it is told, many at a time, in an order of its own
 //   die <point>     makes one call and ends itself, as a power cut would, at a named point
-//   recover         a minute later: tidies up, and makes the calls it is told again
+//   ask             a minute later: finds what others left behind, and ends itself while it asks about it
+//   recover <n>     n minutes later: tidies up, and makes the calls it is told again
 
 import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { recordKey } from '../../src/gateway/approval-request.ts'
 import { type CallContext, defineCapability } from '../../src/gateway/capability.ts'
 import type { EvidenceEvent } from '../../src/model/evidence.ts'
 import { type Ambit, openAmbit } from '../../src/runtime/ambit.ts'
 import { authenticate } from '../../src/runtime/api-keys.ts'
 import { callerOf, openHost } from '../../src/runtime/host.ts'
 import { makeOffer } from '../../src/runtime/offer.ts'
-import { findClaim } from '../../src/storage/claims.ts'
 import { findEvents } from '../../src/storage/events.ts'
 import { allPages } from '../../src/storage/page.ts'
 import { tenant, type World } from './world.ts'
@@ -45,8 +44,9 @@ const effect = defineCapability(
     effects: ['world.change'],
     idempotency: 'required',
     reconcile: async ({ invocationId }) => {
+      if (task === 'ask') return die()
       const done = Number(await (await fetch(`${world.effects}/planner/${invocationId}`)).text())
-      return done > 0 ? { effect: 'done' } : { effect: 'none' }
+      return done > 0 ? { effect: 'done', data: { receipt: 'found' } } : { effect: 'none' }
     },
   },
   async (_: unknown, { invocationId, subject }: CallContext) => {
@@ -84,7 +84,7 @@ function withPoints(ambit: Ambit): Ambit {
 }
 
 const told = createInterface({ input: process.stdin })
-const laterMs = task === 'recover' ? 60_000 : 0
+const laterMs = task === 'recover' ? Number(name) * 60_000 : task === 'ask' ? 60_000 : 0
 const ambit = await openAmbit({ folder: world.folder, env: {} }, { now: () => Date.now() + laterMs })
 const host = await openHost(withPoints(ambit), tenant, (hostId) => makeOffer(hostId, { capabilities: [effect] }), {
   presenceMs: 20_000,
@@ -119,21 +119,18 @@ async function race({ ids, as }: { ids: string[]; as: 'planner' | 'rival' }): Pr
   await Promise.all(Array.from({ length: 16 }, lane))
 }
 
-/** What another process finds, and what a repeat is answered. Opening the gateway has tidied up already. */
+/** How a call ended by its own events, what is answered about it, and what a repeat is. */
 async function recovered(id: string) {
-  const key = recordKey({ caller: planner, invocationId: id })
-  const claim = await ambit.store.read(() => findClaim(tenant, 'call', key))
-  const { interrupted } = await host.gateway.tidyUp()
+  await host.gateway.tidyUp()
+  const before = await eventsOf(id)
+  const known = await host.gateway.recorded(planner, id)
   const again = await call(id)
-  const found = await ambit.store.read(() =>
-    allPages((page) => findEvents(tenant, { correlation: `task-${id}` }, page)),
-  )
-  const events = found.toReversed().map(({ body }) => JSON.parse(body) as EvidenceEvent)
   return {
-    recorded: claim === undefined ? 'nothing' : claim.state === 'running' ? 'running' : outcomeOf(claim.result),
-    interrupted: interrupted.length,
+    recorded: before.filter(({ invocation_id }) => invocation_id === id).at(-1)?.event_type ?? 'nothing',
+    known: known?.outcome ?? 'nothing',
     again: `${again.outcome}${again.replayed ? ', replayed' : ''}`,
-    events: events.map(({ event_type, invocation_id, correlation, payload }) =>
+    receipt: (again.data as { receipt?: string } | null)?.receipt,
+    events: (await eventsOf(id)).map(({ event_type, invocation_id, correlation, payload }) =>
       invocation_id === id
         ? event_type
         : `${event_type} ${payload['effect' as never]} because of ${correlation.causation_id}`,
@@ -141,6 +138,8 @@ async function recovered(id: string) {
   }
 }
 
-function outcomeOf(text: string | null): string {
-  return text === null ? 'running' : (JSON.parse(text) as { result: { outcome: string } }).result.outcome
+async function eventsOf(id: string): Promise<readonly EvidenceEvent[]> {
+  const correlation = `task-${id}`
+  const found = await ambit.store.read(() => allPages((page) => findEvents(tenant, { correlation }, page)))
+  return found.toReversed().map(({ body }) => JSON.parse(body) as EvidenceEvent)
 }

@@ -6,6 +6,7 @@ import { makeOffer } from '../../src/runtime/offer.ts'
 import { purgeEvidence } from '../../src/runtime/purge.ts'
 import { record } from '../../src/runtime/record.ts'
 import { approvalRecords } from '../../src/storage/approvals.ts'
+import { unknownClaims } from '../../src/storage/claims.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { openStore } from '../../src/storage/store.ts'
 import { rows, type Statement, text, type Work } from '../../src/storage/work.ts'
@@ -106,6 +107,7 @@ async function costs(stored: number, place: Place = { driver: 'sqlite', path: ':
   asked = []
   await host.gateway.waitingCall(anyone, { capability_id: 'test.asks' })
   kinds['that may wait already'] = asked.map((one) => `${one.rows} ${one.sql}`)
+  await store.read(() => unknownClaims(tenantId('northlight'), 'call', Date.now(), 64))
   return { kinds, plans: await plansOf(ambit.database, all.values()) }
 }
 

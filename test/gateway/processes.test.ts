@@ -78,7 +78,7 @@ function inProcesses(driver: string, target: (file: string) => Promise<Target>, 
       assert.equal((await killed.ended).signal, 'SIGKILL', point)
     }
     const before = await effects.all()
-    const next = child(world, 'recover')
+    const next = child(world, 'recover', 1)
     await next.ready
     next.tell(JSON.stringify(Object.keys(points).map(idOf)))
     assert.equal((await next.ended).code, 0)
@@ -87,6 +87,7 @@ function inProcesses(driver: string, target: (file: string) => Promise<Target>, 
       const found = JSON.parse(next.said[index] ?? '{}') as Recovered
       const [left = 0, total = 0] = [before, after].map((all) => all[`planner/${idOf(point)}`])
       assert.deepEqual([left, found.recorded, found.again], [expected.effect, expected.recorded, expected.again], point)
+      assert.equal(found.again, found.known === 'nothing' ? 'success' : `${found.known}, replayed`, point)
       assert.equal(total, expected.again === 'success' ? expected.effect + 1 : expected.effect, point)
       assert.equal(found.events.at(-1), expected.end.replace('<id>', idOf(point)), point)
       return [
@@ -101,18 +102,49 @@ function inProcesses(driver: string, target: (file: string) => Promise<Target>, 
     })
     show(['driver', 'killed', 'effects', 'recorded', 'a repeat answers', 'effects then', 'last event'], rows)
   })
+
+  test('a call of which nobody knows is asked about by whoever comes next, though those who asked were killed [H-45 H-46]', async () => {
+    const world = await worldOn(target)
+    const id = `${driver} asked`
+    const killed = child(world, 'die', 'in the handler, after the effect')
+    await killed.ready
+    killed.tell(id)
+    assert.equal((await killed.ended).signal, 'SIGKILL')
+    const asking = child(world, 'ask')
+    asking.ready.catch(() => undefined)
+    assert.equal((await asking.ended).signal, 'SIGKILL')
+    // Its turn is over; the next comes later.
+    const recovers = async (minutes: number) => {
+      const next = child(world, 'recover', minutes)
+      await next.ready
+      next.tell(JSON.stringify([id]))
+      assert.equal((await next.ended).code, 0)
+      return JSON.parse(next.said[0] ?? '{}') as Recovered
+    }
+    assert.equal((await recovers(1)).again, 'indeterminate, replayed')
+    const found = await recovers(2)
+    assert.deepEqual([found.known, found.again, found.receipt], ['success', 'success, replayed', 'found'])
+    assert.deepEqual(found.events, [
+      'execution_started',
+      'execution_indeterminate',
+      `execution_completed done because of ${id}`,
+    ])
+    assert.equal((await effects.all())[`planner/${id}`], 1)
+  })
 }
 
 interface Recovered {
   readonly recorded: string
+  readonly known: string
+  readonly receipt?: string
   readonly again: string
   readonly events: readonly string[]
 }
 
 const untouched = { effect: 0, recorded: 'nothing', again: 'success', end: 'execution_completed' }
-const unknown = { recorded: 'indeterminate', again: 'indeterminate, replayed' }
-const undone = { ...unknown, effect: 0, end: 'execution_failed none because of <id>' }
-const done = { ...unknown, effect: 1, end: 'execution_completed done because of <id>' }
+const recorded = 'execution_indeterminate'
+const undone = { recorded, again: 'failure, replayed', effect: 0, end: 'execution_failed none because of <id>' }
+const done = { recorded, again: 'success, replayed', effect: 1, end: 'execution_completed done because of <id>' }
 
 /** What a process leaves behind when it ends there. */
 const points: Readonly<Record<string, typeof untouched>> = {
@@ -125,7 +157,7 @@ const points: Readonly<Record<string, typeof untouched>> = {
   'while the outcome is written': done,
   'after the outcome is written': {
     effect: 1,
-    recorded: 'success',
+    recorded: 'execution_completed',
     again: 'success, replayed',
     end: 'execution_completed',
   },

@@ -70,6 +70,7 @@ export async function givenTwo(
     ...given,
     clock,
     second,
+    capability: move,
     runs: () => runs,
     /** Makes a commit with such an event fail; or makes its answer get lost, or come later. */
     failOn: (type: string | undefined, answer: Answer = 'failed', id?: string) => {
