@@ -34,7 +34,7 @@ test('a client calls, reads and checks; a denial is a result, and what was no ca
   assert.equal((await client.head()).host_id, (await client.health()).host_id)
   assert.deepEqual(
     [await client.witnesses(), await client.anchors(), await client.revocations()],
-    [[], [], { keys: [], mandates: [] }],
+    [{ witnesses: [] }, { anchors: [] }, { keys: [], mandates: [] }],
   )
   await assert.rejects(client.verify('no/body'), { name: 'Failure', code: 'correlation.not_found' })
   await assert.rejects(client.invoke({ capability_id: '' }), { code: 'field.invalid', message: /capability_id/ })

@@ -34,10 +34,13 @@ export interface ConnectOptions {
   readonly fetch?: typeof fetch
 }
 
-export interface ApprovalQuery {
-  readonly state?: ApprovalRequest['state']
+export interface PageQuery {
   readonly limit?: number
   readonly cursor?: string
+}
+
+export interface ApprovalQuery extends PageQuery {
+  readonly state?: ApprovalRequest['state']
 }
 
 /** One host as a caller sees it. A denial is a result; only what never became a call is a `Failure`. */
@@ -61,8 +64,8 @@ export interface Client {
   witness(statement: ChainWitness): Promise<WitnessReceipt>
   anchor(statement: StoreHeadAnchor): Promise<AnchorReceipt>
   revoke(statement: MandateRevocation): Promise<RevocationReceipt>
-  witnesses(): Promise<readonly ChainWitness[]>
-  anchors(): Promise<readonly StoreHeadAnchor[]>
+  witnesses(query?: PageQuery): Promise<WitnessList>
+  anchors(query?: PageQuery): Promise<AnchorList>
   revocations(): Promise<RevocationList>
   approvals(query?: ApprovalQuery): Promise<ApprovalList>
   approval(id: string): Promise<ApprovalRequest>
@@ -97,28 +100,13 @@ export function connect({ url, key, fetch: own }: ConnectOptions): Client {
     witness: (statement) => post('/witness', statement),
     anchor: (statement) => post('/anchors', statement),
     revoke: (statement) => post('/revocations', statement),
-    witnesses: () => whole(get<WitnessList>, '/witnesses', (page) => page.witnesses),
-    anchors: () => whole(get<AnchorList>, '/anchors', (page) => page.anchors),
+    witnesses: (query = {}) => get(`/witnesses${queryText(query)}`),
+    anchors: (query = {}) => get(`/anchors${queryText(query)}`),
     revocations: () => get('/revocations'),
     approvals: (query = {}) => get(`/v1/approvals${queryText(query)}`),
     approval: (id) => get(`/v1/approvals/${encodeURIComponent(id)}`),
     decide: (id, decision) => post(`/v1/approvals/${encodeURIComponent(id)}/decision`, decision),
   }
-}
-
-/** All pages of a list, as one. */
-async function whole<P extends { readonly next?: string | undefined }, T>(
-  get: (path: string) => Promise<P>,
-  path: string,
-  itemsOf: (page: P) => readonly T[],
-): Promise<readonly T[]> {
-  const items: T[] = []
-  for (let cursor: string | undefined = ''; cursor !== undefined; ) {
-    const page: P = await get(cursor === '' ? path : `${path}${queryText({ cursor })}`)
-    items.push(...itemsOf(page))
-    cursor = page.next
-  }
-  return items
 }
 
 function queryText(query: ApprovalQuery): string {

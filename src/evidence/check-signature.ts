@@ -59,13 +59,13 @@ function checkPin(
   { pins, rotations, revoked }: Trust,
   findings: Findings,
 ): void {
-  if (revoked?.includes(keyIdOf(public_key ?? '') ?? '')) {
+  const keyId = keyIdOf(public_key ?? '') ?? ''
+  if (revoked?.includes(keyId)) {
     findings.fail('pin', '/public_key', 'the key of the bundle was revoked')
   }
-  const replaced = replacedBefore(keyIdOf(public_key ?? '') ?? '', created_at, rotations)
+  const replaced = replacedBefore(keyId, created_at, rotations)
   if (replaced !== undefined) {
-    const message = `key ${keyIdOf(public_key ?? '')} was replaced at ${replaced}, before the bundle was made`
-    findings.fail('window', '/created_at', message)
+    findings.fail('window', '/created_at', `key ${keyId} was replaced at ${replaced}, before the bundle was made`)
   }
   if (pins === undefined) return
   findings.pass('pin')

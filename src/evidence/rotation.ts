@@ -13,17 +13,13 @@ export function readRotation(input: unknown): KeyRotation | undefined {
   return verifySignature(header.old_public_key, stable(header), signature) ? parsed.data : undefined
 }
 
-/**
- * When a key was replaced, if that was before this time, by its own signed word; of several times the earliest, which
- * whoever stole the key cannot take back.
- */
+/** When a key was replaced by its own signed word, if before this time; who stole it cannot say so again, but later. */
 export function replacedBefore(keyId: string, at: string, rotations: readonly unknown[] = []): string | undefined {
-  const replaced = rotations.map(readRotation).filter((step) => step?.old_key_id === keyId)
-  const [first] = replaced.toSorted((a, b) => instantOf(a?.rotated_at) - instantOf(b?.rotated_at))
-  return first && !(instantOf(at) <= instantOf(first.rotated_at)) ? first.rotated_at : undefined
+  const times = rotations.map(readRotation).flatMap((step) => (step?.old_key_id === keyId ? step.rotated_at : []))
+  return times.find((time) => !(instantOf(at) <= instantOf(time)))
 }
 
-const instantOf = (time = ''): number => parseTime(time) ?? Number.NEGATIVE_INFINITY
+const instantOf = (time: string): number => parseTime(time) ?? Number.NEGATIVE_INFINITY
 
 /** Every key the verifier may trust: its own pins, and what they have handed over to. Bad rotations lead nowhere. */
 export const trustedKeys = (pins: readonly string[], rotations?: readonly unknown[]): ReadonlySet<string> =>

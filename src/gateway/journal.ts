@@ -114,11 +114,11 @@ export function openJournal(deps: GatewayDeps): Journal {
     const result = resultOf(attempt, ending, { evidenceIds, startedAt: started.at, completedAt })
     const carries = attempt.capability && rememberedOf(attempt.capability.descriptor)
     const text = recordText({ result, chunks, ...(carries && { carries }), ...(isCut && { isCut }) })
-    const claim = { ...claimOf(attempt), body: belongingTo(result) }
+    const claim = claimOf(attempt)
     const over =
       ending.outcome === 'indeterminate'
-        ? leaveUnknown(claim, interruptedOf(attempt, started), text, now)
-        : settleClaim(claim, text, keptUntil(attempt, now))
+        ? settleClaim({ ...claim, body: JSON.stringify(interruptedOf(attempt, started)) }, text, now, 'unknown')
+        : settleClaim({ ...claim, body: belongingTo(result) }, text, keptUntil(attempt, now))
     return { result, drafts, changes: [over, ...changes] }
   }
 
@@ -162,10 +162,6 @@ export function openJournal(deps: GatewayDeps): Journal {
 const keptUntil = ({ capability }: Attempt, now: number): number =>
   now + (capability?.descriptor.idempotency === 'required' ? limits.requiredResultMs : limits.recordedResultMs)
 
-/** Ends a call of which nobody knows what it did; from now on its capability is asked. */
-export const leaveUnknown = (claim: OwnClaim, call: Interrupted, result: string, now: number): Change =>
-  settleClaim({ ...claim, body: JSON.stringify(call) }, result, now, 'unknown')
-
 /** A refusal that people may lift waits for them; any other stands. */
 function kept(
   attempt: Attempt,
@@ -186,7 +182,7 @@ function kept(
   }
   if (!waits) return overtakable(settleWaiting(claim, result, expiresAtMs))
   // Waiting still, with another answer: nobody can come in between.
-  return inOrder(resumeClaim({ ...claim, fingerprint, body }), holdClaim(claim, result))
+  return inOrder(resumeClaim({ ...claim, fingerprint, body }), holdClaim({ ...claim, body }, result))
 }
 
 /** Somebody else has settled the call meanwhile: what they wrote is its answer. */

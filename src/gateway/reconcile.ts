@@ -15,7 +15,7 @@ import type { Reconciled } from './capability.ts'
 import type { GatewayDeps } from './deps.ts'
 import { readResult } from './execute.ts'
 import type { Host } from './invoke.ts'
-import { belongingTo, callScope, type Interrupted, leaveUnknown } from './journal.ts'
+import { belongingTo, callScope, type Interrupted } from './journal.ts'
 import { presenceName } from './presence.ts'
 import type { Registered } from './registry.ts'
 import { unanswered, unspent, unused } from './reservations.ts'
@@ -85,16 +85,12 @@ async function endCall(deps: GatewayDeps, claim: Claim, call: Interrupted, known
   const result = resultOf(
     { call: { invocationId, capabilityId, correlation }, version },
     { outcome, error },
-    {
-      evidenceIds: [...call.evidence_ids, draft.event_id],
-      startedAt: call.started_at,
-      completedAt: formatTime(now),
-    },
+    { evidenceIds: [...call.evidence_ids, draft.event_id], startedAt: call.started_at, completedAt: formatTime(now) },
   )
   const text = recordText({ result })
   const settled =
     error.effect === 'unknown'
-      ? leaveUnknown(claim, { ...call, ...givenBack(known) }, text, now)
+      ? settleClaim({ ...claim, body: JSON.stringify({ ...call, ...givenBack(known) }) }, text, now, 'unknown')
       : settleClaim({ ...claim, body: belongingTo(call) }, text, now + limits.requiredResultMs)
   try {
     await writeEvents(deps, [draft], [settled, ...settlementOf(known, call)])
@@ -230,17 +226,13 @@ const answerWith = (deps: GatewayDeps, key: string, call: Interrupted, found: Fo
     // The id may stand for another call by now.
     if (!claim || !recorded?.result.evidence_ids.includes(call.evidence_ids.at(-1) ?? '')) return
     if (!found.isOwn && recorded.result.outcome !== 'indeterminate') return
+    const { outcome, data = null, error = null } = endingOf(found)
+    const evidence_ids = [...new Set([...recorded.result.evidence_ids, effectEventOf(call, found.effect)])]
+    const completed_at = formatTime(deps.clock.now())
+    const known = { outcome, success: outcome === 'success', data, error, evidence_ids, completed_at }
     const capability = deps.offer().registry.get(call.capability_id, call.version ?? '')
-    const result = resultOf(
-      { call: { ...call, invocationId: call.invocation_id, capabilityId: call.capability_id }, version: call.version },
-      endingOf(found),
-      {
-        evidenceIds: [...new Set([...recorded.result.evidence_ids, effectEventOf(call, found.effect)])],
-        startedAt: call.started_at,
-        completedAt: formatTime(deps.clock.now()),
-      },
-    )
     const carries = capability && rememberedOf(capability.descriptor)
+    const result = { ...recorded.result, ...known }
     const text = recordText({ ...recorded, ...(carries && { carries }), result })
     yield* amendClaim(claim, { ...settledSince(deps, call), result: text })(tenant)
   }

@@ -11,15 +11,7 @@ import { didOf } from '../evidence/sshsig.ts'
 import { isPinned, type Pins } from '../evidence/statement.ts'
 import { verifyAnchor, verifyWitness } from '../evidence/witness.ts'
 import type { ChainWitness, StoreHeadAnchor } from '../model/statement.ts'
-import type {
-  AnchorList,
-  AnchorReceipt,
-  RevocationList,
-  RevocationReceipt,
-  StoreHead,
-  WitnessList,
-  WitnessReceipt,
-} from '../model/wire.ts'
+import type { AnchorReceipt, RevocationList, RevocationReceipt, StoreHead, WitnessReceipt } from '../model/wire.ts'
 import { chainTails, lastSequence } from '../storage/events.ts'
 import { allPages, type PageOptions } from '../storage/page.ts'
 import { addStatement, listStatements, type StoredStatement } from '../storage/statements.ts'
@@ -71,13 +63,10 @@ export async function keepAnchor(ambit: Ambit, host: Named, input: unknown, know
 }
 
 /** Anybody can sign, and what is kept takes room. */
-const unknownWitness = (name: string): Failure =>
-  new Failure(
-    'caller.not_permitted',
-    `${quote(name)} is no witness that this host knows`,
-    {},
-    'add its public key to `host.witnesses` of the configuration, or send the statement with the key of an administrator',
-  )
+function unknownWitness(name: string): Failure {
+  const help = 'add its public key to `host.witnesses` of the configuration, or use the key of an administrator'
+  return new Failure('caller.not_permitted', `${quote(name)} is no witness that this host knows`, {}, help)
+}
 
 /**
  * Keeps a revocation that verifies, of somebody whose mandates count here: those of others end nothing and would only
@@ -98,14 +87,10 @@ export async function keepRevocation(
   return { accepted: true, mandate_id, principal: principal.host_id }
 }
 
-export async function witnessesOf(ambit: Ambit, host: Named, options: PageOptions): Promise<WitnessList> {
-  const { items, ...next } = await ambit.store.read(() => listStatements(host.tenant, 'witness', options))
-  return { witnesses: items.map(({ body }) => JSON.parse(body) as ChainWitness), ...next }
-}
-
-export async function anchorsOf(ambit: Ambit, host: Named, options: PageOptions): Promise<AnchorList> {
-  const { items, ...next } = await ambit.store.read(() => listStatements(host.tenant, 'anchor', options))
-  return { anchors: items.map(({ body }) => JSON.parse(body) as StoreHeadAnchor), ...next }
+/** One page of what others have said about heads. */
+export async function statementsIn(ambit: Ambit, host: Named, kind: 'witness' | 'anchor', options: PageOptions) {
+  const { items, ...next } = await ambit.store.read(() => listStatements(host.tenant, kind, options))
+  return { items: items.map(({ body }) => JSON.parse(body) as ChainWitness | StoreHeadAnchor), ...next }
 }
 
 export async function revocationsOf(ambit: Ambit, host: Named): Promise<RevocationList> {

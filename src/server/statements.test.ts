@@ -81,7 +81,7 @@ test('a statement is kept of a pinned witness, or from who may administer; nobod
   assert.deepEqual(await kept(), [2, 2])
 })
 
-test('statements are listed page by page, and the client reads all pages [H-84]', async () => {
+test('statements are listed page by page, for the client too [H-84]', async () => {
   const { ask, app } = await givenServer()
   const { host_id, sequence, store_head } = (await ask('GET', '/head')).body
   for (let second = 10; second < 60; second++)
@@ -97,8 +97,8 @@ test('statements are listed page by page, and the client reads all pages [H-84]'
     fetch: async (...given) => app.fetch(new Request(...given)),
   })
   for (const [path, member, all] of [
-    ['/witnesses', 'witnesses', await client.witnesses()],
-    ['/anchors', 'anchors', await client.anchors()],
+    ['/witnesses', 'witnesses', (await client.witnesses({ limit: 50 })).witnesses],
+    ['/anchors', 'anchors', (await client.anchors({ limit: 50 })).anchors],
   ] as const) {
     const read: unknown[] = []
     let pages = 0

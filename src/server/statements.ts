@@ -1,27 +1,22 @@
 import type { Offer } from '../runtime/offer.ts'
-import {
-  anchorsOf,
-  headOf,
-  keepAnchor,
-  keepRevocation,
-  keepWitness,
-  revocationsOf,
-  witnessesOf,
-} from '../runtime/statements.ts'
+import { headOf, keepAnchor, keepRevocation, keepWitness, revocationsOf, statementsIn } from '../runtime/statements.ts'
 import { json } from './answer.ts'
 import { readBody } from './body.ts'
 import { pageOf, pageQuery } from './page.ts'
 import type { Route, VisitorAsk } from './route.ts'
 
-const refusals = {
-  400: { schema: 'wire-error' },
-  403: { schema: 'wire-error' },
-  409: { schema: 'wire-error' },
-} as const
+const error = { schema: 'wire-error' }
+const refusals = { 400: error, 409: error }
 
 /** Whose statements are kept of those that come with this request. */
 const knownTo = ({ deps: { host }, visitor }: VisitorAsk): Offer['witnessPins'] =>
   visitor.administers ? 'any' : host.current().witnessPins
+
+async function listed(ask: VisitorAsk, name: 'witnesses' | 'anchors'): Promise<Response> {
+  const kind = name === 'anchors' ? 'anchor' : 'witness'
+  const { items, ...next } = await statementsIn(ask.deps.ambit, ask.deps.host, kind, pageOf(ask))
+  return json({ [name]: items, ...next })
+}
 
 /** Heads, and what others have signed about this host. None of it is an event: that would move the head. */
 export const statementRoutes: readonly Route[] = [
@@ -39,7 +34,7 @@ export const statementRoutes: readonly Route[] = [
     path: '/witness',
     summary: 'Keeps what a witness says of this host, if it is so.',
     body: 'chain-witness',
-    answers: { 200: { schema: 'witness-receipt' }, ...refusals },
+    answers: { 200: { schema: 'witness-receipt' }, ...refusals, 403: error },
     handle: async (ask) => json(await keepWitness(ask.deps.ambit, ask.deps.host, await readBody(ask), knownTo(ask))),
   },
   {
@@ -48,14 +43,14 @@ export const statementRoutes: readonly Route[] = [
     summary: 'What witnesses have said, page by page.',
     query: pageQuery,
     answers: { 200: { schema: 'witness-list' } },
-    handle: async (ask) => json(await witnessesOf(ask.deps.ambit, ask.deps.host, pageOf(ask))),
+    handle: (ask) => listed(ask, 'witnesses'),
   },
   {
     method: 'POST',
     path: '/anchors',
     summary: 'Keeps a head that was countersigned outside, if it is ours.',
     body: 'store-head-anchor',
-    answers: { 200: { schema: 'anchor-receipt' }, ...refusals },
+    answers: { 200: { schema: 'anchor-receipt' }, ...refusals, 403: error },
     handle: async (ask) => json(await keepAnchor(ask.deps.ambit, ask.deps.host, await readBody(ask), knownTo(ask))),
   },
   {
@@ -64,7 +59,7 @@ export const statementRoutes: readonly Route[] = [
     summary: 'Heads that were countersigned outside, page by page.',
     query: pageQuery,
     answers: { 200: { schema: 'anchor-list' } },
-    handle: async (ask) => json(await anchorsOf(ask.deps.ambit, ask.deps.host, pageOf(ask))),
+    handle: (ask) => listed(ask, 'anchors'),
   },
   {
     method: 'POST',

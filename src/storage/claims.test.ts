@@ -122,7 +122,11 @@ function stepsOf(claim: ReturnType<typeof sampleClaim>, time: number, state: 'wa
       change: settleClaim(done, settled.result, time),
       model: when(missing, own, { ...settled, body: done.body }),
     },
-    { name: 'hold', change: holdClaim(claim, '"h"'), model: when(missing, own, { state: 'waiting', result: '"h"' }) },
+    {
+      name: 'hold',
+      change: holdClaim(claim, '"h"'),
+      model: when(missing, own, { state: 'waiting', result: '"h"', body: claim.body }),
+    },
     {
       name: 'settle waiting',
       change: settleWaiting(claim, settled.result, time),

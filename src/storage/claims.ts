@@ -41,7 +41,7 @@ interface ClaimName {
   readonly key: string
 }
 
-type OwnClaim = ClaimName & Pick<Claim, 'owner'>
+type OwnClaim = ClaimName & Pick<Claim, 'owner' | 'body'>
 
 /**
  * Takes a claim, or fails with `claim.taken`. A settled claim may be taken anew after its result has expired; a
@@ -85,10 +85,10 @@ export const resumeClaim = ({ scope, key, owner, fingerprint, body }: NewClaim):
 
 /** Ends the owner's running claim with a result that is kept until `expiresAtMs`, and with the body that it has from now on. */
 export const settleClaim = (
-  { scope, key, owner, body }: OwnClaim & Pick<Claim, 'body'>,
+  { scope, key, owner, body }: OwnClaim,
   result: string,
-  expiresAtMs: number,
-  state: 'settled' | 'unknown' = 'settled',
+  expiresAtMs: number | null,
+  state: Exclude<Claim['state'], 'running'> = 'settled',
 ): Change<void> =>
   change(
     missing,
@@ -111,14 +111,8 @@ export const amendClaim = (claim: Claim, by: Partial<Claim>): Change<void> => {
   )
 }
 
-/** Leaves the owner's running claim waiting, with what to answer until it is resumed or settled. */
-export const holdClaim = ({ scope, key, owner }: OwnClaim, result: string): Change<void> =>
-  change(
-    missing,
-    `UPDATE claims SET state = 'waiting', result = ?
-     WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND owner = ? AND state = 'running'`,
-    (tenant) => [result, tenant, scope, key, owner],
-  )
+/** Leaves the owner's running claim waiting, with its body and with what to answer until it is resumed or settled. */
+export const holdClaim = (claim: OwnClaim, result: string): Change<void> => settleClaim(claim, result, null, 'waiting')
 
 /** Ends a waiting claim, whoever held it last: it will not be resumed any more. */
 export const settleWaiting = ({ scope, key }: ClaimName, result: string, expiresAtMs: number): Change<void> =>
