@@ -9,7 +9,7 @@ import { approvePack } from '../runtime/knowledge/approve.ts'
 import { type CheckedPack, lintPack, refreshPack, validatePack } from '../runtime/knowledge/check.ts'
 import { type Io, line, paint, plain } from './io.ts'
 import { answer, answering, inTurns, type KnowledgeFlags, paged } from './knowledge-flags.ts'
-import { type CommonOptions, inTenant } from './session.ts'
+import { asAdministrator, type CommonOptions } from './session.ts'
 import { printTable } from './table.ts'
 
 interface Checked extends CheckedPack {
@@ -63,7 +63,7 @@ function run(io: Io, command: Check, folders: readonly string[], given: CheckFla
 }
 
 const approve = (io: Io, packs: readonly Checked[], flags: CheckFlags): Promise<void> =>
-  inTenant(io, flags, async (ambit, caller) => {
+  asAdministrator(io, flags, async (ambit, caller) => {
     for (const { folder, digest } of packs) {
       if (digest === undefined) throw new Failure('file.unavailable', `a file of ${quote(folder)} cannot be read`)
       await approvePack(ambit, caller, { path: realpathSync(resolve(io.cwd, folder)), digest })

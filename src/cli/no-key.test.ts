@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { givenDepot, release } from '../../test/cli/depot.ts'
 import { everyCommand, givenKey, type Shell } from '../../test/cli/harness.ts'
+import { writePackIn } from '../../test/support/knowledge.ts'
 
 /** Every command that changes something of Ambit's own, with words that an administrator could use. */
 const changes: Readonly<Record<string, string>> = {
@@ -23,6 +24,7 @@ const changes: Readonly<Record<string, string>> = {
   'secret remove': 'mail',
   'evidence purge': '--before 1s --yes',
   'store accept-loss': 'northlight',
+  'knowledge approve': 'pumps',
   'capabilities import': 'mcp files -- nothing',
   'capabilities drift': '',
   'capabilities accept': `files tool@sha256:${'0'.repeat(64)}`,
@@ -33,7 +35,7 @@ const changes: Readonly<Record<string, string>> = {
 
 /** What only looks, works on files that its user names, calls what is open, or fills an empty store. */
 const others =
-  /^(call|capabilities (list|show)|approvals (list|show|watch)|(approver|tenant|principal|key|secret|evidence) list|tenant identity|evidence (show|trace|export)|policy .*|knowledge .*|schema .*|verify|doctor|demo|init|mcp|host serve|store (backup|restore))$/
+  /^(call|capabilities (list|show)|approvals (list|show|watch)|(approver|tenant|principal|key|secret|evidence) list|tenant identity|evidence (show|trace|export)|policy .*|knowledge (?!approve).*|schema .*|verify|doctor|demo|init|mcp|host serve|store (backup|restore))$/
 
 describe('without a key nothing of ours changes [F-25]', () => {
   test('every command is known to look or to change', async () => {
@@ -49,6 +51,7 @@ describe('without a key nothing of ours changes [F-25]', () => {
     const asked = (await planner.run(...release(14, '--json'))).json<{ denial: { details: { approval_id: string } } }>()
     const { approval_id } = asked.denial.details
     const nobody = shell.with({ env: {}, stdin: async () => 'x' })
+    writePackIn(shell.cwd, 'pumps', { description: 'The P-200 pump. Use for questions about it.' }, {})
     const before = await recorded(shell)
     for (const [line, words] of Object.entries(changes)) {
       const typed = `${line} ${words}`.trim().replace('<approval>', approval_id).split(' ')
