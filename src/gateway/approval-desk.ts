@@ -64,7 +64,9 @@ export function answerWith(
     const evidence_ids = [...result.evidence_ids, ...drafts.map(({ event_id }) => event_id)]
     yield* settleWaiting(
       { scope: callScope, key },
-      recordText({ result: { ...result, denial, evidence_ids, completed_at: formatTime(now) } }),
+      recordText({
+        result: { ...result, outcome: 'denied', error: null, denial, evidence_ids, completed_at: formatTime(now) },
+      }),
       // As long as the request would have been open, at least: until then nobody is asked the same again.
       Math.max(now + limits.recordedResultMs, parseTime(stored.request.expires_at) ?? 0),
     )(tenant)

@@ -5,6 +5,7 @@ import { demandsOf, requiredOf, tally } from '../policy/approval.ts'
 import { type Refusal, refuse } from '../policy/gates/refusal.ts'
 import { approvalRecords, type StoredApproval } from '../storage/approvals.ts'
 import { approversInOffice } from '../storage/approvers.ts'
+import type { Change } from '../storage/work.ts'
 import { bindingOf } from './approval-binding.ts'
 import { type Asking, amended, isOpen, mintRequest, notApproved, privateOf, waiting } from './approval-request.ts'
 import { type Voice, voicesFor } from './approval-voices.ts'
@@ -105,6 +106,26 @@ const redeemed =
     if (!isOpen(stored.request)) throw new Failure('approval.used', 'the approval was used already')
     return amended(stored, { state: 'redeemed', decided_at: stored.request.decided_at ?? at, redeemed_at: at })
   }
+
+/**
+ * Gives the approval of a call back that certainly had no effect, with its outcome: until it expires the same call may
+ * use it again. Not one that an approver signed for a single attempt, nor that of a deferred call, whose id has its answer.
+ */
+export function returnApproval(deps: GatewayDeps, { call, approval, requests }: Attempt): Returned | undefined {
+  const stored = requests.find(({ request }) => request.approval_id === approval?.approval_id)
+  if (approval === null || stored === undefined || isOver(deps, stored.request)) return undefined
+  if (stored.request.invocation_id !== call.invocationId) return undefined
+  if (approval.approvers.some(({ custody }) => custody === 'self')) return undefined
+  const change = approvalRecords.amend(approval.approval_id, (now) =>
+    amended(now, { state: 'approved', redeemed_at: null }, { call: { ...call, grants: [] } }),
+  )
+  return { change, until: stored.request.expires_at }
+}
+
+interface Returned {
+  readonly change: Change
+  readonly until: string
+}
 
 /** Takes back what people were asked about a call that has been refused for another reason. */
 export const withdraw = (id: string) =>

@@ -6,14 +6,14 @@ import { rememberedOf } from '../policy/history.ts'
 import { approvalRecords, type StoredApproval } from '../storage/approvals.ts'
 import type { Desk } from './approval-desk.ts'
 import { Crowded, isOpen, privateOf, recordKey } from './approval-request.ts'
-import { isOver, withdraw } from './approvals.ts'
+import { isOver, returnApproval, withdraw } from './approvals.ts'
 import { type Attempt, type EventSpec, startAttempt } from './attempt.ts'
 import { overBudget } from './budgets.ts'
 import { type Call, fingerprintOf } from './call.ts'
 import { conclude } from './conclude.ts'
 import type { GatewayDeps, Offer } from './deps.ts'
 import type { Effect } from './ended.ts'
-import { execute } from './execute.ts'
+import { type Ended, type Execution, execute } from './execute.ts'
 import { expire } from './expire-approvals.ts'
 import { noted, passGates, scopeGate } from './gates.ts'
 import { HistoryChanged, rememberAgain } from './history.ts'
@@ -48,8 +48,8 @@ export async function invoke(host: Host, call: Call, watch: Watch = unwatched): 
     return { result: await host.journal.refuse(attempt, undefined, noted(attempt, scope)) }
   }
   const fingerprint = fingerprintOf(call)
-  for (;;) {
-    const found = call.named ? await lookUp(host, call, fingerprint, watch) : unknownCall
+  for (let overtaken = false; ; ) {
+    const found = call.named ? await lookUp(host, call, fingerprint, { ...watch, overtaken }) : unknownCall
     if ('result' in found) {
       await rememberAgain(host.deps, call, found)
       return found
@@ -59,6 +59,7 @@ export async function invoke(host: Host, call: Call, watch: Watch = unwatched): 
     } catch (error) {
       // Somebody else was first with this id, or decided about it: theirs is the result. Or the session went on.
       if (!isOvertaken(error)) throw error
+      overtaken ||= error instanceof Failure
     }
   }
 }
@@ -203,11 +204,14 @@ async function perform(host: Host, offer: Offer, attempt: Attempt, started: Star
     const begun = host.deps.clock.now()
     const done = await execute(host.deps, attempt, capability, watch)
     const settlement = settlements(attempt, host.deps.clock.now() - begun)
-    const { ending, events } = conclude(host.deps, offer, attempt, done)
+    const returned = hadNoEffect(done.ended) ? returnApproval(host.deps, attempt) : undefined
+    const { ending, events } = conclude(host.deps, offer, attempt, returned ? tellOf(returned.until, done) : done)
     over = { effect: effectOf(ending), began: true, settlement, reserved: refundable(attempt), ...answerOf(ending) }
     const chunks = done.chunks.kept
     const kept = done.chunks.count > chunks.length ? ({ chunks, isCut: true } as const) : { chunks }
-    const result = await host.journal.finish(attempt, started, ending, { events, ...kept, changes: settlement })
+    const changes = returned ? [...settlement, returned.change] : settlement
+    const waits = returned !== undefined
+    const result = await host.journal.finish(attempt, started, ending, { events, ...kept, changes, waits })
     if (ending.outcome === 'indeterminate') host.ask()
     return { result, ...(done.chunks.count > 0 && kept), carries: rememberedOf(capability.descriptor) }
   } catch (error) {
@@ -216,6 +220,13 @@ async function perform(host: Host, offer: Offer, attempt: Attempt, started: Star
 }
 
 const answerOf = ({ outcome, data = null }: Ending) => outcome === 'success' && { data }
+const hadNoEffect = (ended: Ended): boolean => ended.outcome === 'failure' && ended.error.effect === 'none'
+
+/** The failure, which says until when its approval can be used again. */
+const tellOf = (until: string, { ended, ...rest }: Execution): Execution =>
+  ended.outcome === 'success'
+    ? { ended, ...rest }
+    : { ended: { ...ended, error: { ...ended.error, approved_until: until } }, ...rest }
 
 /** What a handler that has ended is known to have done. */
 const effectOf = ({ outcome, error }: Ending): Effect =>

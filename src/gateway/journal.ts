@@ -62,6 +62,8 @@ export interface Finishing {
   readonly isCut?: true
   /** Changes that are made with the outcome. */
   readonly changes?: readonly Change[]
+  /** The approval was given back: the call waits to be made again, with this as its answer so far. */
+  readonly waits?: boolean
 }
 
 /** A counter had no room left when it came to it. */
@@ -103,7 +105,7 @@ export function openJournal(deps: GatewayDeps): Journal {
     const completedAt = formatTime(now)
     const { record } = started
     const { data } = ending
-    const { events, chunks, isCut, changes = [] } = more
+    const { events, chunks, isCut, changes = [], waits } = more
     const drafts = draftsOf(attempt, events, {
       ids,
       timestamp: completedAt,
@@ -115,11 +117,13 @@ export function openJournal(deps: GatewayDeps): Journal {
     const carries = attempt.capability && rememberedOf(attempt.capability.descriptor)
     const text = recordText({ result, chunks, ...(carries && { carries }), ...(isCut && { isCut }) })
     const claim = claimOf(attempt)
-    const over =
+    const ours = { ...claim, body: belongingTo(result) }
+    const known = waits ? holdClaim(ours, text) : settleClaim(ours, text, keptUntil(attempt, now))
+    const settled =
       ending.outcome === 'indeterminate'
         ? settleClaim({ ...claim, body: JSON.stringify(interruptedOf(attempt, started)) }, text, now, 'unknown')
-        : settleClaim({ ...claim, body: belongingTo(result) }, text, keptUntil(attempt, now))
-    return { result, drafts, changes: [over, ...changes] }
+        : known
+    return { result, drafts, changes: [settled, ...changes] }
   }
 
   return {

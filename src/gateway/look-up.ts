@@ -29,17 +29,21 @@ export async function lookUp(
   { deps, running, closing }: Running,
   call: Call,
   fingerprint: string,
-  { signal }: Pick<Watch, 'signal'>,
+  { signal, overtaken }: Pick<Watch, 'signal'> & { readonly overtaken: boolean },
 ): Promise<Recorded | Found> {
   const key = recordKey(call)
+  let wasRunning = overtaken
   for (const end = deps.clock.now() + limits.callWaitMs; ; ) {
     const claim = await deps.store.read(() => findClaim(deps.tenant, callScope, key))
     if (claim === undefined || isExpired(claim, deps.clock.now())) return unknownCall
     if (claim.fingerprint !== fingerprint) return { result: reused(deps, call) }
-    if (claim.result !== null)
-      return claim.state === 'waiting'
-        ? { standing: 'waiting', recorded: readRecord(claim.result) }
-        : again(readRecord(claim.result))
+    if (claim.result !== null) {
+      const recorded = readRecord(claim.result)
+      // An attempt that this call waited for ended without effect: its failure answers those who asked meanwhile.
+      const answers = claim.state === 'settled' || (wasRunning && recorded.result.denial === null)
+      return answers ? again(recorded) : { standing: 'waiting', recorded }
+    }
+    wasRunning = true
     const own = running.get(key)
     if (own !== undefined) return again(await within(own, end - deps.clock.now(), inProgress))
     if (deps.clock.now() >= end || closing.aborted || signal?.aborted) inProgress()

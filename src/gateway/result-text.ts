@@ -37,7 +37,9 @@ export function resultText(result: InvocationResult, { chunks = [], isCut, seed 
       if (error?.effect === 'unknown') return lines(`The call of ${quote(id)} failed${code}.`, failed, unknownNext)
   }
   const known = error?.effect === 'done' ? 'its effect happened' : 'nothing was changed'
-  return lines(`The call of ${quote(id)} failed${code}; ${known}.`, failed)
+  const until = error?.['approved_until']
+  const next = `Next: the approval still holds until ${until}: make the same call again with the same arguments.`
+  return lines(`The call of ${quote(id)} failed${code}; ${known}.`, failed, typeof until === 'string' ? next : '')
 }
 
 const unknownNext = 'Next: find out what it changed before you try anything like it again; do not simply repeat it.'
