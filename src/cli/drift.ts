@@ -66,26 +66,27 @@ function printDrift(io: Io, reports: readonly DriftReport[]): void {
 function printGone(io: Io, { upstream, file }: { upstream: string; file: string | null }, tool: string): void {
   line(io)
   line(io, `${quote(tool)} of ${quote(upstream)} is gone from the server, so that calls of it fail`)
-  line(
-    io,
-    `  take it out of ${file === null ? 'the configuration' : quote(file)}, or import the server again with --force`,
-  )
+  line(io, `  take it out of ${file === null ? 'the configuration' : quote(file)}`)
 }
 
 type Change = NonNullable<DriftReport['changed']>[number]
 
-/** Every value is JSON on one line, so that nothing in it can pass for something that we say. */
 function printChange(io: Io, upstream: string, { tool, definition, differences, problem }: Change): void {
   line(io)
   line(io, `${quote(tool)} of ${quote(upstream)}: ${plain(problem ?? 'before (-) and now (+)')}`)
+  printDifferences(io, differences)
+  if (definition === undefined) return
+  if (differences.length === 0) line(io, '  in what the file does not keep: a text longer than it holds, or `$schema`')
+  line(io, `  to accept it: ambit capabilities accept ${upstream} ${plain(shellWord(`${tool}@${definition}`))}`)
+}
+
+/** Every value is JSON on one line, so that nothing in it can pass for something that we say. */
+export function printDifferences(io: Io, differences: Change['differences']): void {
   for (const { at, before, now } of differences) {
     line(io, `  ${plain(at)}${at === '/annotations' ? ' (what they were is not kept)' : ''}`)
     if (before !== undefined) line(io, paint(io, 'red', `    - ${plain(JSON.stringify(before))}`))
     if (now !== undefined) line(io, paint(io, 'green', `    + ${plain(JSON.stringify(now))}`))
   }
-  if (definition === undefined) return
-  if (differences.length === 0) line(io, '  in what the file does not keep: a text longer than it holds, or `$schema`')
-  line(io, `  to accept it: ambit capabilities accept ${upstream} ${plain(shellWord(`${tool}@${definition}`))}`)
 }
 
 /** One word to a shell, whatever a server calls its tools. */

@@ -7,9 +7,11 @@ import type { CapabilityDescriptor } from '../model/capability.ts'
 import { inScope } from '../model/text.ts'
 import type { Upstream } from '../model/upstream.ts'
 import type { Ambit } from '../runtime/ambit.ts'
+import type { Caller } from '../runtime/caller.ts'
 import type { Imported } from '../runtime/import-upstream.ts'
 import { importFolder } from '../runtime/upstream-files.ts'
 import { short } from './capability-card.ts'
+import { printDifferences } from './drift.ts'
 import { type Io, line, paint, plain, printJson, whileShown } from './io.ts'
 import { asAdministrator, type CommonOptions, withTenant } from './session.ts'
 import { several } from './several.ts'
@@ -24,6 +26,7 @@ interface ImportOptions extends CommonOptions {
   readonly structuredContent?: boolean
 }
 interface McpOptions extends ImportOptions {
+  readonly reads?: readonly string[]
   readonly url?: string
   readonly header?: readonly string[]
   readonly query?: readonly string[]
@@ -46,15 +49,17 @@ export function registerImport(capabilities: Command, io: Io): void {
     .option('--header <name: value>', 'sent with every request; {secret:NAME} stands for a secret', several)
     .option('--query <name=value>', 'sent behind the `?` of every request; {secret:NAME} stands for a secret', several)
     .option('--env <name=value>', 'given to the process of a command; {secret:NAME} stands for a secret', several)
+    .option('--reads <name>', 'these only read, as you know: no effect, and no approval; may be given again', several)
     .option('--cwd <folder>', 'where the command runs, from the folder of the configuration')
     .addHelpText('after', secretsHelp)
     .action((name: string, command: readonly string[], options: McpOptions) =>
       asAdministrator(io, options, async (ambit, caller) => {
         const { importMcp } = await import('../runtime/import-upstream.ts')
         const server = serverOf(command, options)
-        const work = importMcp(ambit, caller, { name, server, ...wanted(options) })
+        const file = fileFor(io, ambit, options, name)
+        const work = importMcp(ambit, caller, { name, server, file, ...wanted(options) })
         const imported = await whileShown(io, 'asking the server what it has, for up to half a minute', work)
-        await kept(io, ambit, options, imported)
+        await kept(io, ambit, caller, options, imported)
       }),
     )
   withImport(importing.command('openapi <document>'))
@@ -68,15 +73,16 @@ export function registerImport(capabilities: Command, io: Io): void {
         const { name, server } = options
         if (server !== undefined && !(/^https?:/.test(server) && URL.canParse(server)))
           throw new Failure('field.invalid', '--server must be an address such as https://api.example.com')
-        const wish = { ...defined({ name, document, folder: io.cwd, server }), ...wanted(options) }
+        const file = fileFor(io, ambit, options, name)
+        const wish = { ...defined({ name, document, folder: io.cwd, file, server }), ...wanted(options) }
         const work = importDocument(ambit, caller, wish)
-        await kept(io, ambit, options, await whileShown(io, 'reading the document', work))
+        await kept(io, ambit, caller, options, await whileShown(io, 'reading the document', work))
       }),
     )
 }
 
 const secretsHelp =
-  '\nSecrets stay where they are: keep them with `ambit secret set NAME` and write {secret:NAME} here.'
+  '\nKeep secrets with `ambit secret set NAME` and write {secret:NAME} here. What looks like a credential is kept so too.'
 
 const withImport = (command: Command): Command =>
   withTenant(command)
@@ -84,13 +90,13 @@ const withImport = (command: Command): Command =>
     .option('--exclude <name>', 'not these', several)
     .option('--out <file>', 'where to write it (default: upstreams/<name>.json beside the configuration)')
     .option('--dry-run', 'only show what would be offered')
-    .option('--force', 'replace a file that is there')
+    .option('--force', 'merge into a file that is there: what you wrote stays, what --include names is refreshed')
     .option('--structured-content', 'let MCP clients have `structuredContent` too: text in it stands in no fence')
 
-const wanted = ({ include, exclude }: ImportOptions) => defined({ include, exclude })
+const wanted = ({ include, exclude, reads }: McpOptions) => defined({ include, exclude, reads })
 
 function serverOf([command, ...args]: readonly string[], { url, header, query, env, cwd }: McpOptions) {
-  if ((command === undefined) === (url === undefined)) {
+  if (command !== undefined && url !== undefined) {
     const help = 'write `-- command arguments`, or `--url`'
     throw new Failure('field.invalid', 'an MCP server is a command or an address', {}, help)
   }
@@ -103,6 +109,7 @@ function serverOf([command, ...args]: readonly string[], { url, header, query, e
   const [unused] = Object.keys(defined(others))
   if (unused !== undefined)
     throw new Failure('field.invalid', `${unused} is for ${url === undefined ? 'an address' : 'a command'}`)
+  if (url === undefined && command === undefined) return undefined
   if (url !== undefined)
     return defined({ url, headers: header && pairs(header, ':'), query: query && pairs(query, '=') })
   const given = { args: args.length > 0 ? args : undefined, env: env && pairs(env, '='), cwd }
@@ -120,18 +127,24 @@ function pairs(texts: readonly string[], between: string): Record<string, string
   )
 }
 
-async function kept(io: Io, { settings }: Ambit, options: ImportOptions, given: Imported): Promise<void> {
+const fileFor = (io: Io, { settings }: Ambit, { out }: ImportOptions, name: string): string =>
+  out === undefined ? resolve(settings.hosting.folder, importFolder, `${name}.json`) : resolve(io.cwd, out)
+
+async function kept(io: Io, ambit: Ambit, caller: Caller, options: ImportOptions, given: Imported): Promise<void> {
   const imported = options.structuredContent ? unfenced(given) : given
-  const { keepUpstream } = await import('../runtime/import-upstream.ts')
+  const { keepImported } = await import('../runtime/import-upstream.ts')
+  const { settings } = ambit
   const { folder, upstreams } = settings.hosting
-  const { upstream, skipped, notes } = imported
+  const { file: path, upstream, skipped, notes, changes } = imported
   checkGiven(imported, options)
-  const path =
-    options.out === undefined ? resolve(folder, importFolder, `${upstream.name}.json`) : resolve(io.cwd, options.out)
-  if (!options.dryRun) keepUpstream(path, upstream, { replace: options.force === true })
+  if (!options.dryRun) await keepImported(ambit, caller, imported, options.force === true)
   const file = options.dryRun ? null : relative(io.cwd, path)
-  if (options.json) return printJson(io, { file, upstream, skipped, notes })
+  if (options.json) return printJson(io, { file, upstream, skipped, notes, ...defined({ changes }) })
   preview(io, upstream, imported)
+  if (changes !== undefined) {
+    line(io, changes.length === 0 ? 'The file stays as it is.' : 'What changes in the file, before (-) and now (+):')
+    printDifferences(io, changes)
+  }
   if (file === null) return line(io, 'Nothing was written.')
   line(io, `Written to ${quote(plain(file))}: read it, change what does not fit, keep it with your configuration.`)
   const listed = upstreams.some((each) => 'path' in each && (path === each.path || path.startsWith(`${each.path}/`)))
@@ -167,6 +180,7 @@ function preview(io: Io, { capabilities }: Upstream, { skipped, notes }: Importe
     RISK: ({ risk = 'medium' }) => risk,
     POLICY: stateOf,
     CHANGES: ({ side_effects = [] }) => side_effects.join(' ') || '–',
+    RECORDS: recordedOf,
     'SAYS OF ITSELF': ({ description }) => short(description),
   })
   if (skipped.length > 0) {
@@ -175,6 +189,12 @@ function preview(io: Io, { capabilities }: Upstream, { skipped, notes }: Importe
   }
   line(io)
 }
+
+/** The arguments that evidence keeps as they are; of others it keeps a digest. */
+const recordedOf = ({ metadata }: Pick<CapabilityDescriptor, 'metadata'>): string =>
+  Object.entries(metadata?.context?.fields ?? {})
+    .flatMap(([name, { evidence }]) => (evidence === 'value' ? [name] : []))
+    .join(' ') || '–'
 
 const stateOf = ({ policy }: Pick<CapabilityDescriptor, 'policy'>): string =>
   policy?.approval_required ? 'approval required' : policy?.auth_required ? 'restricted' : 'open'

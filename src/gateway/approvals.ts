@@ -5,12 +5,12 @@ import { demandsOf, requiredOf, tally } from '../policy/approval.ts'
 import { type Refusal, refuse } from '../policy/gates/refusal.ts'
 import { approvalRecords, type StoredApproval } from '../storage/approvals.ts'
 import { approversInOffice } from '../storage/approvers.ts'
-import type { Change } from '../storage/work.ts'
 import { bindingOf } from './approval-binding.ts'
 import { type Asking, amended, isOpen, mintRequest, notApproved, privateOf, waiting } from './approval-request.ts'
 import { type Voice, voicesFor } from './approval-voices.ts'
 import type { Attempt } from './attempt.ts'
 import type { GatewayDeps } from './deps.ts'
+import type { Ended } from './execute.ts'
 
 /**
  * Lets a call through if enough people have said yes to exactly this one, and prepares that yes to be used up with the
@@ -108,23 +108,19 @@ const redeemed =
   }
 
 /**
- * Gives the approval of a call back that certainly had no effect, with its outcome: until it expires the same call may
- * use it again. Not one that an approver signed for a single attempt, nor that of a deferred call, whose id has its answer.
+ * Gives the approval of a call back that certainly had no effect: until it expires the same call may use it again. Not
+ * one that an approver signed for a single attempt, nor that of a deferred call, whose id has its answer.
  */
-export function returnApproval(deps: GatewayDeps, { call, approval, requests }: Attempt): Returned | undefined {
-  const stored = requests.find(({ request }) => request.approval_id === approval?.approval_id)
-  if (approval === null || stored === undefined || isOver(deps, stored.request)) return undefined
-  if (stored.request.invocation_id !== call.invocationId) return undefined
+export function returnApproval(deps: GatewayDeps, { call, approval, requests }: Attempt, ended: Ended) {
+  if (approval === null || ended.outcome !== 'failure' || ended.error.effect !== 'none') return undefined
+  const request = requests.find((each) => each.request.approval_id === approval.approval_id)?.request
+  if (request?.invocation_id !== call.invocationId || isOver(deps, request)) return undefined
   if (approval.approvers.some(({ custody }) => custody === 'self')) return undefined
-  const change = approvalRecords.amend(approval.approval_id, (now) =>
-    amended(now, { state: 'approved', redeemed_at: null }, { call: { ...call, grants: [] } }),
-  )
-  return { change, until: stored.request.expires_at }
-}
-
-interface Returned {
-  readonly change: Change
-  readonly until: string
+  const open = { state: 'approved', redeemed_at: null } as const
+  return {
+    change: approvalRecords.amend(approval.approval_id, (now) => amended(now, open, { call: { ...call, grants: [] } })),
+    ended: { ...ended, error: { ...ended.error, approved_until: request.expires_at } },
+  }
 }
 
 /** Takes back what people were asked about a call that has been refused for another reason. */

@@ -13,7 +13,7 @@ import { type Call, fingerprintOf } from './call.ts'
 import { conclude } from './conclude.ts'
 import type { GatewayDeps, Offer } from './deps.ts'
 import type { Effect } from './ended.ts'
-import { type Ended, type Execution, execute } from './execute.ts'
+import { execute } from './execute.ts'
 import { expire } from './expire-approvals.ts'
 import { noted, passGates, scopeGate } from './gates.ts'
 import { HistoryChanged, rememberAgain } from './history.ts'
@@ -204,14 +204,16 @@ async function perform(host: Host, offer: Offer, attempt: Attempt, started: Star
     const begun = host.deps.clock.now()
     const done = await execute(host.deps, attempt, capability, watch)
     const settlement = settlements(attempt, host.deps.clock.now() - begun)
-    const returned = hadNoEffect(done.ended) ? returnApproval(host.deps, attempt) : undefined
-    const { ending, events } = conclude(host.deps, offer, attempt, returned ? tellOf(returned.until, done) : done)
+    const returned = returnApproval(host.deps, attempt, done.ended)
+    const { ending, events } = conclude(host.deps, offer, attempt, {
+      ...done,
+      ...(returned && { ended: returned.ended }),
+    })
     over = { effect: effectOf(ending), began: true, settlement, reserved: refundable(attempt), ...answerOf(ending) }
     const chunks = done.chunks.kept
     const kept = done.chunks.count > chunks.length ? ({ chunks, isCut: true } as const) : { chunks }
-    const changes = returned ? [...settlement, returned.change] : settlement
-    const waits = returned !== undefined
-    const result = await host.journal.finish(attempt, started, ending, { events, ...kept, changes, waits })
+    const changes = returned ? { changes: [...settlement, returned.change], waits: true } : { changes: settlement }
+    const result = await host.journal.finish(attempt, started, ending, { events, ...kept, ...changes })
     if (ending.outcome === 'indeterminate') host.ask()
     return { result, ...(done.chunks.count > 0 && kept), carries: rememberedOf(capability.descriptor) }
   } catch (error) {
@@ -220,13 +222,6 @@ async function perform(host: Host, offer: Offer, attempt: Attempt, started: Star
 }
 
 const answerOf = ({ outcome, data = null }: Ending) => outcome === 'success' && { data }
-const hadNoEffect = (ended: Ended): boolean => ended.outcome === 'failure' && ended.error.effect === 'none'
-
-/** The failure, which says until when its approval can be used again. */
-const tellOf = (until: string, { ended, ...rest }: Execution): Execution =>
-  ended.outcome === 'success'
-    ? { ended, ...rest }
-    : { ended: { ...ended, error: { ...ended.error, approved_until: until } }, ...rest }
 
 /** What a handler that has ended is known to have done. */
 const effectOf = ({ outcome, error }: Ending): Effect =>

@@ -51,7 +51,10 @@ test('a failure that certainly had no effect gives the yes back, and the same ca
   await given.decide(id, 'ida', 'approve')
   const failed = await given.ask()
   assert.deepEqual([failed.outcome, failed.error?.effect], ['failure', 'none'])
-  assert.match(resultText(failed), /nothing was changed.*\n[\s\S]*Next: the approval still holds until 2026-06-16T15:15/)
+  assert.match(
+    resultText(failed),
+    /nothing was changed.*\n[\s\S]*Next: the approval still holds until 2026-06-16T15:15/,
+  )
   expect(await given.request(id)).toMatchObject({ state: 'approved', redeemed_at: null })
   assert.equal((await given.ask()).data, 'moved')
   assert.deepEqual([(await given.ask()).replayed, given.starts.length], [true, 2])

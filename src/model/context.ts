@@ -19,6 +19,8 @@ const contextField = z.strictObject({
   required: z.boolean().optional(),
   sensitive: z.boolean().optional(),
   evidence: z.enum(['value', 'digest', 'omit']).optional(),
+  /** Of text that is recorded as a value: of longer text a digest is. */
+  value_chars_max: z.int().min(1).optional(),
   read_by: z.array(line).optional(),
   show_to_approver: z.boolean().optional(),
   description: prose.optional(),

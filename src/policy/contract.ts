@@ -87,6 +87,7 @@ interface Field extends Omit<FieldState, 'state' | 'value'> {
   readonly from: string
   readonly path: readonly string[]
   readonly required: boolean
+  readonly valueCharsMax: number
   readonly check: ReturnType<typeof compileSchema>
 }
 
@@ -97,6 +98,7 @@ function compileField(name: string, field: DeclaredField): Field {
     required = true,
     sensitive = false,
     evidence = 'digest',
+    value_chars_max: valueCharsMax = Number.POSITIVE_INFINITY,
     show_to_approver: shown = false,
   } = field
   if (!narrows(schema))
@@ -105,7 +107,7 @@ function compileField(name: string, field: DeclaredField): Field {
     throw invalid(name, 'it is sensitive, so evidence may keep a digest of it or nothing')
   const [from = '', rest = ''] = split(source)
   const path = from === 'host' ? [rest] : rest.slice(1).split('/').map(unescapedKey)
-  return { name, source, from, path, required, sensitive, evidence, shown, check: compileSchema(schema) }
+  return { name, source, from, path, required, sensitive, evidence, valueCharsMax, shown, check: compileSchema(schema) }
 }
 
 const split = (source: string): [string, string] => {
@@ -125,8 +127,10 @@ function narrows(schema: JsonObject): boolean {
 const hasMembers = (value: Json | undefined): boolean => isJsonObject(value) && Object.keys(value).length > 0
 
 function stateOf(field: Field, sources: ContextSources): { state: FieldState; problems: readonly SchemaProblem[] } {
-  const { name, source, sensitive, evidence, shown } = field
+  const { name, source, sensitive, shown } = field
   const value = valueAt(field, sources)
+  const isLong = typeof value === 'string' && value.length > field.valueCharsMax
+  const evidence = isLong && field.evidence === 'value' ? 'digest' : field.evidence
   const base = { name, source, sensitive, evidence, shown }
   if (value === undefined) return { state: { ...base, state: 'absent' }, problems: [] }
   const problems = field.check(value, `/${name}`)

@@ -1,18 +1,26 @@
-import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import type { Json } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
 import { readJson } from '../base/json.ts'
 import { limits } from '../base/limits.ts'
 import type { UpstreamDeps } from '../gateway/adapters/adapter.ts'
+import { replaceCredentials } from '../gateway/adapters/credentials.ts'
 import { type Egress, egressHelp } from '../gateway/adapters/egress.ts'
+import { presentOf } from '../gateway/adapters/mcp/accept.ts'
+import { type Difference, differencesOf } from '../gateway/adapters/mcp/changes.ts'
+import { driftOf, type ToolDefinition } from '../gateway/adapters/mcp/definition.ts'
 import { discoverTools } from '../gateway/adapters/mcp/discover.ts'
-import { importTools } from '../gateway/adapters/mcp/import.ts'
+import { claimsToRead, type ImportOptions, importTools, type Offered } from '../gateway/adapters/mcp/import.ts'
+import { mergeServer, mergeUpstream, renewDescriptor } from '../gateway/adapters/merge.ts'
 import { importOpenApi } from '../gateway/adapters/openapi/import.ts'
 import { secretNames } from '../gateway/adapters/secret-text.ts'
 import { CallEnded } from '../gateway/ended.ts'
+import { secretValue } from '../keys/secret-value.ts'
 import { parseAs } from '../model/parse.ts'
+import { inScope } from '../model/text.ts'
 import {
+  type HttpUpstream,
   type McpUpstream,
   mcpServer,
   type Upstream,
@@ -23,47 +31,128 @@ import type { Ambit } from './ambit.ts'
 import { type Caller, demand } from './caller.ts'
 import { collect } from './collect.ts'
 import { bytesOf } from './named-file.ts'
+import { setSecret } from './secrets.ts'
+import { readUpstream } from './upstream-files.ts'
 import { upstreamDeps } from './upstreams.ts'
 import { withWholeCommand } from './whole-command.ts'
 
 /** What could be offered, for people to look at before it is kept. */
 export interface Imported {
+  readonly file: string
   readonly upstream: Upstream
+  /** What changes in a file that is there already. */
+  readonly changes?: readonly Difference[]
   /** What cannot be offered, and why. */
   readonly skipped: readonly { readonly what: string; readonly reason: string }[]
   readonly notes: readonly string[]
   /** What could have been asked for, whether it was or not. */
   readonly names: readonly string[]
+  /** Credentials that were written out, by the names of the secrets that they become. */
+  readonly secrets?: ReadonlyMap<string, string>
 }
 
 export interface ImportWish {
   readonly name: string
-  /** Names, or their beginnings with a `*`; without them all. */
+  /** Where it will be written, into what is there already. */
+  readonly file: string
+  /** Names, or their beginnings with a `*`; without them all. A tool in the file is refreshed only if it is named. */
   readonly include?: readonly string[]
   readonly exclude?: readonly string[]
 }
 
+interface McpWish extends ImportWish, Pick<ImportOptions, 'reads'> {
+  /** Without one that of the file. */
+  readonly server?: McpUpstream['server'] | undefined
+}
+
 /** Reads what an MCP server offers. */
-export async function importMcp(
-  ambit: Ambit,
-  caller: Caller,
-  { name, server: given, ...wish }: ImportWish & { readonly server: McpUpstream['server'] },
-): Promise<Imported> {
+export async function importMcp(ambit: Ambit, caller: Caller, { name, file, ...wish }: McpWish): Promise<Imported> {
   checkName(name)
-  parseAs(mcpServer, given, 'the server')
-  const server = withWholeCommand(given)
   const deps = importDeps(ambit, caller)
+  const before = fileOf({ adapter: 'mcp', name }, file)
+  const { server, secrets } = withHandles(name, serverFor(wish.server, before?.server))
   checkFolder(server, deps.folder)
-  const found = await discoverTools({ name, server }, deps)
-  const { upstream, skipped } = importTools(name, server, found.tools, wish)
+  const secret: UpstreamDeps['secret'] = async (handle) => {
+    const value = secrets.get(handle.slice('secret:'.length))
+    return value === undefined ? deps.secret(handle) : secretValue(handle, value)
+  }
+  const { tools, ...found } = await discoverTools({ name, server }, { ...deps, secret })
+  const { upstream: made, skipped } = importTools(name, server, tools, wish)
+  const refresh = (old: Offered, { tool }: Offered): Offered => {
+    const isRead = (wish.reads ?? []).some((scope) => inScope(scope, tool))
+    return before && (wish.include || isRead) ? presentOf(before, tools, tool, isRead) : old
+  }
+  const upstream = before ? mergeUpstream(before, made, refresh) : made
   const who = found.server === undefined ? 'the server' : `${found.server.name} ${found.server.version}`
+  const kept = [...secrets.keys()].map(
+    (handle) => `a credential becomes \`secret:${handle}\`: the file names only that`,
+  )
   return {
+    file,
     upstream: parseAs(upstreamShape, upstream, 'upstream'),
+    ...(before && { changes: changesIn(before, upstream) }),
     skipped: skipped.map(({ tool, reason }) => ({ what: tool, reason })),
-    notes: [`${who} speaks MCP ${found.protocol}`, ...notesOf(upstream)],
-    names: found.tools.map((tool) => tool.name),
+    notes: [`${who} speaks MCP ${found.protocol}`, ...kept, ...notesOf(upstream), ...hintsFor(upstream, tools)],
+    names: tools.map((tool) => tool.name),
+    secrets,
   }
 }
+
+function serverFor(given: McpUpstream['server'] | undefined, before: McpUpstream['server'] | undefined) {
+  const whole = given && withWholeCommand(parseAs(mcpServer, given, 'the server'))
+  const server = whole && before ? mergeServer(withWholeCommand(before), whole) : (whole ?? before)
+  if (server !== undefined) return server
+  const help = 'write `-- command arguments`, or `--url`'
+  throw new Failure('field.invalid', 'an MCP server is a command or an address', {}, help)
+}
+
+/** The server with handles in the place of credentials, and the secrets that they stand for. */
+function withHandles(name: string, given: McpUpstream['server']) {
+  const secrets = new Map<string, string>()
+  const server = replaceCredentials(given, (place, credential) => {
+    let handle = `${name}_${place.replace(/[^A-Za-z0-9_.-]/g, '_')}`.slice(0, 60)
+    while ((secrets.get(handle) ?? credential) !== credential) handle += '_'
+    secrets.set(handle, credential)
+    return `{secret:${handle}}`
+  })
+  return { server, secrets }
+}
+
+/** What a person may want to do about tools. */
+function hintsFor(upstream: McpUpstream, tools: readonly ToolDefinition[]): readonly string[] {
+  const asked = upstream.capabilities.filter(({ descriptor }) => descriptor.side_effects?.length !== 0)
+  const reads = tools.filter((each) => claimsToRead(each) && asked.some(({ tool }) => tool === each.name))
+  const { changed } = driftOf(upstream, tools)
+  const hints: readonly (readonly [names: readonly string[], hint: string])[] = [
+    [reads.map((tool) => tool.name), 'said by the server to only read: if you know so, name it with --reads'],
+    [
+      changed,
+      `changed since accepted: look with \`ambit capabilities drift ${upstream.name}\`, or name it with --include`,
+    ],
+  ]
+  return hints.flatMap(([names, hint]) => (names.length === 0 ? [] : [`${names.map(quote).join(' ')}: ${hint}`]))
+}
+
+/** The file that is imported into, if it is there; fails if it describes something else. */
+function fileOf<A extends Upstream['adapter']>({ adapter, name }: { adapter: A; name: string }, path: string) {
+  if (!existsSync(path)) return undefined
+  const found = readUpstream({ path, name: basename(path) })
+  if (found.adapter === adapter && found.name === name) return found as Extract<Upstream, { adapter: A }>
+  const message = `${quote(basename(path))} describes another upstream, ${quote(found.name)}`
+  throw new Failure('upstream.invalid', message, {}, 'write it to another file with `--out`')
+}
+
+/** What changes in a file; of what is added, only that it is. */
+function changesIn(before: Upstream, after: Upstream): readonly Difference[] {
+  const known = new Set(before.capabilities.map(({ descriptor }) => descriptor.id))
+  const shownOf = ({ server, capabilities }: Upstream) => {
+    const shown = capabilities.map((one) => [one.descriptor.id, known.has(one.descriptor.id) ? one : 'added'])
+    return { server: replaceCredentials(server, () => '…'), ...Object.fromEntries(shown) } as Json
+  }
+  return differencesOf(shownOf(before), shownOf(after))
+}
+
+type Operation = HttpUpstream['capabilities'][number]
 
 interface DocumentWish extends ImportWish {
   /** An address, or a file in `folder`. */
@@ -76,13 +165,23 @@ interface DocumentWish extends ImportWish {
 export async function importDocument(
   ambit: Ambit,
   caller: Caller,
-  { document, folder, ...wish }: DocumentWish,
+  { document, folder, file, ...wish }: DocumentWish,
 ): Promise<Imported> {
   checkName(wish.name)
   const json = await documentAt(document, folder, importDeps(ambit, caller))
-  const { upstream, skipped, notes, names } = toldOf(document, () => importOpenApi(json, wish))
+  const before = fileOf({ adapter: 'http', name: wish.name }, file)
+  const { upstream: made, skipped, notes, names } = toldOf(document, () => importOpenApi(json, wish))
+  // The document is what somebody gives now: its operations are refreshed, with the policy that people wrote.
+  const refresh = (old: Operation, now: Operation): Operation => ({
+    ...now,
+    descriptor: renewDescriptor(old.descriptor, now.descriptor),
+  })
+  const server = before ? mergeServer(before.server, made.server) : made.server
+  const upstream = before ? mergeUpstream(before, { ...made, server }, refresh) : made
   return {
+    file,
     upstream: parseAs(upstreamShape, upstream, 'upstream'),
+    ...(before && { changes: changesIn(before, upstream) }),
     skipped: skipped.map(({ operation, reason }) => ({ what: operation, reason })),
     notes: [...notes, ...notesOf(upstream)],
     names,
@@ -111,6 +210,12 @@ function toldOf<T>(document: string, work: () => T): T {
   }
 }
 
+/** Writes what was imported, and keeps its credentials as secrets. */
+export async function keepImported(ambit: Ambit, caller: Caller, imported: Imported, isMerged: boolean): Promise<void> {
+  keepUpstream(imported.file, imported.upstream, { replace: isMerged })
+  for (const [name, value] of imported.secrets ?? []) await setSecret(ambit, caller, name, value)
+}
+
 /** Writes the file of an upstream. One that is there is kept, unless it is to be replaced. */
 export function keepUpstream(path: string, upstream: Upstream, { replace = false } = {}): void {
   mkdirSync(dirname(path), { recursive: true })
@@ -126,7 +231,8 @@ function writeNew(path: string, text: string): void {
     writeFileSync(path, text, { flag: 'wx' })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    throw new Failure('file.exists', `${quote(basename(path))} is there already`, {}, 'use `--force` to replace it')
+    const help = 'use `--force` to merge into it: what people wrote stays'
+    throw new Failure('file.exists', `${quote(basename(path))} is there already`, {}, help)
   }
 }
 

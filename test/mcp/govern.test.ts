@@ -23,7 +23,8 @@ async function givenGoverned(): Promise<Shell & { agent: string; lead: string; f
   const agent = (await givenKey(shell, 'helper')).secret
   const lead = (await givenKey(shell, 'ida')).secret
   const node = process.execPath
-  await shell.good('capabilities', 'import', 'mcp', 'files', '--', node, bin('mcp-server-filesystem'), folder)
+  const files = ['--reads', 'read_*', '--reads', 'list_*', '--', node, bin('mcp-server-filesystem'), folder]
+  await shell.good('capabilities', 'import', 'mcp', 'files', ...files)
   const memory = ['--env', `MEMORY_FILE_PATH=${join(shell.cwd, 'memory.json')}`, '--', node, bin('mcp-server-memory')]
   await shell.good('capabilities', 'import', 'mcp', 'memory', ...memory)
   return { ...shell, agent, lead, folder }
@@ -121,10 +122,7 @@ test('a tool that has changed since it was accepted is held until somebody accep
   assert.match((await shell.good('capabilities', 'show', 'mcp.files.read_text_file')).out, /1\.0\.1/)
   change((tool) => ({ ...tool, tool: 'read_no_more' }))
   const gone = await shell.run('capabilities', 'drift', 'files')
-  assert.match(
-    gone.out,
-    /^`read_no_more` of `files` is gone .*\n {2}take it out of `upstreams\/files\.json`, or import /m,
-  )
+  assert.match(gone.out, /^`read_no_more` of `files` is gone .*\n {2}take it out of `upstreams\/files\.json`$/m)
 }, 120_000)
 
 test('what is broken is told by file and place, and the rest works on [H-90]', async () => {
@@ -137,7 +135,7 @@ test('what is broken is told by file and place, and the rest works on [H-90]', a
   const dead = { ...twice, name: 'dead', server: { command: 'no-such-program-anywhere' } }
   const capabilities = twice.capabilities.slice(0, 1).map((each: { descriptor: object }) => ({
     ...each,
-    descriptor: { ...each.descriptor, id: 'mcp.dead.tool' },
+    descriptor: { ...each.descriptor, id: 'mcp.dead.tool', policy: { auth_required: true } },
   }))
   writeFileSync(join(cwd, 'upstreams/dead.json'), JSON.stringify({ ...dead, capabilities }))
   const ran = await serving(shell, [], async (url) => {

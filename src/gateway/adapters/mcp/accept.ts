@@ -1,8 +1,9 @@
 import { Failure, quote } from '../../../base/failure.ts'
+import { defined } from '../../../base/object.ts'
 import type { McpUpstream } from '../../../model/upstream.ts'
-import { higherRisk } from '../../../policy/risk.ts'
+import { renewDescriptor } from '../merge.ts'
 import type { ToolDefinition } from './definition.ts'
-import { type Offered, offeredAs } from './import.ts'
+import { claimsEffect, type Offered, offeredAs, proposed } from './import.ts'
 
 type Descriptor = Offered['descriptor']
 
@@ -11,7 +12,8 @@ export type Looked = Pick<Offered, 'tool' | 'definition'>
 
 /**
  * The upstream with the present definition of some of its tools, and a new patch version of each. What is not any more
- * as it was looked at is refused. The policy that people wrote stays; the risk may rise and effects may be added.
+ * as it was looked at is refused. The policy that people wrote stays; where the server says that it
+ * changes something the risk may rise and effects may be added.
  */
 export function acceptDrift(
   upstream: McpUpstream,
@@ -21,8 +23,7 @@ export function acceptDrift(
   const accepted = new Map(looked.map((one) => [one.tool, lookedAt(one, presentOf(upstream, tools, one.tool))]))
   const capabilities = upstream.capabilities.map((old) => {
     const now = accepted.get(old.tool)
-    const isNew = now !== undefined && now.definition !== old.definition
-    return isNew ? { ...now, descriptor: renewed(old.descriptor, now.descriptor) } : old
+    return now === undefined || now.definition === old.definition ? old : now
   })
   return { ...upstream, capabilities }
 }
@@ -37,16 +38,17 @@ function lookedAt({ tool, definition }: Looked, now: Offered): Offered {
   )
 }
 
-/** What would be offered of a tool now; otherwise why there can be nothing. */
+/** What would be offered of a tool from now on; otherwise why there can be nothing. */
 export function presentOf(
   { name, capabilities }: McpUpstream,
   tools: readonly ToolDefinition[],
   tool: string,
+  isRead = false,
 ): Offered {
   const found = tools.filter((one) => one.name === tool)
   const [only] = found
-  if (!capabilities.some((one) => one.tool === tool))
-    throw new Failure('capability.not_found', `no capability stands for the tool ${quote(tool)}`, { tool })
+  const old = capabilities.find((one) => one.tool === tool)
+  if (!old) throw new Failure('capability.not_found', `no capability stands for the tool ${quote(tool)}`, { tool })
   if (!only)
     throw new Failure(
       'capability.not_found',
@@ -54,23 +56,17 @@ export function presentOf(
       { tool },
       'remove it from the file',
     )
-  const made = found.length > 1 ? 'the server has it twice' : offeredAs(name, only)
-  if (typeof made !== 'string') return made
+  const made = found.length > 1 ? 'the server has it twice' : offeredAs(name, only, isRead)
+  if (typeof made !== 'string') return { ...made, descriptor: renewed(old.descriptor, made.descriptor, only, isRead) }
   throw new Failure('capability.invalid', `the tool ${quote(tool)} cannot be offered: ${made}`, { tool })
 }
 
-function renewed(old: Descriptor, now: Descriptor): Descriptor {
-  const { name: _, output_schema: __, ...kept } = old
-  const effects = [...new Set([...(old.side_effects ?? []), ...(now.side_effects ?? [])])]
-  const [major, minor, patch] = old.version.split(/[-+]/)[0]?.split('.').map(Number) ?? []
-  return {
-    ...kept,
-    version: `${major}.${minor}.${(patch ?? 0) + 1}`,
-    description: now.description,
-    ...(now.name !== undefined && { name: now.name }),
-    ...(now.input_schema && { input_schema: now.input_schema }),
-    ...(now.output_schema && { output_schema: now.output_schema }),
-    ...(effects.length > 0 && { side_effects: effects }),
-    risk: higherRisk(old.risk ?? 'medium', now.risk),
-  }
+/** What people wrote stays, unless the server says that it changes something, or somebody says now that it only reads. */
+function renewed(old: Descriptor, now: Descriptor, tool: ToolDefinition, isRead: boolean): Descriptor {
+  if (claimsEffect(tool)) return renewDescriptor(old, now)
+  const { risk, side_effects, policy, ...words } = now
+  const next = renewDescriptor(old, words)
+  if (!isRead) return next
+  const isUntouched = JSON.stringify(old.policy) === JSON.stringify(proposed(false).policy)
+  return { ...next, side_effects: [], ...(isUntouched && defined({ risk, policy })) }
 }

@@ -38,12 +38,12 @@ export function changeOf(upstream: McpUpstream, tools: readonly ToolDefinition[]
 }
 
 function shownOf({ annotations, descriptor }: Offered): Json {
-  const { name: title = '', description, input_schema: input = {}, output_schema: output = {} } = descriptor
+  const { name: title = '', description, input_schema: input = {}, output_schema: output = {}, metadata } = descriptor
   const claims = Object.keys(annotations ?? {}).length === 0 ? {} : { annotations }
-  return { ...claims, title, description, input, output } as Json
+  return { ...claims, title, description, input, output, context: metadata?.context?.fields ?? {} } as Json
 }
 
-function differencesOf(before: Json | undefined, now: Json): readonly Difference[] {
+export function differencesOf(before: Json | undefined, now: Json): readonly Difference[] {
   const [old, present] = [new Map(leavesOf(before ?? {}, '')), new Map(leavesOf(now, ''))]
   const places = [...new Set([...old.keys(), ...present.keys()])].toSorted()
   return places.flatMap((at) => {

@@ -46,26 +46,39 @@ describe('importing the tools of a server [H-90]', () => {
             risk: 'high',
             side_effects: ['mcp.call'],
             policy: asked,
+            metadata: {
+              context: {
+                name: 'mcp.files.read',
+                version: '1.0.0',
+                identifies: 'the arguments of one call',
+                fields: {
+                  path: { source: 'payload:/path', schema: { type: 'string' }, required: false, evidence: 'digest' },
+                },
+                example: {},
+              },
+            },
           },
         },
       ],
     })
   })
 
+  const read = { auth_required: true }
   test.each([
-    [{}, 'high', asked],
-    [{ readOnlyHint: true }, 'medium', { auth_required: false }],
-    [{ readOnlyHint: true, destructiveHint: false }, 'medium', { auth_required: false }],
-    [{ readOnlyHint: false }, 'high', asked],
-    [{ destructiveHint: true }, 'high', asked],
-    [{ destructiveHint: false }, 'medium', { auth_required: true }],
-    [{ readOnlyHint: true, destructiveHint: true }, 'high', asked],
-    [{ readOnlyHint: 'true', destructiveHint: false }, 'medium', { auth_required: true }],
-    [{ destructiveHint: 'false' }, 'high', asked],
-    ['readOnlyHint', 'high', asked],
-  ])('annotations %j propose a policy by the risk %s, and take no effect away', (annotations, risk, policy) => {
-    const descriptor = first(tool('a', { annotations }))
-    assert.deepEqual([descriptor.risk, descriptor.side_effects, descriptor.policy], [risk, ['mcp.call'], policy])
+    [{}, true],
+    [{ readOnlyHint: true }, true],
+    [{ readOnlyHint: true, destructiveHint: false }, true],
+    [{ destructiveHint: false }, true],
+    ['readOnlyHint', true],
+    [{ readOnlyHint: false }, false],
+    [{ destructiveHint: true }, false],
+    [{ readOnlyHint: true, destructiveHint: true }, false],
+  ])('annotations %j never open a tool; a person may say that it reads: %s', (annotations, may) => {
+    const one = tool('a', { annotations })
+    const { risk, side_effects, policy } = first(one)
+    assert.deepEqual([risk, side_effects, policy], ['high', ['mcp.call'], asked])
+    const said = importTools('files', server, [one], { reads: ['a*'] }).upstream.capabilities[0]?.descriptor
+    assert.deepEqual([said?.side_effects, said?.policy], may ? [[], read] : [['mcp.call'], asked])
   })
 
   test('other characters in a name become _, and names that then are the same are refused, both', () => {
@@ -208,10 +221,13 @@ describe('what has changed since it was accepted [H-90]', () => {
   })
 
   test('a tool that became dangerous is a risk again, whatever it was called before', () => {
-    const harmless = imported(tool('a', { annotations: { readOnlyHint: true } })).upstream
+    const harmless = importTools('files', server, [tool('a')], { reads: ['a'] }).upstream
     const now = tool('a', { annotations: { destructiveHint: true } })
     const { risk, side_effects, policy } = acceptDrift(harmless, [now], [looked(now)]).capabilities[0]?.descriptor ?? {}
-    assert.deepEqual([risk, side_effects, policy], ['high', ['mcp.call'], { auth_required: false }])
+    assert.deepEqual([risk, side_effects, policy], ['high', ['mcp.call'], { auth_required: true }])
+    const same = tool('a', { description: 'other' })
+    const kept = acceptDrift(harmless, [same], [looked(same)]).capabilities[0]?.descriptor
+    assert.deepEqual([kept?.risk, kept?.side_effects], ['low', []])
   })
 
   test('every difference is shown, with the digest by which it is accepted', () => {

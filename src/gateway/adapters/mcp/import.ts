@@ -5,6 +5,7 @@ import { capabilityId, inScope, line } from '../../../model/text.ts'
 import type { McpUpstream } from '../../../model/upstream.ts'
 import { schemaFault } from '../../../policy/schema.ts'
 import { propose } from '../propose.ts'
+import { proposeContext } from './context.ts'
 import { definitionOf, repeatsSecret, said, type ToolDefinition } from './definition.ts'
 import { hasUsableHeaders } from './param-headers.ts'
 
@@ -12,6 +13,8 @@ export interface ImportOptions {
   /** Names of tools, or their beginnings with a `*`. Without them all are taken. */
   readonly include?: readonly string[]
   readonly exclude?: readonly string[]
+  /** Of the tools that only read, as a person says. */
+  readonly reads?: readonly string[]
 }
 
 export interface Skipped {
@@ -30,16 +33,17 @@ export function importTools(
   name: string,
   server: McpUpstream['server'],
   tools: readonly ToolDefinition[],
-  { include = ['*'], exclude = [] }: ImportOptions = {},
+  { include = ['*'], exclude = [], reads = [] }: ImportOptions = {},
 ): { readonly upstream: McpUpstream; readonly skipped: readonly Skipped[] } {
-  const named = (scopes: readonly string[], tool: string) => scopes.some((scope) => inScope(scope, tool))
   const wanted = tools.filter((tool) => named(include, tool.name) && !named(exclude, tool.name))
   const ids = Map.groupBy(tools, (tool) => idOf(name, tool))
   const capabilities: Offered[] = []
   const skipped: Skipped[] = []
   for (const tool of wanted) {
     const collides = (ids.get(idOf(name, tool))?.length ?? 0) > 1
-    const made = collides ? `another tool has the id ${quote(idOf(name, tool))} too` : offeredAs(name, tool)
+    const made = collides
+      ? `another tool has the id ${quote(idOf(name, tool))} too`
+      : offeredAs(name, tool, named(reads, tool.name))
     if (typeof made === 'string') skipped.push({ tool: tool.name, reason: made })
     else capabilities.push(made)
   }
@@ -49,8 +53,10 @@ export function importTools(
 const idOf = (name: string, { name: tool }: ToolDefinition): string =>
   `mcp.${name}.${tool.replace(/[^A-Za-z0-9_.:-]/gu, '_')}`
 
+const named = (scopes: readonly string[], tool: string): boolean => scopes.some((scope) => inScope(scope, tool))
+
 /** The capability that stands for a tool, or why there can be none. */
-export function offeredAs(name: string, tool: ToolDefinition): Offered | string {
+export function offeredAs(name: string, tool: ToolDefinition, isRead = false): Offered | string {
   const id = idOf(name, tool)
   if (!line.safeParse(tool.name).success || !capabilityId.safeParse(id).success)
     return 'its name is empty, too long, or holds control characters'
@@ -65,6 +71,7 @@ export function offeredAs(name: string, tool: ToolDefinition): Offered | string 
   const output = tool.outputSchema === undefined ? undefined : schemaOf(tool.outputSchema)
   if (typeof output === 'string') return `its output schema cannot be used: ${output}`
   const title = said(tool.title, 256)
+  const context = proposeContext(id, input)
   const descriptor: Descriptor = {
     id,
     version: '1.0.0',
@@ -72,20 +79,28 @@ export function offeredAs(name: string, tool: ToolDefinition): Offered | string 
     ...(title !== '' && { name: title }),
     input_schema: input,
     output_schema: wrapped(output, id),
-    ...proposed(tool),
+    ...proposed(isRead && !claimsEffect(tool)),
+    ...(context && { metadata: { context } }),
   }
   return { tool: tool.name, definition, annotations: tool.annotations ?? {}, descriptor }
 }
 
 /**
- * What a tool may do and whom to ask, for people to change. Its annotations are a claim, so nothing is taken to have no
- * effect; and as in MCP itself, what does not say otherwise may destroy.
+ * What a tool may do and whom to ask, for people to change. Nothing that a server says of it makes this less strict:
+ * only a person knows that it has no effect.
  */
-function proposed({ annotations }: ToolDefinition): Pick<Descriptor, 'risk' | 'policy' | 'side_effects'> {
-  const destroys = memberOf(annotations, 'destructiveHint')
-  const isOpen = memberOf(annotations, 'readOnlyHint') === true && destroys !== true
-  return { ...propose(isOpen || destroys === false ? 'medium' : 'high', { isOpen }), side_effects: ['mcp.call'] }
-}
+export const proposed = (isRead: boolean): Pick<Descriptor, 'risk' | 'policy' | 'side_effects'> =>
+  isRead
+    ? { ...propose('low', { isOpen: false }), side_effects: [] }
+    : { ...propose('high', { isOpen: false }), side_effects: ['mcp.call'] }
+
+/** True if the server itself says that the tool changes something. */
+export const claimsEffect = ({ annotations }: ToolDefinition): boolean =>
+  memberOf(annotations, 'destructiveHint') === true || memberOf(annotations, 'readOnlyHint') === false
+
+/** True if the server says that the tool only reads: a hint for people, and nothing else. */
+export const claimsToRead = (tool: ToolDefinition): boolean =>
+  memberOf(tool.annotations, 'readOnlyHint') === true && !claimsEffect(tool)
 
 type SchemaObject = { readonly [key: string]: Json }
 
