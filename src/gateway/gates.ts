@@ -106,7 +106,7 @@ function boundaryGate({ rules }: Offer, { call, capability }: Attempt): Found {
   return boundary({ rules, descriptor, lifecycle, payload, audience, environment: correlation.environment })
 }
 
-function contextGate(_: GatewayDeps, { resolvers }: Offer, attempt: Attempt): Promise<Found> | Found {
+function contextGate(deps: GatewayDeps, { resolvers }: Offer, attempt: Attempt): Promise<Found> | Found {
   const contract = attempt.capability?.contract
   if (contract === undefined) return undefined
   const collected = (host: Record<string, Json>): Found => {
@@ -115,9 +115,18 @@ function contextGate(_: GatewayDeps, { resolvers }: Offer, attempt: Attempt): Pr
     const isWrong = refusal?.denial.details?.['keyword'] !== undefined
     return isWrong ? sayMore(attempt, refusal, `: ${problemText(attempt.context.problems)}`) : refusal
   }
-  return contract.resolvers.length === 0
-    ? collected({})
-    : fetchFacts(resolvers, contract.resolvers, attempt.call).then(collected)
+  const recordsValues = Object.values(contract.declared.fields).some(({ evidence }) => evidence === 'value')
+  const handles = recordsValues ? Object.keys(attempt.capability?.descriptor.metadata?.credentials ?? {}) : []
+  if (contract.resolvers.length + handles.length === 0) return collected({})
+  return Promise.all(handles.map((name) => learnCredential(deps, attempt, name)))
+    .then(() => fetchFacts(resolvers, contract.resolvers, attempt.call))
+    .then(collected)
+}
+
+/** Known before anything is recorded: a call may bring the credential of its server as an argument. */
+async function learnCredential({ secret }: GatewayDeps, { credentials }: Attempt, name: string): Promise<void> {
+  const found = await secret(`secret:${name}`).catch(() => undefined)
+  if (found !== undefined) credentials.add(found.reveal())
 }
 
 const collect = (contract: Contract, { payload, metadata, correlation }: Call, host: Record<string, Json>) =>

@@ -166,7 +166,7 @@ async function defer(host: Host, offer: Offer, attempt: Attempt, started: Starte
     starting: [],
     // What carries the call out settles what is reserved for it.
     reserved: [...attempt.reserved],
-    credentials: new Set(),
+    credentials: new Set(attempt.credentials),
   }
   const data = { accepted: true, deferred_invocation_id: later.invocationId }
   const events: EventSpec[] = [{ type: 'execution_completed', outcome: 'success', payload: data }]

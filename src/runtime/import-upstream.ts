@@ -11,7 +11,7 @@ import { presentOf } from '../gateway/adapters/mcp/accept.ts'
 import { type Difference, differencesOf } from '../gateway/adapters/mcp/changes.ts'
 import { driftOf, type ToolDefinition } from '../gateway/adapters/mcp/definition.ts'
 import { discoverTools } from '../gateway/adapters/mcp/discover.ts'
-import { claimsToRead, type ImportOptions, importTools, type Offered } from '../gateway/adapters/mcp/import.ts'
+import { claimOf, type ImportOptions, importTools, type Offered } from '../gateway/adapters/mcp/import.ts'
 import { mergeServer, mergeUpstream, renewDescriptor } from '../gateway/adapters/merge.ts'
 import { importOpenApi } from '../gateway/adapters/openapi/import.ts'
 import { secretNames } from '../gateway/adapters/secret-text.ts'
@@ -51,16 +51,14 @@ export interface Imported {
   readonly secrets?: ReadonlyMap<string, string>
 }
 
-export interface ImportWish {
+/** A tool that is in the file already is refreshed only if `include` or `reads` names it. */
+export interface ImportWish extends ImportOptions {
   readonly name: string
   /** Where it will be written, into what is there already. */
   readonly file: string
-  /** Names, or their beginnings with a `*`; without them all. A tool in the file is refreshed only if it is named. */
-  readonly include?: readonly string[]
-  readonly exclude?: readonly string[]
 }
 
-interface McpWish extends ImportWish, Pick<ImportOptions, 'reads'> {
+interface McpWish extends ImportWish {
   /** Without one that of the file. */
   readonly server?: McpUpstream['server'] | undefined
 }
@@ -120,17 +118,17 @@ function withHandles(name: string, given: McpUpstream['server']) {
 
 /** What a person may want to do about tools. */
 function hintsFor(upstream: McpUpstream, tools: readonly ToolDefinition[]): readonly string[] {
-  const asked = upstream.capabilities.filter(({ descriptor }) => descriptor.side_effects?.length !== 0)
-  const reads = tools.filter((each) => claimsToRead(each) && asked.some(({ tool }) => tool === each.name))
-  const { changed } = driftOf(upstream, tools)
-  const hints: readonly (readonly [names: readonly string[], hint: string])[] = [
-    [reads.map((tool) => tool.name), 'said by the server to only read: if you know so, name it with --reads'],
-    [
-      changed,
-      `changed since accepted: look with \`ambit capabilities drift ${upstream.name}\`, or name it with --include`,
-    ],
+  const asked = new Set(
+    upstream.capabilities.flatMap(({ tool, descriptor }) => (descriptor.side_effects?.[0] ? [tool] : [])),
+  )
+  const reads = tools.filter((tool) => claimOf(tool) === 'reads' && asked.has(tool.name)).map(({ name }) => name)
+  const look = `look with \`ambit capabilities drift ${upstream.name}\`, or name it with --include`
+  const hint = (names: readonly string[], text: string) =>
+    names.slice(0, 1).map(() => `${names.map(quote).join(' ')}: ${text}`)
+  return [
+    ...hint(reads, 'said by the server to only read: if you know so, name it with --reads'),
+    ...hint(driftOf(upstream, tools).changed, `changed since accepted: ${look}`),
   ]
-  return hints.flatMap(([names, hint]) => (names.length === 0 ? [] : [`${names.map(quote).join(' ')}: ${hint}`]))
 }
 
 /** The file that is imported into, if it is there; fails if it describes something else. */
@@ -172,7 +170,7 @@ export async function importDocument(
   const before = fileOf({ adapter: 'http', name: wish.name }, file)
   const { upstream: made, skipped, notes, names } = toldOf(document, () => importOpenApi(json, wish))
   // The document is what somebody gives now: its operations are refreshed, with the policy that people wrote.
-  const refresh = (old: Operation, now: Operation): Operation => ({
+  const refresh = (old: Operation, now: Operation) => ({
     ...now,
     descriptor: renewDescriptor(old.descriptor, now.descriptor),
   })

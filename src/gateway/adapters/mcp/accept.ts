@@ -3,7 +3,7 @@ import { defined } from '../../../base/object.ts'
 import type { McpUpstream } from '../../../model/upstream.ts'
 import { renewDescriptor } from '../merge.ts'
 import type { ToolDefinition } from './definition.ts'
-import { claimsEffect, type Offered, offeredAs, proposed } from './import.ts'
+import { claimOf, type Offered, offeredAs, proposed } from './import.ts'
 
 type Descriptor = Offered['descriptor']
 
@@ -63,7 +63,7 @@ export function presentOf(
 
 /** What people wrote stays, unless the server says that it changes something, or somebody says now that it only reads. */
 function renewed(old: Descriptor, now: Descriptor, tool: ToolDefinition, isRead: boolean): Descriptor {
-  if (claimsEffect(tool)) return renewDescriptor(old, now)
+  if (claimOf(tool) === 'changes') return renewDescriptor(old, now)
   const { risk, side_effects, policy, ...words } = now
   const next = renewDescriptor(old, words)
   if (!isRead) return next

@@ -4,7 +4,6 @@ import { limits } from '../../../base/limits.ts'
 import { capabilityId, inScope, line } from '../../../model/text.ts'
 import type { McpUpstream } from '../../../model/upstream.ts'
 import { schemaFault } from '../../../policy/schema.ts'
-import { propose } from '../propose.ts'
 import { proposeContext } from './context.ts'
 import { definitionOf, repeatsSecret, said, type ToolDefinition } from './definition.ts'
 import { hasUsableHeaders } from './param-headers.ts'
@@ -79,7 +78,7 @@ export function offeredAs(name: string, tool: ToolDefinition, isRead = false): O
     ...(title !== '' && { name: title }),
     input_schema: input,
     output_schema: wrapped(output, id),
-    ...proposed(isRead && !claimsEffect(tool)),
+    ...proposed(isRead && claimOf(tool) !== 'changes'),
     ...(context && { metadata: { context } }),
   }
   return { tool: tool.name, definition, annotations: tool.annotations ?? {}, descriptor }
@@ -91,16 +90,15 @@ export function offeredAs(name: string, tool: ToolDefinition, isRead = false): O
  */
 export const proposed = (isRead: boolean): Pick<Descriptor, 'risk' | 'policy' | 'side_effects'> =>
   isRead
-    ? { ...propose('low', { isOpen: false }), side_effects: [] }
-    : { ...propose('high', { isOpen: false }), side_effects: ['mcp.call'] }
+    ? { risk: 'low', policy: { auth_required: true }, side_effects: [] }
+    : { risk: 'high', policy: { auth_required: true, approval_required: true }, side_effects: ['mcp.call'] }
 
-/** True if the server itself says that the tool changes something. */
-export const claimsEffect = ({ annotations }: ToolDefinition): boolean =>
-  memberOf(annotations, 'destructiveHint') === true || memberOf(annotations, 'readOnlyHint') === false
-
-/** True if the server says that the tool only reads: a hint for people, and nothing else. */
-export const claimsToRead = (tool: ToolDefinition): boolean =>
-  memberOf(tool.annotations, 'readOnlyHint') === true && !claimsEffect(tool)
+/** What the server says that a tool does: for people to know, and to be stricter by. */
+export function claimOf({ annotations }: ToolDefinition): 'reads' | 'changes' | undefined {
+  const reads = memberOf(annotations, 'readOnlyHint')
+  if (reads === false || memberOf(annotations, 'destructiveHint') === true) return 'changes'
+  return reads === true ? 'reads' : undefined
+}
 
 type SchemaObject = { readonly [key: string]: Json }
 

@@ -2,10 +2,9 @@ import { Failure, quote } from '../../../base/failure.ts'
 import { isJsonObject, type JsonObject } from '../../../base/object.ts'
 import { parseAs } from '../../../model/parse.ts'
 import { type HttpUpstream, upstream as upstreamShape } from '../../../model/upstream.ts'
-import { higherRisk, type Risk } from '../../../policy/risk.ts'
+import { higherRisk, type Risk, rankOf } from '../../../policy/risk.ts'
 import { schemaFault } from '../../../policy/schema.ts'
 import { checkHttp, isSafe } from '../http-check.ts'
-import { propose } from '../propose.ts'
 import { answerSchemaOf, type RequestBody, requestBodyOf } from './content.ts'
 import { listOf, type OpenApi, textOf, Unmapped } from './document.ts'
 import { type Parameter, parametersOf } from './parameters.ts'
@@ -103,6 +102,7 @@ function described({ id, method, path, operation, item }: Found, { api, version 
   const raised = [api.root, item, operation].map((place) => place['x-ambit']).filter(isJsonObject)
   const risk = raised.reduce((before, { risk: said }) => higherRisk(before, said), risks[method] ?? 'medium')
   const isRaised = (key: string): boolean => raised.some((place) => place[key] === true)
+  const needsYes = rankOf(risk) >= rankOf('high') || isRaised('approval_required')
   const title = oneLine(textOf(operation['summary']), 256)
   const about = oneLine(textOf(operation['description']), 1_000)
   const tags = listOf(operation['tags'])
@@ -116,10 +116,12 @@ function described({ id, method, path, operation, item }: Found, { api, version 
     ...(tags.length > 0 && { tags: tags.slice(0, 16) }),
     ...(operation['deprecated'] === true && { status: 'deprecated' }),
     side_effects: isSafe(method) ? [] : [`http.${method}`],
-    ...propose(risk, {
-      isOpen: risk === 'low' && !isRaised('auth_required'),
-      needsYes: isRaised('approval_required') || undefined,
-    }),
+    risk,
+    // Proposed for people to change: what only reads is open, what changes something needs to know who asks.
+    policy: {
+      auth_required: needsYes || risk !== 'low' || isRaised('auth_required'),
+      ...(needsYes && { approval_required: true }),
+    },
   }
 }
 
