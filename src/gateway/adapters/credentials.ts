@@ -29,5 +29,5 @@ function isCredential(name: string, text: string): boolean {
 
 const credentialName =
   /auth|key|token|secret|passw|passphrase|pwd|cred|cookie|session|bearer|jwt|signature|\bpat\b|_pat$/i
-const harmless = /^(?:|true|false|yes|no|on|off|none|\d{1,6})$/i
+const harmless = /^(?:|true|false|yes|no|on|off|none|\d{1,5})$/i
 const path = /^(?:[./~]|[a-z]:[\\/])|\/[^/]*\.\w{1,5}$/i

@@ -78,12 +78,15 @@ test('a changed schema renews the fields that changed, and what people wrote of 
   const { path, mode } = proposed?.fields ?? {}
   const old = {
     ...proposed,
-    fields: { path: { ...path, evidence: 'omit' }, mode: { ...mode, sensitive: true, evidence: 'digest' } },
+    fields: {
+      path: { ...path, schema: { enum: ['a'] }, evidence: 'omit' },
+      mode: { ...mode, sensitive: true, evidence: 'digest' },
+    },
   } as never
   const renewed = renewContext(old, proposeContext('mcp.a.b', now))
   assert.deepEqual(Object.keys(renewed?.fields ?? {}), ['path', 'mode', 'extra'])
   expect(renewed?.fields).toMatchObject({
-    path: { evidence: 'omit' },
+    path: { schema: { enum: ['a'] }, evidence: 'omit' },
     mode: { schema: { type: 'integer' }, sensitive: true, evidence: 'digest' },
     extra: { evidence: 'value' },
   })

@@ -34,8 +34,10 @@ export function proposeContext(id: string, input: JsonObject): ContextContract |
 /** The contract of a tool whose schema changed. What people wrote stays; arguments of new types are as proposed now. */
 export function renewContext(old: ContextContract | undefined, now: ContextContract | undefined) {
   if (old === undefined || now === undefined) return old ?? now
-  const typeOf = (field: Field | undefined) => JSON.stringify(field?.schema['type'])
-  const changed = Object.entries(now.fields).filter(([name, field]) => typeOf(field) !== typeOf(old.fields[name]))
+  // A schema without a type is one that people wrote.
+  const fits = (was: Field | undefined, is: Field) =>
+    was && JSON.stringify(was.schema['type'] ?? is.schema['type']) === JSON.stringify(is.schema['type'])
+  const changed = Object.entries(now.fields).filter(([name, field]) => !fits(old.fields[name], field))
   const hidden = { sensitive: true, evidence: 'digest' }
   const renewed = changed.map(([name, field]) => [name, { ...field, ...(old.fields[name]?.sensitive && hidden) }])
   return { ...old, fields: { ...old.fields, ...Object.fromEntries(renewed) } }
