@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { onTestFinished, test, vi } from 'vitest'
 import { filesIn } from '../../test/cli/given.ts'
@@ -181,6 +181,38 @@ test('that callers without a key use a secret is said before it is kept [H-90]',
   const note = /what is open is done with your secrets for callers without a key too/
   assert.match(await told([{ key: [] }]), note)
   assert.doesNotMatch(await told([]), note)
+})
+
+test('a document that is imported again is merged: the policy that people wrote and other operations stay [H-90]', async () => {
+  const shell = givenShell()
+  await shell.good('tenant', 'create', 'local')
+  const words = ['capabilities', 'import', 'openapi', 'api.json', '--name', 'a']
+  const bring = (names: readonly string[], summary: string, ...more: string[]) => {
+    const paths = Object.fromEntries(
+      names.map((name) => [`/${name}`, { get: { operationId: name, summary, responses: {} } }]),
+    )
+    const document = { openapi: '3.1.0', info: {}, servers: [{ url: 'https://x.example' }], paths }
+    writeFileSync(join(shell.cwd, 'api.json'), JSON.stringify(document))
+    return shell.good(...words, ...more)
+  }
+  const file = join(shell.cwd, 'upstreams/a.json')
+  const read = () => JSON.parse(readFileSync(file, 'utf8'))
+  await bring(['one', 'two'], 'Old.')
+  const before = read()
+  for (const { descriptor } of before.capabilities) descriptor.policy = { auth_required: true }
+  writeFileSync(file, JSON.stringify({ ...before, server: { ...before.server, headers: { 'x-team': 'plants' } } }))
+  const { out } = await bring(['two', 'three'], 'New.', '--force')
+  assert.match(out, /\/a\.two\/descriptor\/description\n {4}- "Old\."\n {4}\+ "New\."\n/)
+  const after = read()
+  assert.deepEqual(after.server.headers, { 'x-team': 'plants' })
+  assert.deepEqual(after.capabilities[0], before.capabilities[0])
+  assert.deepEqual(after.capabilities[1].descriptor.policy, { auth_required: true })
+  assert.deepEqual(
+    after.capabilities.map(({ descriptor }: { descriptor: { id: string; version: string } }) => descriptor.id),
+    ['a.one', 'a.two', 'a.three'],
+  )
+  const other = ['capabilities', 'import', 'openapi', 'api.json', '--name', 'b', '--out', 'upstreams/a.json', '--force']
+  assert.match((await shell.run(...other)).err, /`a\.json` describes another upstream, `a`/)
 })
 
 test('what is left out may be something that was not asked for, or cannot be offered [H-90]', async () => {
