@@ -184,8 +184,7 @@ test('that callers without a key use a secret is said before it is kept [H-90]',
 })
 
 test('a document that is imported again is merged: the policy that people wrote and other operations stay [H-90]', async () => {
-  const shell = givenShell()
-  await shell.good('tenant', 'create', 'local')
+  const shell = await administering(givenShell(), 'local')
   const words = ['capabilities', 'import', 'openapi', 'api.json', '--name', 'a']
   const bring = (names: readonly string[], summary: string, ...more: string[]) => {
     const paths = Object.fromEntries(

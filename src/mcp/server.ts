@@ -1,18 +1,10 @@
-import {
-  type CallToolRequest,
-  type CallToolResult,
-  type CompleteRequest,
-  type InputRequiredResult,
-  ProtocolError,
-  ProtocolErrorCode,
-  Server,
-} from '@modelcontextprotocol/server'
+import { type CompleteRequest, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server'
 import { Failure, problem, quote, shown } from '../base/failure.ts'
 import { version } from '../base/version.ts'
 import type { CallCaller } from '../runtime/host.ts'
 import { plain } from '../runtime/tools.ts'
 import type { Content } from './content.ts'
-import type { CallContext, McpDoor } from './door.ts'
+import type { McpDoor } from './door.ts'
 import { page } from './page.ts'
 import { callTool, listedTools } from './tools.ts'
 
@@ -28,8 +20,6 @@ export interface McpServerDeps extends Omit<McpDoor, 'caller' | 'content'> {
   readonly content: (caller: CallCaller) => Content
   /** Told of each request that is worked on: its answer may begin before that has ended. */
   readonly until?: ((work: Promise<unknown>) => void) | undefined
-  /** Told of each call that comes through the server. */
-  readonly called?: ((context: CallContext) => void) | undefined
   /** Told of what went wrong inside; the client is not. */
   readonly onError?: ((error: unknown) => void) | undefined
 }
@@ -55,10 +45,9 @@ export function openMcpServer(deps: McpServerDeps): Server {
       return { tools: [...items], ...(next !== undefined && { nextCursor: next }) }
     }),
   )
-  server.setRequestHandler('tools/call', ({ params }, context) => {
-    deps.called?.(context)
-    return answerCall({ deps, server }, params, context)
-  })
+  server.setRequestHandler('tools/call', ({ params }, context) =>
+    answer((door) => callTool(door, server, params, context)),
+  )
   server.setRequestHandler('resources/list', ({ params }) =>
     answer(async ({ content }) => {
       const { items, next } = page(await content().resources(), params?.cursor, ({ uri }) => uri)
@@ -97,20 +86,7 @@ export function openMcpServer(deps: McpServerDeps): Server {
   return server
 }
 
-export const identityOf = ({ hostId }: McpDoor['host']) => ({ name: 'ambit', title: `Ambit: ${hostId}`, version })
-
-/** A server, and what it was opened with. */
-export interface Served {
-  readonly deps: McpServerDeps
-  readonly server: Server
-}
-
-/** Answers a call, whether or not it has come through the server. Fails with nothing else than a `ProtocolError`. */
-export const answerCall = (
-  { deps, server }: Served,
-  params: CallToolRequest['params'],
-  context: CallContext,
-): Promise<CallToolResult | InputRequiredResult> => answered(deps, (door) => callTool(door, server, params, context))
+const identityOf = ({ hostId }: McpDoor['host']) => ({ name: 'ambit', title: `Ambit: ${hostId}`, version })
 
 const invalid = (message: string, data?: unknown): ProtocolError =>
   new ProtocolError(ProtocolErrorCode.InvalidParams, message, data)

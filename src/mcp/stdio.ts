@@ -1,14 +1,11 @@
-import { PassThrough, type Readable, type Writable } from 'node:stream'
-import { STDIO_DEFAULT_MAX_BUFFER_SIZE } from '@modelcontextprotocol/server'
+import type { Readable, Writable } from 'node:stream'
+import type { Server } from '@modelcontextprotocol/server'
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
-import { lineCutter } from '../base/lines.ts'
 import type { Ambit } from '../runtime/ambit.ts'
 import type { AmbitHost, CallCaller } from '../runtime/host.ts'
 import { ownContent } from './content.ts'
-import type { CallContext } from './door.ts'
 import { openStates } from './http.ts'
-import { openPlainCalls, type PlainCalls } from './plain-calls.ts'
-import { type McpServerDeps, openMcpServer, type Served } from './server.ts'
+import { type McpServerDeps, openMcpServer } from './server.ts'
 
 export interface McpStdioDeps {
   readonly ambit: Ambit
@@ -33,71 +30,26 @@ export async function serveMcpStdio(
     content: (caller) => ownContent({ ambit, host, caller }),
     states: openStates(host)(await caller()),
   }
-  let served: Served | undefined
-  const calls = openPlainCalls({
-    served: () => served,
-    send: (message) => void output.write(`${JSON.stringify(message)}\n`),
-  })
-  const { rest, leave } = apart(input, calls)
-  // Lines are bounded before. Bytes that are no text take more once they are written again.
-  const transport = new StdioServerTransport(rest, output, { maxBufferSize: 4 * lineBytesMax })
+  // The library listens no longer than it serves: a stream may still fail after that.
+  input.on('error', () => undefined)
+  const transport = new StdioServerTransport(input, output)
   const close = transport.close.bind(transport)
   transport.close = async () => {
-    calls.close()
     await close()
     ended.resolve()
   }
+  let server: Server | undefined
   const handle = serveStdio(
     ({ era }) => {
-      const open = { ...deps, era, called: ({ mcpReq }: CallContext) => calls.accept(mcpReq.envelope) }
-      served = { deps: open, server: openMcpServer(open) }
-      return served.server
+      server = openMcpServer({ ...deps, era })
+      return server
     },
     { transport },
   )
-  const off = host.watch(() => void served?.server.sendToolListChanged().catch(() => undefined))
+  const off = host.watch(() => void server?.sendToolListChanged().catch(() => undefined))
   signal.addEventListener('abort', () => ended.resolve(), { once: true })
   if (signal.aborted) ended.resolve()
   await ended.promise
   off()
-  leave()
   await handle.close()
-}
-
-const lineBytesMax = STDIO_DEFAULT_MAX_BUFFER_SIZE
-
-/** The lines of the input that are JSON and not for `calls`, until it is left. */
-function apart(input: Readable, calls: PlainCalls): { readonly rest: Readable; leave(): void } {
-  const rest = new PassThrough().on('error', () => undefined)
-  const linesIn = lineCutter(lineBytesMax)
-  const read = (chunk: Buffer): void => {
-    try {
-      for (const line of linesIn(chunk)) pass(line)
-    } catch (error) {
-      rest.destroy(error as Error)
-    }
-  }
-  const pass = (line: string): void => {
-    const message = valueIn(line)
-    if (message !== undefined && !calls.take(message)) rest.write(`${line}\n`)
-  }
-  const end = () => void rest.end()
-  const fail = (error: Error) => void rest.destroy(error)
-  input.on('data', read).on('end', end).on('close', end).on('error', fail)
-  if (input.readableEnded || input.destroyed) end()
-  return {
-    rest,
-    leave: () => {
-      input.off('data', read).off('end', end).off('close', end)
-      input.pause()
-    },
-  }
-}
-
-function valueIn(line: string): unknown {
-  try {
-    return JSON.parse(line)
-  } catch {
-    return undefined
-  }
 }

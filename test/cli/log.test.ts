@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { type Postgres, startPostgres } from '../support/postgres.ts'
 import { givenDepot } from './depot.ts'
-import { givenShell } from './harness.ts'
+import { administering, givenShell } from './harness.ts'
 import { type HostProcess, startHost } from './host-process.ts'
 
 interface Line {
@@ -40,7 +40,7 @@ describe('the log of host serve, as a process of its own [F-18]', () => {
 
   test('it says that the store went away and came back; a call meanwhile is an error by code, and ready says no [H-70 H-75]', async () => {
     if (postgres === undefined) return
-    const shell = givenShell()
+    const shell = await administering(givenShell(), 'local')
     const store = { driver: 'postgres', url: await postgres.database() }
     writeFileSync(join(shell.cwd, 'ambit.config.json'), JSON.stringify({ tenant: 'acme', store }))
     await shell.good('tenant', 'create', 'acme')
@@ -82,7 +82,9 @@ describe('the log of host serve, as a process of its own [F-18]', () => {
 
   test('a start that is refused is one line with its code, before the sentence for people', async () => {
     const { shell } = await givenDepot()
-    const { code, err } = await shell.with({ env: {} }).run('host', 'serve', '--port', '0', '--hostname', '192.0.2.1', '--json')
+    const { code, err } = await shell
+      .with({ env: {} })
+      .run('host', 'serve', '--port', '0', '--hostname', '192.0.2.1', '--json')
     assert.equal(code, 2)
     const { level, event, code: why, message } = JSON.parse(err) as Line
     assert.deepEqual([level, event, why], ['error', 'start_refused', 'config_invalid'])
@@ -91,7 +93,6 @@ describe('the log of host serve, as a process of its own [F-18]', () => {
 
   test('limits of the configuration hold, and a change of them waits for the next start [H-80 F-20]', async () => {
     const shell = givenShell()
-    await shell.good('tenant', 'create', 'local')
     const configure = (limits: object) =>
       writeFileSync(join(shell.cwd, 'ambit.config.json'), JSON.stringify({ host: { limits } }))
     configure({ bodyBytesMax: 1_024, requestsPerSecondMax: 2 })

@@ -196,7 +196,7 @@ export async function startHost({ cwd }: Shell): Promise<HostProcess> {
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => printed.push(String(data)))
   const url = await new Promise<string>((resolve, reject) => {
     child.stdout.on('data', () => {
-      const [found] = /http:\S+/.exec(printed.join('')) ?? []
+      const [found] = /(?<=^listening on )http:\S+/m.exec(printed.join('')) ?? []
       if (found) resolve(found)
     })
     void exit.then(() => reject(new Error(printed.join(''))))

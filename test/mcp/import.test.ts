@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { McpUpstream } from '../../src/model/upstream.ts'
-import { givenKey, givenShell, type Shell } from '../cli/harness.ts'
+import { administering, givenKey, givenShell, type Shell } from '../cli/harness.ts'
 import { stdioClient, textOf } from '../support/mcp-client.ts'
 import { projectRoot } from '../support/source.ts'
 import { givenHttp } from './http.ts'
@@ -22,13 +22,12 @@ interface Given extends Shell {
 }
 
 async function givenFiles(config: object = {}): Promise<Given> {
-  const shell = givenShell()
+  const shell = await administering(givenShell(), 'local')
   const documents = join(shell.cwd, 'documents')
   mkdirSync(documents)
   writeFileSync(join(documents, 'plan.txt'), 'Water the plants.\n')
   const settings = { tenant: 'local', upstreams: ['upstreams'], ...config }
   writeFileSync(join(shell.cwd, 'ambit.config.json'), JSON.stringify(settings))
-  await shell.good('tenant', 'create', 'local')
   const path = join(shell.cwd, 'upstreams/files.json')
   const file = () => JSON.parse(readFileSync(path, 'utf8')) as McpUpstream
   const server = ['--', process.execPath, bin('mcp-server-filesystem'), documents]
@@ -61,14 +60,14 @@ test('nothing that a server claims of a tool opens it: a person says what only r
   const path = join(given.documents, 'plan.txt')
   const call = (shell: Shell, file = path) =>
     shell.run('call', 'mcp.files.read_text_file', '--payload', JSON.stringify({ path: file }), '--json')
-  assert.equal((await call(given)).json<{ outcome: string }>().outcome, 'denied')
+  assert.equal((await call(given.with({ env: {} }))).json<{ outcome: string }>().outcome, 'denied')
 
   const again = await given.bring('--include', 'read_text_file', '--reads', 'read_text_file', '--force')
   assert.match(again.out, /^mcp\.files\.read_text_file +low +restricted +–/m)
   const { descriptor } = given.tool('read_text_file')
   assert.deepEqual([descriptor.side_effects, descriptor.policy], [[], { auth_required: true }])
   assert.equal(given.tool('write_file').descriptor.policy?.approval_required, true)
-  assert.equal((await call(given)).json<{ outcome: string }>().outcome, 'denied')
+  assert.equal((await call(given.with({ env: {} }))).json<{ outcome: string }>().outcome, 'denied')
   const agent = given.as(await agentOf(given))
   assert.match((await call(agent)).out, /Water the plants/)
   const { error } = (await call(agent, join(given.documents, 'gone.txt'))).json<{ error: { effect: string } }>()

@@ -5,8 +5,7 @@ import { version } from '../../../base/version.ts'
 import type { Egress } from '../egress.ts'
 import { readTools, type ToolDefinition } from './definition.ts'
 import { type Address, httpTransport } from './http.ts'
-import { endedIn, failureOf, readAnswer, resultOf, statusOf, unavailable } from './outcome.ts'
-import { openQuestions, type Questions } from './questions.ts'
+import { endedIn, failureOf, resultOf, statusOf, unavailable } from './outcome.ts'
 import { type Program, stdioTransport } from './stdio.ts'
 import { type ClosableTransport, NotSent } from './transport.ts'
 
@@ -109,7 +108,6 @@ function conversation(
   transport: ClosableTransport,
   listener: Listener,
 ): Connection {
-  const questions = questionsTo(sdk, client, transport)
   const underway = new Set<{ asked: boolean }>()
   let retired = false
   const retire = () => {
@@ -123,10 +121,7 @@ function conversation(
     await client.close().catch(() => undefined)
     await transport.close().catch(() => undefined)
   }
-  client.onclose = () => {
-    questions?.close()
-    listener.closed(retired ? undefined : (transport.why ?? 'it closed the connection'))
-  }
+  client.onclose = () => listener.closed(retired ? undefined : (transport.why ?? 'it closed the connection'))
   client.fallbackRequestHandler = async () => {
     // Which call it asks for cannot be told.
     for (const call of underway) call.asked = true
@@ -143,10 +138,8 @@ function conversation(
       underway.add(state)
       try {
         const params = { name: tool.name, arguments: { ...input }, _meta: { [sdk.TRACEPARENT_META_KEY]: traceparent } }
-        const answer = questions
-          ? readAnswer(await questions.ask(params, signal), sdk.specTypeSchemas.CallToolResult)
-          : await client.callTool(params, { signal, timeout: longerThanAnyCallMs, toolDefinition: headersOf(tool) })
-        return resultOf(answer, state.asked)
+        const options = { signal, timeout: longerThanAnyCallMs, toolDefinition: headersOf(tool) }
+        return resultOf(await client.callTool(params, options), state.asked)
       } catch (error) {
         // It has forgotten our session: others may still get their answers, nobody is sent there any more.
         if (transport.sessionId !== undefined && statusOf(error) === 404) retire()
@@ -159,24 +152,6 @@ function conversation(
     retire,
     close,
   }
-}
-
-/**
- * Calls to a program in the newer revision, which takes no input from headers. What is asked in the older one may be
- * answered in more forms than one, and over HTTP in more ways: those are left to the library.
- */
-function questionsTo(sdk: Sdk, client: Client, transport: ClosableTransport): Questions | undefined {
-  if (transport.takesHeaders || client.getProtocolEra() !== 'modern') return undefined
-  const read = transport.onmessage
-  const questions = openQuestions((message) => transport.send(message), {
-    [sdk.PROTOCOL_VERSION_META_KEY]: client.getNegotiatedProtocolVersion(),
-    [sdk.CLIENT_INFO_META_KEY]: clientInfo,
-    [sdk.CLIENT_CAPABILITIES_META_KEY]: {},
-  })
-  transport.onmessage = (message, extra) => {
-    if (!questions.take(message)) read?.(message, extra)
-  }
-  return questions
 }
 
 const methodNotFound = -32601

@@ -50,7 +50,7 @@ export function httpTransport(
   listenThrough(transport, 'onerror', () => why === undefined && (gate.admits(undefined) || cutOff(flood)))
   transport.send = sending(transport, { gate, streams }, () => cutOff('it does not take what it is answered'))
   const leave = () => transport.terminateSession()
-  return Object.defineProperty(Object.assign(transport, { takesHeaders: true as const, leave }), 'why', {
+  return Object.defineProperty(Object.assign(transport, { leave }), 'why', {
     get: () => why,
   })
 }

@@ -1,34 +1,14 @@
-import type { StandardSchemaV1 } from '@modelcontextprotocol/client'
 import type { Json } from '../../../base/canonical.ts'
-import { isObject } from '../../../base/object.ts'
-import { isTextBlock } from '../../../model/text-block.ts'
 import { CallEnded } from '../../ended.ts'
 import { streamEnded } from './http.ts'
 import { NotSent } from './transport.ts'
 
 /** What a tool answered, as MCP has it. */
-export interface ToolAnswer {
+interface ToolAnswer {
   readonly content: readonly unknown[]
   readonly structuredContent?: unknown
   readonly isError?: boolean | undefined
 }
-
-/** The answer to a call in the newer revision, which says what kind it is. */
-export function readAnswer(answer: unknown, schema: StandardSchemaV1<unknown, ToolAnswer>): ToolAnswer {
-  if (!isObject(answer)) throw invalidAnswer()
-  const { resultType, content, _meta = {} } = answer
-  if (typeof resultType !== 'string') throw invalidAnswer()
-  if (resultType !== 'complete') throw inputRequired()
-  if (!Array.isArray(content)) throw invalidAnswer()
-  // Texts and nothing else, as most answers are: to know that no schema is needed.
-  const isPlain = Object.keys(answer).every((key) => plainKeys.has(key))
-  if (isPlain && isObject(_meta) && content.every(isTextBlock)) return { content }
-  const read = schema['~standard'].validate(answer)
-  if (read instanceof Promise || read.issues) throw invalidAnswer()
-  return read.value
-}
-
-const plainKeys: ReadonlySet<string> = new Set(['resultType', 'content', '_meta'])
 
 /**
  * The result of a call. A tool that reports an error has failed; whether it had an effect, it does not say. One that

@@ -3,8 +3,6 @@ import type { Transport } from '@modelcontextprotocol/client'
 export interface ClosableTransport extends Transport {
   /** Why there is no connection any more, for people; nothing that the other side wrote. */
   readonly why?: string | undefined
-  /** True if members of a tool's input can be repeated as headers. */
-  readonly takesHeaders?: true
   /** Tells the other side that nobody will come back. */
   leave?(): Promise<void>
 }

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
-import { Server } from '@modelcontextprotocol/server'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { givenServer } from '../../test/support/server.ts'
 import { Failure } from '../base/failure.ts'
 import { defineCapability } from '../gateway/capability.ts'
 import { operator } from '../runtime/caller.ts'
 import { callerOf } from '../runtime/host.ts'
-import { openPlainCalls } from './plain-calls.ts'
 import { serveMcpStdio } from './stdio.ts'
 
 const envelopeWith = (clientCapabilities: object) => ({
@@ -55,8 +53,6 @@ const capabilities = [
 /** A host, and as many connections to it over streams as a test wants. */
 async function givenHost() {
   const { ambit, host } = await givenServer({ offer: { capabilities }, clock: { now: () => 1_800_000_000_000 } })
-  const library = vi.spyOn(Server.prototype as unknown as { buildContext(): unknown }, 'buildContext')
-  onTestFinished(() => library.mockRestore())
 
   const connect = (refuses = () => false) => {
     const streams = { input: new PassThrough(), output: new PassThrough() }
@@ -86,7 +82,7 @@ async function givenHost() {
     }
     return { streams, over, said, write, ask, stop: () => stopping.abort() }
   }
-  return { connect, byLibrary: () => library.mock.calls.length }
+  return { connect }
 }
 
 type Connection = ReturnType<Awaited<ReturnType<typeof givenHost>>['connect']>
@@ -99,58 +95,10 @@ async function initialized({ ask, write }: Connection, capabilities = {}) {
 }
 
 const echo = { name: 'depot_echo', arguments: { text: 'hello' } }
-const calls: Readonly<Record<string, object>> = {
-  'a result': echo,
-  'no arguments': { name: 'depot_echo' },
-  'arguments that do not fit': { name: 'depot_echo', arguments: { text: 7 } },
-  'a name that nobody offers': { name: 'depot_nothing', arguments: {} },
-  'a call by capability id': { ...echo, name: 'depot.echo' },
-  'a result with structure': { name: 'depot_measure' },
-  'a picture': { name: 'mcp_depot_picture' },
-  'a tool that fails': { name: 'depot_fail' },
-  'a call that waits for people': { name: 'depot_release', arguments: { batch: 'B-1' } },
-  'chunks that a client wants to hear of': { name: 'depot_count', _meta: { progressToken: 'token' } },
-  'a task and an id of its own': { ...echo, _meta: { 'ambit/correlation_id': 'mine', 'ambit/invocation_id': 'inv-1' } },
-}
-const clients: Readonly<Record<string, object | undefined>> = {
-  'the newer revision': envelope,
-  'the newer revision, with forms': envelopeWith({ elicitation: {} }),
-  'the newer revision, with addresses alone': envelopeWith({ elicitation: { url: {} } }),
-  'the older revision': undefined,
-}
-
-for (const [revision, meta] of Object.entries(clients))
-  describe(`${revision}: a call is answered as the library answers it [H-90]`, () => {
-    test.each(Object.entries(calls))('%s', async (_, call: { readonly _meta?: object }) => {
-      const params = { ...call, ...((meta ?? call._meta) && { _meta: { ...call._meta, ...meta } }) }
-      const answers: Message[][] = []
-      for (const before of [[], [echo]]) {
-        const { connect, byLibrary } = await givenHost()
-        const connection = connect()
-        if (meta === undefined) await initialized(connection)
-        for (const each of before)
-          await connection.ask('before', 'tools/call', { ...each, ...(meta && { _meta: meta }) })
-        const [asked, told] = [byLibrary(), connection.said.length]
-        answers.push([...(await connection.ask(1, 'tools/call', params))].slice(told))
-        assert.equal(byLibrary() - asked, before.length === 0 ? 1 : 0)
-      }
-      assert.deepEqual(answers.map(withoutIds)[1], answers.map(withoutIds)[0])
-    })
-  })
-
-/** What differs from call to call and from connection to connection. */
-const withoutIds = (messages: readonly Message[]): unknown =>
-  JSON.parse(
-    JSON.stringify(messages)
-      .replace(/\b(?:inv|cor|apr)_\w+/g, 'id')
-      .replace(/"requestState":"[^"]+"/g, '"requestState":"state"')
-      .replace(/\b[\da-f]{24}\b/g, 'boundary'),
-  )
-
 test.each([['the newer revision', envelope] as const, ['the older revision', undefined] as const])(
-  '%s: a caller who may call no more is told as the library tells it [H-75]',
+  '%s: a caller who may call no more is told why [H-75]',
   async (_, meta) => {
-    const { connect, byLibrary } = await givenHost()
+    const { connect } = await givenHost()
     let refuses = false
     const connection = connect(() => refuses)
     if (meta === undefined) await initialized(connection)
@@ -158,12 +106,7 @@ test.each([['the newer revision', envelope] as const, ['the older revision', und
     await connection.ask(1, 'tools/call', params)
     refuses = true
     await connection.ask(2, 'tools/call', params)
-    const asked = byLibrary()
-    await connection.ask(3, 'tools/call', { ...params, task: undefined, other: 1 })
-    const [beside, through] = connection.said.slice(-2)
-    assert.deepEqual({ ...beside, id: 0 }, { ...through, id: 0 })
-    assert.equal(beside?.error?.message, 'the key is not accepted')
-    assert.equal(byLibrary() - asked, 1)
+    assert.equal(connection.said.at(-1)?.error?.message, 'the key is not accepted')
   },
 )
 
@@ -177,14 +120,13 @@ test('a client that can show no form is not asked to fill one in [H-57]', async 
 })
 
 test('a call that is taken back stops and is not answered, and the others are [H-90]', async () => {
-  const { connect, byLibrary } = await givenHost()
+  const { connect } = await givenHost()
   const { ask, said, write } = connect()
   await ask(1, 'tools/call', { ...echo, _meta: envelope })
-  const asked = byLibrary()
   begun.splice(0)
   write({ jsonrpc: '2.0', id: 'slow', method: 'tools/call', params: { name: 'depot_wait', _meta: envelope } })
   await vi.waitFor(() => assert.equal(begun.length, 1))
-  const params = { requestId: 'slow', reason: { toString: 7 } }
+  const params = { requestId: 'slow', reason: 'enough' }
   write({ method: 'notifications/cancelled', params })
   write({ jsonrpc: '2.0', id: 'no notice', method: 'notifications/cancelled', params })
   await vi.waitFor(() => assert.equal(said.length, 2))
@@ -196,24 +138,6 @@ test('a call that is taken back stops and is not answered, and the others are [H
     said.map(({ id }) => id),
     [1, 'no notice', 2],
   )
-  assert.equal(byLibrary(), asked)
-})
-
-test('an id may be used again, and while its call runs it is for the library [H-90]', async () => {
-  const { connect, byLibrary } = await givenHost()
-  const { ask, said, write } = connect()
-  await ask(1, 'tools/call', { ...echo, _meta: envelope })
-  const asked = byLibrary()
-  for (let times = 2; times <= 3; times++) {
-    write({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { ...echo, _meta: envelope } })
-    await vi.waitFor(() => assert.equal(said.length, times))
-  }
-  assert.equal(byLibrary(), asked)
-  begun.splice(0)
-  write({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'depot_wait', _meta: envelope } })
-  await vi.waitFor(() => assert.equal(begun.length, 1))
-  await ask(2, 'tools/call', { ...echo, _meta: envelope })
-  assert.equal(byLibrary(), asked + 1)
 })
 
 test('a connection stays in its revision, whatever was asked before it was chosen [H-90]', async () => {
@@ -292,61 +216,4 @@ test('lines that are no messages are passed over, and one without an end ends th
   assert.equal(said.at(-1)?.id, 'next')
   for (let size = 0; size <= 11; size++) streams.input.write(Buffer.alloc(1_048_576, 'x'))
   await over
-})
-
-describe('what is not plain goes to the library [H-90]', () => {
-  const plain = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { ...echo, _meta: envelope } }
-  const given = () => {
-    const served = vi.fn(() => undefined)
-    const calls = openPlainCalls({ served, send: () => assert.fail() })
-    calls.accept(envelope)
-    return { calls, served }
-  }
-
-  test('until it has taken a call with the same envelope', () => {
-    const { calls, served } = given()
-    calls.take(plain)
-    assert.equal(served.mock.calls.length, 1)
-    for (const other of [envelopeWith({ roots: {} }), { ...envelope, 'io.modelcontextprotocol/logLevel': 'loud' }, {}])
-      calls.take({ ...plain, params: { ...echo, _meta: other } })
-    assert.equal(served.mock.calls.length, 1)
-  })
-
-  test('in the older revision, where it asks whoever sits at the client', async () => {
-    const { connect, byLibrary } = await givenHost()
-    const connection = connect()
-    await initialized(connection, { elicitation: {} })
-    const asked = byLibrary()
-    for (const id of [1, 2, 3]) await connection.ask(id, 'tools/call', echo)
-    assert.equal(byLibrary() - asked, 3)
-  })
-
-  const { params } = plain
-  test.each([
-    null,
-    [plain],
-    { ...plain, jsonrpc: '1.0' },
-    { ...plain, id: null },
-    { ...plain, id: 1.5 },
-    { ...plain, id: {} },
-    { ...plain, method: 'tools/list' },
-    { ...plain, result: {} },
-    { ...plain, params: [] },
-    { ...plain, params: { ...params, name: 7 } },
-    { ...plain, params: { ...params, arguments: [] } },
-    { ...plain, params: { ...params, arguments: null } },
-    { ...plain, params: { ...params, arguments: JSON.parse('{"__proto__":{}}') } },
-    { ...plain, params: { ...params, _meta: { ...envelope, 'io.modelcontextprotocol/related-task': {} } } },
-    { ...plain, params: { ...params, task: {} } },
-    { ...plain, params: { ...params, requestState: 'x' } },
-    { ...plain, params: { ...params, inputResponses: {} } },
-    { ...plain, params: { ...params, _meta: null } },
-    { ...plain, params: { ...params, _meta: { ...envelope, progressToken: {} } } },
-    { jsonrpc: '2.0', method: 'notifications/cancelled' },
-    { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } },
-  ])('%j', (message) => {
-    const { calls, served } = given()
-    assert.equal(calls.take(message), false)
-    assert.equal(served.mock.calls.length, 0)
-  })
 })
