@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { onTestFinished, test, vi } from 'vitest'
 import { filesIn } from '../../test/cli/given.ts'
@@ -168,7 +168,7 @@ test('what is to be added to the configuration is said in its form [H-90]', asyn
   }
 })
 
-test('that callers without a key use a secret is said before it is kept [H-90]', async () => {
+test('nothing is proposed as open; where a person opened it, it is said that callers without a key use a secret [H-90]', async () => {
   const shell = await administering(givenShell(), 'local')
   const securitySchemes = { key: { type: 'apiKey', in: 'header', name: 'X-Key' } }
   const read = (security: readonly object[]) => ({ get: { operationId: 'read', responses: {}, security } })
@@ -176,7 +176,14 @@ test('that callers without a key use a secret is said before it is kept [H-90]',
     const document = { openapi: '3.1.0', info: {}, servers: [{ url: 'https://x.example' }] }
     const whole = { ...document, components: { securitySchemes }, paths: { '/read': read(security) } }
     writeFileSync(join(shell.cwd, 'api.json'), JSON.stringify(whole))
-    return (await shell.good('capabilities', 'import', 'openapi', 'api.json', '--name', 'a', '--dry-run')).out
+    const words = ['capabilities', 'import', 'openapi', 'api.json', '--name', 'a', '--force']
+    await shell.good(...words)
+    const file = join(shell.cwd, 'upstreams/a.json')
+    const opened = readFileSync(file, 'utf8').replace('"auth_required": true', '"auth_required": false')
+    writeFileSync(file, opened)
+    const { out } = await shell.good(...words, '--dry-run')
+    rmSync(file)
+    return out
   }
   const note = /what is open is done with your secrets for callers without a key too/
   assert.match(await told([{ key: [] }]), note)

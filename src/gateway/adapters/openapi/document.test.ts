@@ -194,11 +194,12 @@ test('an imported operation is called through the gateway [H-90]', async () => {
   }
   const { ambit, host, call } = await givenHost({ capabilities: openHttp(upstream, deps).capabilities })
   await setSecret(ambit, operator(host.tenant), 'depot_key', 'tok-1')
-  const result = await call(anyone, { capability_id: 'depot.stock', payload: { item: 'ice' } })
+  const planner = { ...anyone, subject: { id: 'planner', type: 'api_key', verified: true }, name: 'principal:planner' }
+  const result = await call(planner, { capability_id: 'depot.stock', payload: { item: 'ice' } })
   assert.deepEqual([result.outcome, result.data], ['success', { count: 3 }])
   assert.deepEqual([seen[0]?.url, seen[0]?.headers.authorization], ['/stock/ice', 'Bearer tok-1'])
   assert.equal(
-    (await call(anyone, { capability_id: 'depot.stock', payload: { item: 1 } })).denial?.code,
+    (await call(planner, { capability_id: 'depot.stock', payload: { item: 1 } })).denial?.code,
     'input_schema_validation_failed',
   )
 })

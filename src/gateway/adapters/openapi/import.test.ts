@@ -97,15 +97,14 @@ test('risk goes by the method, the document may only raise it, and the policy fo
     const { descriptor } = one(said ? { 'x-ambit': said } : {}, { method, ...document })
     return [descriptor?.risk, descriptor?.policy]
   }
-  const open = { auth_required: false }
   const known = { auth_required: true }
   const asked = { auth_required: true, approval_required: true }
-  for (const method of ['get', 'head', 'options']) assert.deepEqual(risky(method), ['low', open])
+  for (const method of ['get', 'head', 'options']) assert.deepEqual(risky(method), ['low', known])
   for (const method of ['post', 'put', 'patch']) assert.deepEqual(risky(method), ['medium', known])
   assert.deepEqual(risky('delete'), ['high', asked])
   assert.deepEqual(risky('delete', { risk: 'low', approval_required: false, auth_required: false }), ['high', asked])
   assert.deepEqual(risky('post', { risk: 'critical' }), ['critical', asked])
-  assert.deepEqual(risky('get', { risk: 'none of them', auth_required: true }), ['low', known])
+  assert.deepEqual(risky('get', { risk: 'none of them', auth_required: false }), ['low', known])
   assert.deepEqual(risky('get', { approval_required: true }), ['low', asked])
   assert.deepEqual(risky('get', { risk: 'low' }, { 'x-ambit': { risk: 'medium' } }), ['medium', known])
 })

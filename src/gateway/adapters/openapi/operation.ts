@@ -117,11 +117,8 @@ function described({ id, method, path, operation, item }: Found, { api, version 
     ...(operation['deprecated'] === true && { status: 'deprecated' }),
     side_effects: isSafe(method) ? [] : [`http.${method}`],
     risk,
-    // Proposed for people to change: what only reads is open, what changes something needs to know who asks.
-    policy: {
-      auth_required: needsYes || risk !== 'low' || isRaised('auth_required'),
-      ...(needsYes && { approval_required: true }),
-    },
+    // Proposed for people to change. Only they open something to callers without a key.
+    policy: { auth_required: true, ...(needsYes && { approval_required: true }) },
   }
 }
 
