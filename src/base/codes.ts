@@ -29,6 +29,7 @@ export const statusOf = {
   'tenant.not_found': 404,
   'tenant.exists': 409,
   'tenant.mismatch': 403,
+  'tenant.suspended': 403,
   'principal.not_found': 404,
   'principal.exists': 409,
   'principal.inactive': 403,

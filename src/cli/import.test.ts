@@ -217,6 +217,12 @@ test('a document that is imported again is merged: the policy that people wrote 
     after.capabilities.map(({ descriptor }: { descriptor: { id: string; version: string } }) => descriptor.id),
     ['a.one', 'a.two', 'a.three'],
   )
+  const moved = readFileSync(join(shell.cwd, 'api.json'), 'utf8').replace('https://x.example', 'https://evil.example')
+  writeFileSync(join(shell.cwd, 'api.json'), moved)
+  await shell.good(...words, '--force')
+  assert.equal(read().server.url, 'https://x.example')
+  await shell.good(...words, '--force', '--server', 'https://y.example')
+  assert.deepEqual([read().server.url, read().server.headers], ['https://y.example', undefined])
   const other = ['capabilities', 'import', 'openapi', 'api.json', '--name', 'b', '--out', 'upstreams/a.json', '--force']
   assert.match((await shell.run(...other)).err, /`a\.json` describes another upstream, `a`/)
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'vitest'
 import { filesIn } from '../../test/cli/given.ts'
@@ -90,6 +90,7 @@ describe('init writes a configuration that loads and says the defaults [F-20 F-1
       assert.equal(err, 'error: `ambit.config.ts` is here already (config_exists)\n  use --force to replace it\n')
     }
     assert.match(readFileSync(join(shell.cwd, 'ambit.config.ts'), 'utf8'), /mine/)
+    rmSync(join(shell.cwd, '.ambit'), { recursive: true })
     await shell.good('init', '--force', '--format', 'json')
     assert.deepEqual(
       [...filesIn(shell.cwd).keys()].filter((name) => !name.startsWith('.ambit')),
@@ -101,10 +102,10 @@ describe('init writes a configuration that loads and says the defaults [F-20 F-1
   test('the administrator of a tenant that exists stays the only one: a lost key is not replaced [F-25]', async () => {
     const shell = givenShell()
     const key = secretIn((await shell.good('init')).out)
-    const again = await shell.good('init', '--force')
+    const admin = shell.with({ env: { AMBIT_KEY: key } })
+    const again = await admin.good('init', '--force')
     assert.match(again.out, /^wrote ambit\.config\.ts\nthe store here has its tenant and its administrator: /)
     assert.equal(secretIn(again.out), undefined)
-    const admin = shell.with({ env: { AMBIT_KEY: key } })
     const keys = (await admin.good('key', 'list', '--json')).json<{ principal_id: string }[]>()
     assert.deepEqual(
       keys.map(({ principal_id }) => principal_id),

@@ -20,6 +20,7 @@ const register: Register = (command, io) => {
       if (there !== undefined && !options.force) {
         throw new Failure('config.exists', `\`${there}\` is here already`, {}, 'use --force to replace it')
       }
+      if (there !== undefined) await checkReplaceable(io)
       writeOutput(io, name, options.format === 'ts' ? commented : `${JSON.stringify(plain, null, 2)}\n`)
       // Of two configurations side by side only one would count.
       if (there !== undefined && there !== name) rmSync(join(io.cwd, there))
@@ -32,6 +33,15 @@ const register: Register = (command, io) => {
     })
 }
 export default register
+
+/** The rules of a store that is in use are replaced by its administrator alone; a configuration that is broken, by anybody. */
+async function checkReplaceable(io: Io): Promise<void> {
+  const { storeAdministrator } = await import('./who-asks.ts')
+  await opened(io, {}, (ambit) => storeAdministrator(ambit, io)).catch((error: unknown) => {
+    if (error instanceof Failure && !/^(?:unauthenticated|caller|tenant)/.test(error.code)) return
+    throw error
+  })
+}
 
 /** The tenant of the new configuration, with its administrator. One that exists is left alone: a lost key is not replaced. */
 const firstTenant = (io: Io) =>

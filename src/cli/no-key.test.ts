@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, test } from 'vitest'
 import { givenDepot, release } from '../../test/cli/depot.ts'
-import { everyCommand, givenKey, type Shell } from '../../test/cli/harness.ts'
+import { administering, everyCommand, givenKey, type Shell } from '../../test/cli/harness.ts'
+import { serving } from '../../test/cli/serving.ts'
 import { writePackIn } from '../../test/support/knowledge.ts'
 
 /** Every command that changes something of Ambit's own, with words that an administrator could use. */
@@ -71,6 +74,43 @@ describe('without a key nothing of ours changes [F-25]', () => {
     await nobody.good('call', 'depot.temperature', '--payload', '{"room":"north"}')
     assert.match((await nobody.run('evidence', 'list', '--limit', '1')).out, / anonymous +execution_completed /)
     assert.match((await nobody.run(...release(0))).out, /^DENIED .*\n.*\(caller_unauthenticated|AMBIT_KEY/m)
+  })
+
+  test('nobody gets at a store in use by way of another configuration, or by replacing the one that is there', async () => {
+    const { shell, anyone } = await givenDepot()
+    const dataDir = join(shell.cwd, '.ambit')
+    writeFileSync(join(shell.cwd, 'evil.json'), JSON.stringify({ tenant: 'evil', dataDir }))
+    const before = readFileSync(join(shell.cwd, 'ambit.config.ts'), 'utf8')
+    for (const line of ['init --force', 'tenant create evil --config evil.json', 'tenant create other']) {
+      const { code, err } = await anyone.run(...line.split(' '))
+      assert.deepEqual([code, /\(unauthenticated\)/.test(err)], [1, true], line)
+    }
+    assert.equal(readFileSync(join(shell.cwd, 'ambit.config.ts'), 'utf8'), before)
+    const eve = await administering(shell, 'acme')
+    writeFileSync(join(shell.cwd, 'eve.json'), JSON.stringify({ tenant: 'acme', dataDir }))
+    for (const line of [
+      'tenant revoke northlight',
+      'store accept-loss northlight',
+      'store backup b',
+      'tenant create x',
+    ])
+      assert.match((await eve.run(...line.split(' '), '--config', 'eve.json')).err, /\(tenant_mismatch\)/, line)
+    assert.match((await shell.good('tenant', 'list')).out, /northlight +active/)
+    await shell.good('init', '--force')
+  })
+
+  test('a suspended tenant does nothing for anybody, at any door', async () => {
+    const { shell, anyone } = await givenDepot()
+    await serving(shell, ['--open'], async (url) => {
+      assert.equal((await fetch(`${url}/capabilities`)).status, 200)
+      await shell.good('tenant', 'revoke', 'northlight')
+      assert.equal((await fetch(`${url}/capabilities`)).status, 403)
+    })
+    const { code, err } = await anyone.run('call', 'depot.temperature', '--payload', '{"room":"north"}')
+    assert.deepEqual([code, /\(tenant_suspended\)\n {2}run `ambit tenant resume`/.test(err)], [1, true], err)
+    assert.match((await anyone.run('doctor')).out, /FAIL {2}tenants .* `northlight` is suspended/)
+    await shell.good('tenant', 'resume', 'northlight')
+    await anyone.good('call', 'depot.temperature', '--payload', '{"room":"north"}')
   })
 
   test('at a terminal the key is asked for, unseen', async () => {

@@ -13,6 +13,7 @@ import { anonymous } from '../runtime/caller.ts'
 import { type AmbitHost, openHost } from '../runtime/host.ts'
 import { openConfiguredHost } from '../runtime/hosting.ts'
 import { wholeList } from '../runtime/pages.ts'
+import { principalsOf } from '../runtime/principals.ts'
 import { openReadiness } from '../runtime/readiness.ts'
 import { createTenant } from '../runtime/tenants.ts'
 import type { Access } from '../server/access.ts'
@@ -78,8 +79,11 @@ interface Served {
 
 async function hasLiveKey(ambit: Ambit, tenant: TenantId): Promise<boolean> {
   const now = formatTime(ambit.clock.now())
+  const principals = await wholeList((page) => principalsOf(ambit, anonymous(tenant), page))
+  const active = new Set(principals.filter(({ status }) => status === 'active').map(({ principal_id: id }) => id))
   const keys = await wholeList((page) => keysIn(ambit, anonymous(tenant), page))
-  return keys.some(({ revoked_at, expires_at }) => revoked_at === null && (expires_at === null || expires_at > now))
+  const isGood = (until: string | null) => until === null || until > now
+  return keys.some((key) => active.has(key.principal_id) && key.revoked_at === null && isGood(key.expires_at))
 }
 
 function checkReachable({ locked }: Served, hostname: string): void {

@@ -31,11 +31,11 @@ export const sourceOf = (io: Io, { config }: CommonOptions): ConfigSource =>
 
 type StoreOptions = CommonOptions & { readonly create?: boolean }
 
-/** Opens Ambit for the length of `work`, which looks at the whole store. A key must be of an administrator of the configured tenant. */
+/** Opens Ambit for the length of `work`, which looks at the whole store. A key must be that of a `storeAdministrator`. */
 export const inStore = <T>(io: Io, options: StoreOptions, work: (ambit: Ambit) => Promise<T>): Promise<T> =>
   opened(io, options, async (ambit) => {
-    const { administratorOf } = await import('./who-asks.ts')
-    if (io.env['AMBIT_KEY']) await administratorOf(ambit, io, { tenant: ambit.settings.tenant })
+    const { storeAdministrator } = await import('./who-asks.ts')
+    if (io.env['AMBIT_KEY']) await storeAdministrator(ambit, io)
     return work(ambit)
   })
 

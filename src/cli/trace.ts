@@ -5,12 +5,16 @@ import { type Field, printFields } from './table.ts'
 
 /** The calls of a correlation as people ask about them: who, what, where, by which rule, with which facts, how it ended. */
 export function printTrace(io: Io, events: readonly EvidenceEvent[], denied: readonly ApprovalRequest[]): void {
-  const calls = Map.groupBy(events, ({ invocation_id }) => invocation_id).values()
+  const calls = Map.groupBy(events, callOf).values()
   for (const [index, call] of [...calls].entries()) {
     if (index > 0) line(io)
     printCall(io, call, denied)
   }
 }
+
+/** What was found out about a call later has an id of its own, and belongs to that call all the same. */
+const callOf = ({ invocation_id, payload }: EvidenceEvent): string =>
+  'reconciles' in payload ? String(payload['reconciles']) : invocation_id
 
 function printCall(io: Io, events: readonly EvidenceEvent[], denied: readonly ApprovalRequest[]): void {
   const [first] = events

@@ -3,7 +3,8 @@ import { type TenantId, tenantId } from '../model/tenant-id.ts'
 import type { Ambit } from '../runtime/ambit.ts'
 import { authenticate } from '../runtime/api-keys.ts'
 import { anonymous, type Caller, demand } from '../runtime/caller.ts'
-import { tenantOf } from '../runtime/tenants.ts'
+import { wholeList } from '../runtime/pages.ts'
+import { allTenants, suspendedTenant, tenantOf } from '../runtime/tenants.ts'
 import type { Io } from './io.ts'
 import type { CommonOptions } from './session.ts'
 
@@ -15,8 +16,8 @@ export async function whoAsks(ambit: Opened, io: Io, { tenant }: CommonOptions):
   if (key) return holderOf(ambit, key, tenant)
   const caller = anonymous(tenant === undefined ? ambit.settings.tenant : tenantId(tenant))
   // A tenant that does not exist is said to be missing, not empty.
-  await tenantOf(ambit, caller)
-  return caller
+  if ((await tenantOf(ambit, caller)).status === 'active') return caller
+  throw suspendedTenant(caller.tenant)
 }
 
 /** The administrator whose key is in `AMBIT_KEY` or typed at the terminal. `suspended` accepts one of a suspended tenant. */
@@ -46,28 +47,19 @@ export function refuseAdministrator({ rights }: Caller): void {
 }
 
 /**
- * The caller for a change of whole tenants: the administrator of the configured tenant. Where that tenant does not exist,
- * the administrator of the one that is named; undefined where neither exists, so that nobody has anything to lose.
+ * The caller for work on whole tenants: an administrator of the first tenant of the store, whatever a configuration says,
+ * because anybody can write one. Undefined where there is no tenant, and nobody has anything to lose.
  */
 export async function storeAdministrator(
   ambit: Opened,
   io: Io,
-  named: TenantId,
+  named: TenantId = ambit.settings.tenant,
   suspended = false,
 ): Promise<Caller | undefined> {
-  for (const tenant of [ambit.settings.tenant, named])
-    if (await exists(ambit, tenant))
-      return { ...(await administratorOf(ambit, io, { tenant, suspended })), tenant: named }
-  return undefined
-}
-
-async function exists(ambit: Opened, tenant: TenantId): Promise<boolean> {
-  try {
-    return (await tenantOf(ambit, anonymous(tenant))) !== undefined
-  } catch (error) {
-    if (error instanceof Failure && error.code === 'tenant.not_found') return false
-    throw error
-  }
+  const tenants = await wholeList((page) => allTenants(ambit, page))
+  const [first] = tenants.toSorted((a, b) => (a.created_at < b.created_at ? -1 : 1))
+  if (first === undefined) return undefined
+  return { ...(await administratorOf(ambit, io, { tenant: first.tenant_id, suspended })), tenant: named }
 }
 
 async function holderOf(ambit: Opened, key: string, tenant: string | undefined, suspended?: boolean): Promise<Caller> {

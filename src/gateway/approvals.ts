@@ -109,10 +109,11 @@ const redeemed =
 
 /**
  * Gives the approval of a call back that certainly had no effect: until it expires the same call may use it again. Not
- * one that an approver signed for a single attempt, nor that of a deferred call, whose id has its answer.
+ * where an upstream only says so, not one that an approver signed for a single attempt, nor that of a deferred call, whose id has its answer.
  */
 export function returnApproval(deps: GatewayDeps, { call, approval, requests }: Attempt, ended: Ended) {
-  if (approval === null || ended.outcome !== 'failure' || ended.error.effect !== 'none') return undefined
+  if (approval === null || ended.outcome !== 'failure' || ended.error.effect !== 'none' || ended.isClaimed)
+    return undefined
   const request = requests.find((each) => each.request.approval_id === approval.approval_id)?.request
   if (request?.invocation_id !== call.invocationId || isOver(deps, request)) return undefined
   if (approval.approvers.some(({ custody }) => custody === 'self')) return undefined

@@ -41,12 +41,17 @@ export interface CapabilitySpec<In extends SchemaLike = SchemaLike, Out extends 
   readonly timeoutS?: number
   /** JSON Pointers of input and output members that must never be seen outside the handler. */
   readonly redact?: readonly string[]
-  /** Asked about a call of which only the start is on record: whether its effect happened. */
+  /**
+   * Asked about a call of which only the start is on record, once nothing of it runs any more: whether its effect happened.
+   * `done` and `none` are final; what is no such answer counts as `unknown`.
+   */
   readonly reconcile?: (call: InterruptedCall) => Promise<Reconciled> | Reconciled
 }
 
 export interface InterruptedCall {
   readonly invocationId: string
+  /** The one that the handler was given. */
+  readonly idempotencyKey: string
   readonly correlation: Correlation
   readonly subject: Subject
 }

@@ -9,12 +9,19 @@ export class CallEnded extends Error {
   override readonly name: string
   readonly code: string
   readonly effect: Effect
+  /** True if the effect is the word of an upstream, which may lie. */
+  readonly isClaimed: boolean
 
-  constructor(code: string, message: string, { effect, type = 'UpstreamError' }: { effect: Effect; type?: string }) {
+  constructor(
+    code: string,
+    message: string,
+    { effect, type = 'UpstreamError', isClaimed = false }: { effect: Effect; type?: string; isClaimed?: boolean },
+  ) {
     super(message)
     this.name = type
     this.code = code
     this.effect = effect
+    this.isClaimed = isClaimed
   }
 }
 

@@ -19,13 +19,15 @@ import type { Watch } from './watch.ts'
 /** How the handler's part of a call ended. */
 export type Ended =
   | { readonly outcome: 'success'; readonly data: Json }
-  | { readonly outcome: 'failure' | 'indeterminate'; readonly error: CallError }
+  | { readonly outcome: 'failure' | 'indeterminate'; readonly error: CallError; readonly isClaimed?: boolean }
 
 export interface Execution {
   readonly ended: Ended
   /** What the handler recorded on its way. */
   readonly emitted: readonly EventSpec[]
   readonly chunks: Chunks
+  /** Ends with the handler, where that goes on after its time: until then its effect may still happen. */
+  readonly late?: Promise<unknown>
 }
 
 /**
@@ -40,6 +42,7 @@ export async function execute(
 ): Promise<Execution> {
   const emitted: EventSpec[] = []
   let chunks = noChunks
+  let working: Promise<unknown> | undefined
   const read = (value: unknown, effect: Effect): Json =>
     counted(withoutCredentials(readResult(value), attempt), attempt, effect)
   const abort = new AbortController()
@@ -53,10 +56,12 @@ export async function execute(
     const opened = openChunks(onChunk)
     chunks = opened
     const draining = drained(answer, (chunk) => opened.take(read(chunk, 'unknown')), abort.signal)
+    working = draining
     const value = await withinTime(draining, capability, abort, leaving)
     return { ended: { outcome: 'success', data: read(value, 'done') }, emitted, chunks }
   } catch (error) {
-    return { ended: endedBy(error, attempt, capability), emitted, chunks }
+    const late = working !== undefined && cutShort(error) && { late: working }
+    return { ended: endedBy(error, attempt, capability), emitted, chunks, ...late }
   }
 }
 
@@ -141,7 +146,8 @@ function endedBy(error: unknown, attempt: Attempt, { descriptor }: Capability): 
   const told = described(error, secretsOf(attempt))
   if (!(error instanceof CallEnded)) return { outcome: 'failure', error: { ...told, effect } }
   const known = effects ? error.effect : 'none'
-  return { outcome: known === 'unknown' ? 'indeterminate' : 'failure', error: { ...told, effect: known } }
+  const outcome = known === 'unknown' ? 'indeterminate' : 'failure'
+  return { outcome, error: { ...told, effect: known }, isClaimed: effects && error.isClaimed }
 }
 
 function cutShort(error: unknown): CallError | undefined {

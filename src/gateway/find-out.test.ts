@@ -22,6 +22,8 @@ test.each([
   ['none', { effect: 'none' }, 'execution_failed', ['failure', 'not_executed', 'none', null]],
   ['unknown', { effect: 'unknown' }, undefined, ['indeterminate', 'outcome_not_recorded', 'unknown', null]],
   ['an error', undefined, undefined, ['indeterminate', 'outcome_not_recorded', 'unknown', null]],
+  ['a bare word', 'none' as never, undefined, ['indeterminate', 'outcome_not_recorded', 'unknown', null]],
+  ['another word', { effect: 'None' } as never, undefined, ['indeterminate', 'outcome_not_recorded', 'unknown', null]],
 ] as const)(
   'a capability that finds %s has that appended, the record stays, and who asks again is answered with it [H-46]',
   async (_, found, type, answer) => {
@@ -50,6 +52,27 @@ test.each([
     assert.deepEqual([again, runs()], [{ ...result, replayed: true }, 0])
   },
 )
+
+test('a call whose handler goes on after its time is asked about once that has ended, by no process before [H-46]', async () => {
+  const keys: string[] = []
+  let done = false
+  const asked = vi.fn((): Reconciled => ({ effect: done ? 'done' : 'none' }))
+  const { second, host, hold, events } = await givenTwo({
+    timeoutS: 0.05,
+    reconcile: ({ idempotencyKey }) => {
+      keys.push(idempotencyKey)
+      return asked()
+    },
+  })
+  const { release } = hold()
+  assert.equal((await second.gateway.invoke(anyone, envelope)).result.outcome, 'indeterminate')
+  for (const each of [second, host]) await each.gateway.tidyUp()
+  assert.equal(asked.mock.calls.length, 0)
+  done = true
+  release()
+  await vi.waitFor(async () => assert.equal((await events()).at(-1)?.event_type, 'execution_completed'))
+  assert.match(keys.join(), /^hmac-sha256:[0-9a-f]{64}$/)
+})
 
 test('a call that ran out of time is asked about by the next host, and by one of several at once [H-46]', async () => {
   const asked = vi.fn((): Reconciled => ({ effect: 'unknown' }))
@@ -131,11 +154,11 @@ test('a call that ran out of time is found out about, while its caller has an an
   const { host, hold, events } = await givenTwo({ timeoutS: 0.05, reconcile: () => ({ effect: 'done' }) })
   const { release } = hold()
   assert.equal((await host.gateway.invoke(anyone, envelope)).result.outcome, 'indeterminate')
+  release()
   await vi.waitFor(async () => {
     const last = (await events()).at(-1)
     assert.deepEqual([last?.event_type, last?.correlation.causation_id], ['execution_completed', 'inv-1'])
   })
-  release()
 })
 
 test('a capability that never says what came of a call holds nobody up [H-46]', async () => {
@@ -229,12 +252,13 @@ test('closing waits a little for what is being found out, and takes no more call
   const { second, hold, events } = await givenTwo({ timeoutS: 0.05, reconcile: () => answer.promise })
   const { release } = hold()
   assert.equal((await second.gateway.invoke(anyone, envelope)).result.outcome, 'indeterminate')
+  release()
+  await new Promise(setImmediate)
   const closing = second.close()
   await assert.rejects(second.gateway.invoke(anyone, envelope), { code: 'host.closed' })
   answer.resolve({ effect: 'done' })
   await closing
   assert.equal((await foundOut(events)).length, 1)
-  release()
 })
 
 test('a call for later that others took for gone is known not to have run, and that is added [H-46 H-67 H-99]', async () => {

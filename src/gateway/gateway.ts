@@ -91,6 +91,7 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
     journal: openJournal(deps),
     running: new Map(),
     starting: new Set(),
+    late: new Set(),
     unwritten: openUnwritten(),
     ask: () => void asking.count(() => askAgain(host)).catch(() => undefined),
     closing: signal,

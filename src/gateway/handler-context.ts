@@ -14,6 +14,10 @@ import { spend } from './taken.ts'
 
 type Deps = Pick<GatewayDeps, 'secret' | 'digest'>
 
+/** The same for every attempt at a call. */
+export const idempotencyKeyOf = (digest: GatewayDeps['digest'], key: string): string =>
+  digest(['ambit-idempotency-v1', key])
+
 /** What a handler is told of its call, and may do with it: an object that may be passed on whole. */
 export function handlerContext(
   deps: Deps,
@@ -25,7 +29,7 @@ export function handlerContext(
   const { call, subject, context } = attempt
   return Object.freeze({
     invocationId: call.invocationId,
-    idempotencyKey: deps.digest(['ambit-idempotency-v1', recordKey(call)]),
+    idempotencyKey: idempotencyKeyOf(deps.digest, recordKey(call)),
     correlation: deepFreeze(call.correlation),
     subject: deepFreeze({ ...subject }),
     actor: deepFreeze(call.actor),

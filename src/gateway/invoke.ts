@@ -34,6 +34,8 @@ export interface Host {
   /** Calls whose intent this process is writing right now, by record key. */
   readonly starting: Set<{ readonly key: string }>
   readonly unwritten: Unwritten
+  /** Calls that ended here before their handlers did, by record key: what these do is not known yet. */
+  readonly late: Set<string>
   /** Asks about calls of which nobody knows what they did, as far as it is time to. Nobody waits for it. */
   ask(): void
   /** Falls when the host closes. */
@@ -214,11 +216,21 @@ async function perform(host: Host, offer: Offer, attempt: Attempt, started: Star
     const kept = done.chunks.count > chunks.length ? ({ chunks, isCut: true } as const) : { chunks }
     const changes = returned ? { changes: [...settlement, returned.change], waits: true } : { changes: settlement }
     const result = await host.journal.finish(attempt, started, ending, { events, ...kept, ...changes })
-    if (ending.outcome === 'indeterminate') host.ask()
+    if (ending.outcome === 'indeterminate') askAfter(host, recordKey(attempt.call), done.late)
     return { result, ...(done.chunks.count > 0 && kept), carries: rememberedOf(capability.descriptor) }
   } catch (error) {
     return { result: await overFor(host, attempt, started, { over, error }) }
   }
+}
+
+/** Asks what a call did once its handler has ended, and not before: an answer is final. */
+function askAfter(host: Host, key: string, late: Promise<unknown> | undefined): void {
+  const ended = () => {
+    host.late.delete(key)
+    host.ask()
+  }
+  if (late !== undefined) host.late.add(key)
+  void Promise.resolve(late).then(ended, ended)
 }
 
 const answerOf = ({ outcome, data = null }: Ending) => outcome === 'success' && { data }

@@ -2,6 +2,7 @@ import type { Json } from '../base/canonical.ts'
 import { Failure } from '../base/failure.ts'
 import { sha256 } from '../base/hash.ts'
 import { limits } from '../base/limits.ts'
+import { isObject } from '../base/object.ts'
 import { formatTime } from '../base/time.ts'
 import type { CallError } from '../model/denial.ts'
 import type { EventDraft } from '../model/evidence.ts'
@@ -14,6 +15,7 @@ import { type Change, inOrder } from '../storage/work.ts'
 import type { Reconciled } from './capability.ts'
 import type { GatewayDeps } from './deps.ts'
 import { readResult } from './execute.ts'
+import { idempotencyKeyOf } from './handler-context.ts'
 import type { Host } from './invoke.ts'
 import { belongingTo, callScope, type Interrupted } from './journal.ts'
 import { presenceName } from './presence.ts'
@@ -60,10 +62,14 @@ function knownEnd({ running, starting, unwritten }: Reconciling, key: string): O
 
 const asksMax = 64
 
-/** Asks about calls of which nobody knows what they did, whichever process made them, as far as it is time to. */
-export async function askAgain({ deps }: Pick<Reconciling, 'deps'>): Promise<void> {
-  const due = await deps.store.read(() => unknownClaims(deps.tenant, callScope, deps.clock.now(), asksMax))
-  await Promise.all(due.map((claim) => findOut(deps, claim)))
+/**
+ * Asks about calls of which nobody knows what they did, as far as it is time to: calls of this process whose handlers have
+ * ended, and those of processes that are gone.
+ */
+export async function askAgain({ deps, late }: Pick<Host, 'deps' | 'late'>): Promise<void> {
+  const max = asksMax + late.size
+  const due = await deps.store.read(() => unknownClaims(deps.tenant, callScope, deps.clock.now(), max))
+  await Promise.all(due.filter(({ key }) => !late.has(key)).map((claim) => findOut(deps, claim)))
 }
 
 const isPresent = (deps: GatewayDeps, owner: string): Promise<boolean> =>
@@ -133,6 +139,7 @@ const pauseFactor = 4
  */
 async function findOut(deps: GatewayDeps, claim: Claim): Promise<void> {
   try {
+    if (claim.owner !== deps.owner && (await isPresent(deps, claim.owner))) return
     const call = JSON.parse(claim.body) as Interrupted
     const capability = deps.offer().registry.get(call.capability_id, call.version ?? '')
     const { asked = 0, invocation_id: invocationId, correlation, subject } = call
@@ -142,14 +149,18 @@ async function findOut(deps: GatewayDeps, claim: Claim): Promise<void> {
     // Before it is asked: of several processes one does, and one that ends meanwhile is not the last.
     await deps.store.write(deps.tenant, amendClaim(claim, isLast ? settledSince(deps, call) : later))
     const unknown: Reconciled = { effect: 'unknown' }
-    const asking = capability?.reconcile?.({ invocationId, correlation, subject }) ?? unknown
-    const found = await within(asking, limits.reconcileMs, () => unknown, { aside: true })
-    const { effect } = found
+    const idempotencyKey = idempotencyKeyOf(deps.digest, claim.key)
+    const asking = capability?.reconcile?.({ invocationId, idempotencyKey, correlation, subject }) ?? unknown
+    const found = await within<Reconciled>(asking, limits.reconcileMs, () => unknown, { aside: true })
+    const { effect } = isObject(found) && effects.has(found.effect) ? found : unknown
     if (effect !== 'unknown') await appendEffect(deps, claim.key, call, { effect, ...answerIn(found, capability) })
   } catch {
     // Another process asks, nobody knows, or what is known could not be written.
   }
 }
+
+/** What is no answer says nothing. */
+const effects: ReadonlySet<unknown> = new Set(['done', 'none', 'unknown'])
 
 /** What a call answered as its capability says, if that fits its output schema. */
 function answerIn(found: Reconciled, capability: Registered | undefined): Pick<Found, 'data'> {

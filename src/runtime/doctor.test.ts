@@ -26,7 +26,7 @@ const shortly = (found: readonly Finding[]): readonly string[] =>
 
 async function givenFolder(config = {}, env = {}): Promise<string> {
   const folder = tempFolder()
-  const ambit = await givenAmbit({ folder, config, env })
+  const ambit = await givenAmbit({ folder, config: { tenant: 'acme', ...config }, env })
   const me = await givenTenant(ambit)
   await ambit.secrets.set(me.tenant, 'mail', 'value')
   await record(ambit, me, [{ event_type: 'noted', payload: {}, correlation: { correlation_id: 'c' } }])

@@ -4,6 +4,7 @@ import type { Json } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
 import { readJson } from '../base/json.ts'
 import { limits } from '../base/limits.ts'
+import { defined } from '../base/object.ts'
 import type { UpstreamDeps } from '../gateway/adapters/adapter.ts'
 import { replaceCredentials } from '../gateway/adapters/credentials.ts'
 import { type Egress, egressHelp } from '../gateway/adapters/egress.ts'
@@ -75,7 +76,7 @@ export async function importMcp(ambit: Ambit, caller: Caller, { name, file, ...w
     return value === undefined ? deps.secret(handle) : secretValue(handle, value)
   }
   const { tools, ...found } = await discoverTools({ name, server }, { ...deps, secret })
-  const { upstream: made, skipped } = importTools(name, server, tools, wish)
+  const { upstream: made, skipped } = importTools(name, server, tools, before ? named(wish) : wish)
   const refresh = (old: Offered, { tool }: Offered): Offered => {
     const isRead = (wish.reads ?? []).some((scope) => inScope(scope, tool))
     return before && (wish.include || isRead) ? presentOf(before, tools, tool, isRead) : old
@@ -90,11 +91,22 @@ export async function importMcp(ambit: Ambit, caller: Caller, { name, file, ...w
     upstream: parseAs(upstreamShape, upstream, 'upstream'),
     ...(before && { changes: changesIn(before, upstream) }),
     skipped: skipped.map(({ tool, reason }) => ({ what: tool, reason })),
-    notes: [`${who} speaks MCP ${found.protocol}`, ...kept, ...notesOf(upstream), ...hintsFor(upstream, tools)],
+    notes: [
+      `${who} speaks MCP ${found.protocol}`,
+      ...kept,
+      ...notesOf(upstream),
+      ...hintsFor(upstream, tools, wish.reads),
+    ],
     names: tools.map((tool) => tool.name),
     secrets,
   }
 }
+
+/** Into a file that is there, what `reads` names is taken where nothing is named to be included. */
+const named = ({ include, reads, ...wish }: ImportOptions): ImportOptions => ({
+  ...wish,
+  ...defined({ include: include ?? reads, reads }),
+})
 
 function serverFor(given: McpUpstream['server'] | undefined, before: McpUpstream['server'] | undefined) {
   const whole = given && withWholeCommand(parseAs(mcpServer, given, 'the server'))
@@ -117,16 +129,20 @@ function withHandles(name: string, given: McpUpstream['server']) {
 }
 
 /** What a person may want to do about tools. */
-function hintsFor(upstream: McpUpstream, tools: readonly ToolDefinition[]): readonly string[] {
+function hintsFor(upstream: McpUpstream, tools: readonly ToolDefinition[], named: readonly string[] = []) {
   const asked = new Set(
     upstream.capabilities.flatMap(({ tool, descriptor }) => (descriptor.side_effects?.[0] ? [tool] : [])),
   )
   const reads = tools.filter((tool) => claimOf(tool) === 'reads' && asked.has(tool.name)).map(({ name }) => name)
+  const contradicted = tools
+    .filter((tool) => claimOf(tool) === 'changes' && named.some((scope) => inScope(scope, tool.name)))
+    .map(({ name }) => name)
   const look = `look with \`ambit capabilities drift ${upstream.name}\`, or name it with --include`
   const hint = (names: readonly string[], text: string) =>
     names.slice(0, 1).map(() => `${names.map(quote).join(' ')}: ${text}`)
   return [
     ...hint(reads, 'said by the server to only read: if you know so, name it with --reads'),
+    ...hint(contradicted, 'said by the server to change something, so that --reads does not count'),
     ...hint(driftOf(upstream, tools).changed, `changed since accepted: ${look}`),
   ]
 }
@@ -174,7 +190,9 @@ export async function importDocument(
     ...now,
     descriptor: renewDescriptor(old.descriptor, now.descriptor),
   })
-  const server = before ? mergeServer(before.server, made.server) : made.server
+  // A document that names another server moves no credential there: only a person does, with `--server`.
+  const url = wish.server === undefined && before ? before.server.url : made.server.url
+  const server = before ? mergeServer(before.server, { ...made.server, url }) : made.server
   const upstream = before ? mergeUpstream(before, { ...made, server }, refresh) : made
   return {
     file,

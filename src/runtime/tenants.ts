@@ -1,4 +1,4 @@
-import { Failure } from '../base/failure.ts'
+import { Failure, quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import { formatTime } from '../base/time.ts'
 import type { EvidenceEvent, KeyRotation } from '../model/evidence.ts'
@@ -7,7 +7,7 @@ import type { IssuedKey } from '../model/key.ts'
 import { parseAs } from '../model/parse.ts'
 import type { Subject } from '../model/subject.ts'
 import { type Tenant, tenant as tenantShape } from '../model/tenant.ts'
-import { tenantId } from '../model/tenant-id.ts'
+import { type TenantId, tenantId } from '../model/tenant-id.ts'
 import { eventsOf } from '../storage/events.ts'
 import type { Page, PageOptions } from '../storage/page.ts'
 import { addTenant, amendTenant, getTenant, listTenants } from '../storage/tenants.ts'
@@ -76,11 +76,14 @@ const hostKey = (ambit: Ambit, hostId: string) =>
   })
 
 /** The caller's tenant, or `tenant.not_found`. */
-export const tenantOf = (ambit: Pick<Ambit, 'store'>, caller: Caller): Promise<Tenant> =>
+export const tenantOf = (ambit: Pick<Ambit, 'store'>, caller: Pick<Caller, 'tenant'>): Promise<Tenant> =>
   ambit.store.read(() => getTenant(caller.tenant))
 
-export const allTenants = (ambit: Ambit, options?: PageOptions): Promise<Page<Tenant>> =>
+export const allTenants = (ambit: Pick<Ambit, 'store'>, options?: PageOptions): Promise<Page<Tenant>> =>
   ambit.store.read(() => listTenants(options))
+
+export const suspendedTenant = (tenant: TenantId): Failure =>
+  new Failure('tenant.suspended', `tenant ${quote(tenant)} is suspended`, {}, 'run `ambit tenant resume` to end that')
 
 /** What may be published of the tenant's keys. Members that would be empty are left out. */
 export async function identityOf(ambit: Ambit, caller: Caller): Promise<IdentityDocument> {

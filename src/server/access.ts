@@ -6,6 +6,7 @@ import { authenticate } from '../runtime/api-keys.ts'
 import type { Caller } from '../runtime/caller.ts'
 import { type AmbitHost, callerOf } from '../runtime/host.ts'
 import { callerByToken, callerNamed, notAccepted, type TokenKey } from '../runtime/known-callers.ts'
+import { suspendedTenant, tenantOf } from '../runtime/tenants.ts'
 import type { Visitor } from './route.ts'
 
 /** Who may come in, besides the holders of the tenant's API keys. */
@@ -35,10 +36,14 @@ export function admitting(ambit: Ambit, host: AmbitHost, access: Access): Admit 
   checkKeys(access.keys)
   const known = access.keys.map((key) => ({ ...key, digest: digestOf(key.secret) }))
 
+  const unlessSuspended = async (visitor: Visitor): Promise<Visitor> => {
+    if ((await tenantOf(ambit, host)).status === 'active') return visitor
+    throw suspendedTenant(host.tenant)
+  }
   const byKey = async (text: string): Promise<Visitor> => {
     const key = matching(known, text)
     if (key === undefined) return visitorOf(await ofTenant(authenticate(ambit, text), host))
-    if (key.name === null) return anonymous('shared', key.scopes)
+    if (key.name === null) return unlessSuspended(anonymous('shared', key.scopes))
     return visitorOf(await callerNamed(ambit, host.tenant, { name: key.name, type: 'api_key', scopes: key.scopes }))
   }
   const byToken = async (text: string): Promise<Visitor> =>
@@ -56,7 +61,7 @@ export function admitting(ambit: Ambit, host: AmbitHost, access: Access): Admit 
     const visitor = found.find(({ caller }) => caller.subject !== null) ?? found[0]
     if (visitor !== undefined) return visitor
     if (!access.open) throw notAccepted()
-    return anonymous('open', [])
+    return unlessSuspended(anonymous('open', []))
   }
 }
 

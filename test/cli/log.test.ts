@@ -40,7 +40,7 @@ describe('the log of host serve, as a process of its own [F-18]', () => {
 
   test('it says that the store went away and came back; a call meanwhile is an error by code, and ready says no [H-70 H-75]', async () => {
     if (postgres === undefined) return
-    const shell = await administering(givenShell(), 'local')
+    const shell = givenShell()
     const store = { driver: 'postgres', url: await postgres.database() }
     writeFileSync(join(shell.cwd, 'ambit.config.json'), JSON.stringify({ tenant: 'acme', store }))
     await shell.good('tenant', 'create', 'acme')
@@ -92,7 +92,7 @@ describe('the log of host serve, as a process of its own [F-18]', () => {
   })
 
   test('limits of the configuration hold, and a change of them waits for the next start [H-80 F-20]', async () => {
-    const shell = givenShell()
+    const shell = await administering(givenShell(), 'local')
     const configure = (limits: object) =>
       writeFileSync(join(shell.cwd, 'ambit.config.json'), JSON.stringify({ host: { limits } }))
     configure({ bodyBytesMax: 1_024, requestsPerSecondMax: 2 })

@@ -149,6 +149,32 @@ test('importing again merges: what people wrote and what was not asked for stays
   assert(all.capabilities.length > 8)
 }, 120_000)
 
+test('of a tool that did not change, what people wrote over its words stays, though it is named [H-90]', async () => {
+  const given = await givenFiles()
+  await given.bring('--include', 'write_file', '--include', 'read_text_file')
+  given.edit((upstream) => ({
+    ...upstream,
+    capabilities: upstream.capabilities.map(({ descriptor, ...each }) => {
+      const path = { type: 'string', pattern: '^[a-z.]+$' }
+      const properties = { ...(descriptor.input_schema?.['properties'] as object), path }
+      const input_schema = { ...descriptor.input_schema, properties }
+      return { ...each, descriptor: { ...descriptor, description: 'Ours.', input_schema } }
+    }),
+  }))
+  const before = given.file()
+  const { out } = await given.bring('--force', '--include', 'write_file')
+  assert.match(out, /^The file stays as it is\.$/m)
+  assert.deepEqual(given.file(), before)
+  const reads = await given.bring('--force', '--reads', 'read_text_file', '--reads', 'write_file')
+  assert.match(reads.out, /^`write_file`: said by the server to change something, so that --reads does not count$/m)
+  assert.deepEqual(
+    given.file().capabilities.map(({ tool }) => tool),
+    before.capabilities.map(({ tool }) => tool),
+  )
+  const { descriptor } = given.tool('read_text_file')
+  assert.deepEqual([descriptor.description, descriptor.side_effects], ['Ours.', []])
+}, 120_000)
+
 test('a tool that changed is refreshed when it is named, as it is accepted, and otherwise left as it was [H-90]', async () => {
   const given = await givenFiles()
   await given.bring('--include', 'read_text_file', '--include', 'write_file')

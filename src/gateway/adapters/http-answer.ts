@@ -110,9 +110,9 @@ async function failureOf(response: Response): Promise<Error> {
   return status >= 400 && status < 500 ? refusal(failed) : failed
 }
 
-/** The server says that it is the request that is wrong: it did nothing. */
+/** The server says that it is the request that is wrong: that it did nothing is its word. */
 const refusal = ({ code, message, retryAfterS }: HttpFailed): CallEnded =>
-  Object.assign(new CallEnded(code, message, { effect: 'none', type: 'HttpError' }), { retryAfterS })
+  Object.assign(new CallEnded(code, message, { effect: 'none', type: 'HttpError', isClaimed: true }), { retryAfterS })
 
 async function refusalOf(response: Response): Promise<Json> {
   try {

@@ -57,7 +57,14 @@ export function presentOf(
       'remove it from the file',
     )
   const made = found.length > 1 ? 'the server has it twice' : offeredAs(name, only, isRead)
-  if (typeof made !== 'string') return { ...made, descriptor: renewed(old.descriptor, made.descriptor, only, isRead) }
+  if (typeof made !== 'string') {
+    // Where the server says what it said before, what people wrote over it stays.
+    const isSame = made.definition === old.definition
+    if (isSame && !isRead) return { ...made, ...old }
+    const { name: title, description, input_schema, output_schema, metadata } = old.descriptor
+    const words = isSame ? defined({ name: title, description, input_schema, output_schema, metadata }) : {}
+    return { ...made, descriptor: renewed(old.descriptor, { ...made.descriptor, ...words }, only, isRead) }
+  }
   throw new Failure('capability.invalid', `the tool ${quote(tool)} cannot be offered: ${made}`, { tool })
 }
 

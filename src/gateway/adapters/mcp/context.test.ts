@@ -46,6 +46,19 @@ test('required plain values are recorded, others as a digest, and what is named 
   })
 })
 
+test('a doubt about a secret costs a digest, and what is only named alike is recorded [H-50 H-90]', () => {
+  const text = { type: 'string' }
+  const secret =
+    'pwd passwd pass pin otp bearer auth apikey accesstoken jwt clientsecret session_id ssn cvv totp mfa_code dsn'
+  const names = [...secret.split(' '), 'connectionString', 'userPassword']
+  const hidden = fieldsOf(schema(Object.fromEntries(names.map((name) => [name, text]))))
+  for (const name of names) assert.deepEqual([hidden[name]?.sensitive, hidden[name]?.evidence], [true, 'digest'], name)
+  const marked = fieldsOf(schema({ a: { ...text, format: 'password' }, b: { ...text, writeOnly: true } }))
+  assert.deepEqual([marked['a']?.sensitive, marked['b']?.sensitive], [true, true])
+  for (const name of ['author', 'path', 'shipping', 'passenger', 'pinned', 'compass'])
+    assert.equal(fieldsOf(schema({ [name]: text }))[name]?.evidence, 'value', name)
+})
+
 test('text up to 200 characters is recorded, longer text as a digest [H-50 H-90]', () => {
   const contract = compileContract(proposeContext('mcp.a.b', schema({ path: { type: 'string' } })) as never)
   const evidenceOf = (path: string) =>

@@ -38,8 +38,11 @@ export function renewContext(old: ContextContract | undefined, now: ContextContr
   const fits = (was: Field | undefined, is: Field) =>
     was && JSON.stringify(was.schema['type'] ?? is.schema['type']) === JSON.stringify(is.schema['type'])
   const changed = Object.entries(now.fields).filter(([name, field]) => !fits(old.fields[name], field))
-  const hidden = { sensitive: true, evidence: 'digest' }
-  const renewed = changed.map(([name, field]) => [name, { ...field, ...(old.fields[name]?.sensitive && hidden) }])
+  const stricter = ({ sensitive, evidence }: Partial<Field> = {}) => ({
+    ...(sensitive && { sensitive }),
+    ...((sensitive || evidence === 'digest') && { evidence: 'digest' }),
+  })
+  const renewed = changed.map(([name, field]) => [name, { ...field, ...stricter(old.fields[name]) }])
   return { ...old, fields: { ...old.fields, ...Object.fromEntries(renewed) } }
 }
 
@@ -55,7 +58,10 @@ function fieldFor(name: string, schema: Json | undefined, isRequired: boolean): 
   const members = Object.keys((schema as { properties?: object } | undefined)?.properties ?? {})
   const isUnclear = type.length === 0 || (type.includes('object') && members.length === 0)
   if (isUnclear || name.length > nameCharsMax) return undefined
-  const isValue = isRequired && !isSensitiveName(name) && !type.includes('object') && !type.includes('array')
+  const { format, writeOnly } = schema as JsonObject
+  const isSecret = isPrivateName(name) || secretLike.test(name) || format === 'password' || writeOnly === true
+  const isPlain = !isSensitiveName(name) && !type.includes('object') && !type.includes('array')
+  const isValue = isRequired && isPlain && !isSecret
   return {
     source: `payload:/${escapedKey(name)}`,
     schema: {
@@ -65,10 +71,14 @@ function fieldFor(name: string, schema: Json | undefined, isRequired: boolean): 
     },
     // The input schema says what a call must bring, and a refusal says it in its words.
     required: false,
-    ...(isPrivateName(name) && { sensitive: true }),
+    ...(isSecret && { sensitive: true }),
     ...(isValue ? { evidence: 'value', value_chars_max: valueCharsMax } : { evidence: 'digest' }),
   }
 }
+
+// Wider than what is hidden elsewhere: here a doubt costs a digest in place of a value.
+const secretLike =
+  /auth(?!or)|api.?key|token|secret|passw|passphrase|(?:^|[_.-])(?:pass|pin|otp|ssn|cvv|dsn|pat)(?:$|[_.-])|totp|mfa|pwd|cred|cookie|session|bearer|jwt|conn.*str/i
 
 /** The types that a value may be of; none if that cannot be told. */
 function typesIn(schema: Json | undefined): readonly string[] {
