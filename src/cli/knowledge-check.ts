@@ -6,7 +6,7 @@ import { Failure, quote } from '../base/failure.ts'
 import type { Diagnostic, Severity } from '../knowledge/diagnostic.ts'
 import type { PackHeader } from '../model/knowledge.ts'
 import { approvePack } from '../runtime/knowledge/approve.ts'
-import { type CheckedPack, lintPack, refreshPack, validatePack } from '../runtime/knowledge/check.ts'
+import { type CheckedPack, lintPack, refreshPack, reviewPack, validatePack } from '../runtime/knowledge/check.ts'
 import { type Io, line, paint, plain } from './io.ts'
 import { answer, answering, inTurns, type KnowledgeFlags, paged } from './knowledge-flags.ts'
 import { asAdministrator, type CommonOptions } from './session.ts'
@@ -30,7 +30,7 @@ const notes: Partial<Record<Check, string>> = {
   refresh:
     'Splits come from documents: what was written into a split itself is replaced. Nothing else is, and nothing is deleted.',
   approve:
-    'Validates them first. Needs the right to administer, and is on record. To take it back: `disable` in the configuration.',
+    'Validates and lints them first, and approves none with an error in it. Needs the right to administer, and is on record. To take it back: `disable` in the configuration.',
 }
 
 /** `validate <dir>…`: whether packs are as the format wants them. `lint <dir>…`: what their owners should look at. */
@@ -51,7 +51,7 @@ type CheckFlags = KnowledgeFlags & CommonOptions & { readonly dryRun?: boolean }
 function run(io: Io, command: Check, folders: readonly string[], given: CheckFlags): Promise<void> {
   const { dryRun = false } = given
   const refresh = (path: string, shown: string) => refreshPack(path, shown, dryRun)
-  const check = { validate: validatePack, lint: lintPack, refresh, approve: validatePack }[command]
+  const check = { validate: validatePack, lint: lintPack, refresh, approve: reviewPack }[command]
   const roots = folders.map((folder) => ({ path: resolve(io.cwd, folder) }))
   return inTurns(io, roots, given, async (flags) => {
     const packs: Checked[] = []

@@ -9,6 +9,8 @@ export interface Permissions {
   readonly disable?: readonly string[] | undefined
   /** Whether a person lets an untrusted pack be used. */
   readonly approved: (pack: Pack) => boolean
+  /** Whether a person did, and the pack has changed since. */
+  readonly lapsed?: (pack: Pack) => boolean
   /** Whether a person lets a draft, disputed or archived pack be used now. */
   readonly confirmed: (pack: Pack) => boolean
 }
@@ -21,8 +23,9 @@ export function refusalOf(pack: Pack, use: Use, permissions: Permissions): Diagn
   const say = (code: Diagnostic['code'], message: string) => diagnostic(code, '', message, { pack: pack.id })
   const { name, status } = pack.header
   if (!isEnabled(pack, permissions)) return say('pack-disabled', `\`${name}\` is switched off`)
+  const why = permissions.lapsed?.(pack) ? 'changed since it was approved' : `is ${pack.trust}`
   if (needsApproval(pack, permissions))
-    return say('approval-needed', `\`${name}\` is ${pack.trust}: a person has to approve it first`)
+    return say('approval-needed', `\`${name}\` ${why}: a person has to approve it first`)
   if (statusAllows(pack, use, permissions)) return undefined
   return say('confirm-needed', `\`${name}\` is ${status}: a person has to confirm its use`)
 }

@@ -17,22 +17,23 @@ export interface PackApproval {
 }
 
 /**
- * The packs that a person has approved. A pack is known by where it really lies and by what is in it: the name and the
- * place of its root in the configuration can come to mean another folder.
+ * The packs that a person has approved, by id; false where they changed since. A pack is known by where it really lies and
+ * by what is in it: the name and the place of its root in the configuration can come to mean another folder.
  */
-export async function approvedIds(
+export async function approvedPacks(
   approvals: readonly PackApproval[],
   packs: readonly Pack[],
   { library, roots }: { readonly library: Library; readonly roots: readonly RootOptions[] },
-): Promise<ReadonlySet<string>> {
-  const approved = new Set<string>()
+): Promise<ReadonlyMap<string, boolean>> {
+  const approved = new Map<string, boolean>()
   if (approvals.length === 0) return approved
   const waiting = packs.filter(({ trust }) => !isTrusted(trust))
   const byFolder = Map.groupBy(waiting, (pack) => packFolder(pack, roots))
   for (const { path, digest } of approvals) {
     for (const pack of byFolder.get(realPath(path) ?? '') ?? []) {
       const files = await library.files(pack)
-      if ((await contentDigestOf(files, library.digest(pack, files))) === digest) approved.add(pack.id)
+      const isSame = (await contentDigestOf(files, library.digest(pack, files))) === digest
+      approved.set(pack.id, isSame || approved.get(pack.id) === true)
     }
   }
   return approved

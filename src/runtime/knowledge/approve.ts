@@ -5,7 +5,7 @@ import { packApproval } from '../../model/config.ts'
 import { administer } from '../admin.ts'
 import type { Ambit } from '../ambit.ts'
 import type { Caller } from '../caller.ts'
-import type { PackApproval } from './approvals.ts'
+import { type PackApproval, realPath } from './approvals.ts'
 import { attempt } from './attempt.ts'
 import { unlessMissing } from './records.ts'
 
@@ -20,10 +20,11 @@ export async function approvePack(ambit: Ambit, caller: Caller, { path, digest }
   await (await openRoot(dataDir, { create: true })).append(fileName, JSON.stringify(approval))
 }
 
-/** What `approvePack` has kept in the folder of the data. A line that is none approves nothing. */
+/** What `approvePack` has kept in the folder of the data: of each pack the newest. A line that is none approves nothing. */
 export async function keptApprovals(dataDir: string): Promise<readonly PackApproval[]> {
   const folder = await openRoot(dataDir).catch(unlessMissing)
   const lines = String((await folder?.read(fileName).catch(unlessMissing)) ?? '').split('\n')
   const approvals = lines.flatMap((line) => packApproval.safeParse(attempt(() => readJson(line))).data ?? [])
-  return approvals.map(({ path, digest }) => ({ path: resolve(dataDir, path), digest }))
+  const resolved = approvals.map(({ path, digest }) => ({ path: resolve(dataDir, path), digest }))
+  return [...new Map(resolved.map((one) => [realPath(one.path), one])).values()]
 }

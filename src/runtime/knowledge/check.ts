@@ -4,10 +4,10 @@ import { Failure, quote } from '../../base/failure.ts'
 import { limits } from '../../base/limits.ts'
 import { openRoot } from '../../files/root.ts'
 import { lint } from '../../knowledge/author/lint.ts'
-import { type PackContent, type PackText, sortedFindings } from '../../knowledge/author/pack-content.ts'
+import { type PackText, sortedFindings } from '../../knowledge/author/pack-content.ts'
 import { refreshSplits } from '../../knowledge/author/splits.ts'
 import { validate } from '../../knowledge/author/validate.ts'
-import { type Diagnostic, diagnostic } from '../../knowledge/diagnostic.ts'
+import { type Diagnostic, diagnostic, distinct } from '../../knowledge/diagnostic.ts'
 import { entryName, readHeader } from '../../knowledge/discover/header.ts'
 import type { PackHeader } from '../../model/knowledge.ts'
 import { countTokens } from '../../tokens/count.ts'
@@ -28,16 +28,21 @@ export interface CheckedPack {
 }
 
 /** Frontmatter, layout, records and source map of the pack in a folder. Nothing of it is run, followed or changed. */
-export async function validatePack(folder: string, shown = folder): Promise<CheckedPack> {
-  const checked = await check(folder, shown, validate)
+export async function validatePack(folder: string, shown = folder, rules = validate): Promise<CheckedPack> {
+  const checked = await check(folder, shown, rules)
   if (checked.header === undefined) return checked
   const digest = await contentDigestOf(await openFolder(resolve(folder)))
   return { ...checked, ...(digest !== undefined && { digest }) }
 }
 
 /** What else its owner should know: secrets, attacks, what is out of date, too long or badly described. */
-export const lintPack = (folder: string, shown = folder): Promise<CheckedPack> =>
-  check(folder, shown, (content) => lint(content, { count: countTokens }))
+export const lintPack = (folder: string, shown = folder): Promise<CheckedPack> => check(folder, shown, lintContent)
+
+/** Both, for a person who is to approve the pack. */
+export const reviewPack = (folder: string, shown = folder): Promise<CheckedPack> =>
+  validatePack(folder, shown, (content) => distinct([...validate(content), ...lintContent(content)]))
+
+const lintContent: typeof validate = (content) => lint(content, { count: countTokens })
 
 /** Makes splits again that differ from their documents; with `dryRun` only says which. */
 export async function refreshPack(folder: string, shown: string, dryRun: boolean): Promise<CheckedPack> {
@@ -52,11 +57,7 @@ export async function refreshPack(folder: string, shown: string, dryRun: boolean
   return { ...checked, written: files.map(({ path }) => path) }
 }
 
-async function check(
-  folder: string,
-  shown: string,
-  rules: (content: PackContent) => readonly Diagnostic[],
-): Promise<CheckedPack> {
+async function check(folder: string, shown: string, rules: typeof validate): Promise<CheckedPack> {
   const path = resolve(folder)
   const missing = entryTrouble(shown, path)
   if (missing !== undefined) return { files: 0, findings: [missing] }

@@ -10,7 +10,7 @@ import type { Permissions } from '../../knowledge/gates.ts'
 import type { Pack } from '../../knowledge/pack.ts'
 import { type WrappedGuide, wrapGuide } from '../../knowledge/select/wrap-guide.ts'
 import { makeTokenCounter } from '../../tokens/count.ts'
-import { approvedIds, type PackApproval } from './approvals.ts'
+import { approvedPacks, type PackApproval } from './approvals.ts'
 import { type Evaluation, evaluate } from './evaluate.ts'
 import { makeLibrary } from './library.ts'
 import { keepResolution } from './records.ts'
@@ -142,12 +142,13 @@ async function permissionsFor(
   scan: Scan,
   { enable, disable = [], confirm = [] }: Partial<ResolveRequest>,
 ): Promise<Permissions> {
-  const approved = await approvedIds(options.approve ?? [], scan.packs, { library, roots })
+  const approved = await approvedPacks(options.approve ?? [], scan.packs, { library, roots })
   const confirmed = (pack: Pack) => confirm.some((word) => word === pack.id || word === pack.header.name)
   return {
     enable: [options.enable, enable].filter((list) => list !== undefined),
     disable: [...(options.disable ?? []), ...disable],
-    approved: (pack) => approved.has(pack.id) || confirmed(pack),
+    approved: (pack) => approved.get(pack.id) === true || confirmed(pack),
+    lapsed: (pack) => approved.get(pack.id) === false,
     confirmed,
   }
 }
