@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'vitest'
 import { givenShell, type Shell } from '../../test/cli/harness.ts'
@@ -110,4 +119,25 @@ test('refresh writes through no link, and only into a pack [K-15 K-70 K-89]', as
   assert.equal(readFileSync(join(shell.cwd, 'outside.md'), 'utf8'), 'mine')
   assert.equal((await shell.run('knowledge', 'refresh', 'docs')).code, 1)
   assert.equal((await shell.run('knowledge', 'refresh', 'nowhere')).code, 2)
+})
+
+test('a document that is renamed speaks for itself, and its old splits are not sent but told of [K-52 K-58 K-88 K-89]', async () => {
+  const shell = await givenChanged()
+  const at = (path: string) => join(shell.cwd, pack, path)
+  const newer = storage.replace('## Temperature', '## How warm').replace('2 and 8 °C', '4 and 5 °C')
+  writeFileSync(at('documents/storage.md'), newer)
+  await shell.good('knowledge', 'refresh', pack)
+  renameSync(at('documents/storage.md'), at('documents/storage-v2.md'))
+  for (const query of ['Between which °C is a batch kept?', 'storage temperature', 'How warm is a batch kept?']) {
+    const text = await contextOf(shell, query)
+    assert.match(text, /path="documents\/storage-v2\.md" section="how-warm"/)
+    assert.deepEqual([/4 and 5/.test(text), /2 and 8|splits\/storage\//.test(text)], [true, false], query)
+    assert.match(text, /code="split-orphaned" severity="warning">.*`documents\/storage\.md` is not in the pack/)
+  }
+  for (const command of ['validate', 'lint', 'refresh']) {
+    const { out } = await shell.good('knowledge', command, pack)
+    for (const split of ['freezing', 'how-warm', 'temperature'])
+      assert.match(out, new RegExp(`splits/storage/${split}\\.md +warning +split-orphaned`), command)
+    assert.doesNotMatch(out, /nothing found/)
+  }
 })

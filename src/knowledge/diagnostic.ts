@@ -70,6 +70,7 @@ export const severities = {
   'claim-unanchored': 'warning',
   'reference-broken': 'warning',
   'split-outdated': 'warning',
+  'split-orphaned': 'warning',
   'section-oversized': 'warning',
   'description-weak': 'warning',
   'description-greedy': 'warning',

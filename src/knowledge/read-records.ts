@@ -21,6 +21,9 @@ export const sourceMapPath = 'indexes/source-map.json'
 /** A file of any shape, read strictly. */
 export const readPackJson = (path: string, text: string): Reading<Json> => reading(path, text, (json) => json)
 
+/** Names of compile runs begin with the time: only the last by name counts. */
+export const isCompileRun = (path: string): boolean => /^runs\/compile-[^/]+\.json$/.test(path)
+
 export const readCompileRun = readerOf(compileRun, 'the compile run')
 export const readSelectionSuite = readerOf(selectionSuite, 'the suite')
 export const readAnswerSuite = readerOf(answerSuite, 'the suite')

@@ -1,7 +1,8 @@
 import { quote } from '../../base/failure.ts'
 import type { SourceMap } from '../../model/knowledge-records.ts'
 import { type Diagnostic, diagnostic } from '../diagnostic.ts'
-import { readSourceMap, sourceMapPath } from '../read-records.ts'
+import { isCompileRun, readCompileRun, readSourceMap, sourceMapPath } from '../read-records.ts'
+import type { RecordedRun } from '../select/run-findings.ts'
 import type { PackContent } from './pack-content.ts'
 
 /** Claims that are in doubt, and claims and sections that do not say where exactly they come from, though the pack could. */
@@ -32,6 +33,12 @@ export function sourceMapOf(files: PackContent['files']): SourceMap | undefined 
   const file = files.find(({ path }) => path === sourceMapPath)
   const reading = file === undefined ? undefined : readSourceMap(file.text)
   return reading !== undefined && 'value' in reading ? reading.value : undefined
+}
+
+export function runsOf(files: PackContent['files']): readonly RecordedRun[] {
+  const newest = files.findLast(({ path }) => isCompileRun(path))
+  const reading = newest && readCompileRun(newest.path, newest.text)
+  return newest && reading && 'value' in reading ? [{ path: newest.path, run: reading.value }] : []
 }
 
 const unanchored = (message: string): Diagnostic => diagnostic('claim-unanchored', sourceMapPath, message)

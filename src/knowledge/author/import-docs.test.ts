@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { test } from 'vitest'
 import { readFiles } from '../../../test/support/knowledge-content.ts'
+import { makePack } from '../../../test/support/knowledge-selection.ts'
 import { projectRoot } from '../../../test/support/source.ts'
 import { countTokens } from '../../tokens/count.ts'
 import { readSourceMap } from '../read-records.ts'
@@ -195,7 +196,7 @@ test('selection finds the anchor of every section, and nothing that is missing [
   const paths = files.map(({ path }) => path)
   const map = readSourceMap(textOf(files, 'indexes/source-map.json'))
   const sourceMap = 'value' in map ? map.value : undefined
-  const splits = splitSources(paths, sourceMap)
+  const splits = splitSources(makePack().header, { paths, sourceMap })
   const origins = makeOrigins('manual', sourceMap, new Set(paths), splits)
   assert.equal(splits.size, 12)
   for (const { document, section: id } of splits.values()) {

@@ -4,36 +4,38 @@ import { type Diagnostic, diagnostic } from '../diagnostic.ts'
 import { sourceMapPath } from '../read-records.ts'
 import { pathOf } from '../select/anchors.ts'
 import { sectionDigest } from '../select/file-index.ts'
+import { kept } from '../select/kept.ts'
 import { folderOf, placeOf, splitSources, splitsOf } from '../select/layout.ts'
 import { type CompiledDocument, compileDocument } from './compile-document.ts'
-import { sourceMapOf } from './grounding.ts'
+import { runsOf, sourceMapOf } from './grounding.ts'
 import type { PackContent, PackText } from './pack-content.ts'
 import { documentSections } from './sections.ts'
 import { jsonFile } from './write-pack.ts'
 
-/** Splits that do not say what their document says: text and heading, whatever the layout. */
-export function checkSplits({ paths, files }: PackContent): readonly Diagnostic[] {
+/** Splits that do not say what their document says, text and heading, whatever the layout, and those whose document is gone. */
+export function checkSplits({ header, paths, files }: PackContent): readonly Diagnostic[] {
   const readable = new Map(files.map((file) => [file.path, file]))
-  const known = new Map<string, ReadonlySet<string>>()
-  return [...splitSources(paths, sourceMapOf(files))].flatMap(([path, { document }]) => {
+  const facts = { paths, sourceMap: sourceMapOf(files), runs: runsOf(files) }
+  return [...splitSources(header, facts)].flatMap(([path, { document, isGone }]) => {
+    const gone = `was made from ${quote(document)}, which is not in the pack: delete it, or put the document back`
+    if (isGone) return [diagnostic('split-orphaned', path, gone)]
     const [split, source] = [readable.get(path), readable.get(document)]
     if (split === undefined || source === undefined) return []
-    const there = known.get(document) ?? digestsOf(source)
-    known.set(document, there)
-    if (digestsOf(split).isSubsetOf(there)) return []
+    if (digestsOf(split).isSubsetOf(digestsOf(source))) return []
     const message = `differs from ${quote(document)}, which is used in its place: run \`ambit knowledge refresh\``
     return [diagnostic('split-outdated', path, message)]
   })
 }
 
 /** The sections of a file, each as one digest. */
-const digestsOf = (file: PackText): ReadonlySet<string> =>
-  new Set(documentSections(file).map(({ headings, body }) => sectionDigest(headings, body)))
+const digestsOf = kept(
+  (file: PackText) => new Set(documentSections(file).map(({ headings, body }) => sectionDigest(headings, body))),
+)
 
 export interface Refreshed {
   /** Files to write, whole. */
   readonly files: readonly PackText[]
-  /** Splits that still differ: as a rule their section is gone, and nothing is ever deleted. */
+  /** Splits that still differ: as a rule their section or document is gone, and nothing is ever deleted. */
   readonly findings: readonly Diagnostic[]
 }
 

@@ -32,7 +32,7 @@ export function makeOrigins(
   const targets = (item: Claim | MappedSection): readonly string[] => [
     ...(item.compiled_into ?? []).map((target) => {
       const source = splits.get(packPath(pathOf(target)) ?? '')
-      return source === undefined ? target : `${source.document}#${source.section}`
+      return source === undefined || source.isGone ? target : `${source.document}#${source.section}`
     }),
     ...inDocument(item.document, item.section_id),
   ]

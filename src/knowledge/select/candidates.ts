@@ -1,32 +1,26 @@
-import type { SourceMap } from '../../model/knowledge-records.ts'
+import { quote } from '../../base/failure.ts'
 import { type Diagnostic, diagnostic } from '../diagnostic.ts'
 import { entryName } from '../discover/header.ts'
 import type { Pack } from '../pack.ts'
 import { leadsOut, packPath } from '../pack-path.ts'
-import { type Place, placeOf, type SplitSource, splitSources, stemOf } from './layout.ts'
+import { folderOf, type Place, placeOf, type SplitSource, splitSources, stemOf } from './layout.ts'
+import type { PackFacts } from './selection.ts'
 
 /** The files of a pack that may serve, those to look at first in the first tier. No tier is ever the whole pack unasked. */
 export interface Candidates {
   readonly tiers: readonly (readonly string[])[]
   /** Ontology and answers, as far as they hold something to know: JSON, for `indexRecords`. */
   readonly records: readonly string[]
-  /** Splits that are in no tier: their documents are, in their place. */
+  /** Splits that were made from documents. They are in no tier, and documents in their place, if there is any document. */
   readonly splits: ReadonlyMap<string, SplitSource>
   readonly diagnostics: readonly Diagnostic[]
 }
 
-export interface CandidateFacts {
-  /** Every file of the pack. */
-  readonly paths: readonly string[]
-  /** The body of the entry file, whose context map says which file answers what. */
-  readonly guide: string
-  /** For a hybrid pack that does not say itself where to begin: files or folders (`wiki/`). */
-  readonly configured?: readonly string[] | undefined
-  readonly sourceMap?: SourceMap | undefined
-}
+/** The context map of the guide says which file answers what; files or folders (`wiki/`) may be configured. */
+export type CandidateFacts = Pick<PackFacts, 'paths' | 'guide' | 'configured' | 'sourceMap' | 'runs'>
 
 export function candidatesOf(pack: Pack, facts: CandidateFacts): Candidates {
-  const splits = splitSources(facts.paths, facts.sourceMap)
+  const splits = splitSources(pack.header, facts)
   const files = sort(facts.paths, splits)
   const primary = primaryOf(pack, files)
   const { profile } = pack.header
@@ -44,18 +38,22 @@ export function candidatesOf(pack: Pack, facts: CandidateFacts): Candidates {
     tiers: isBare ? [[entryName]] : filled,
     records,
     splits,
-    diagnostics: [...escapes(pack), ...gaps(pack, files, primary)],
+    diagnostics: [...escapes(pack), ...gaps(pack, files, primary), ...orphans(pack, files, splits)],
   }
 }
 
 type Sorted = Readonly<Record<Place, readonly string[]>>
 
-/** A document with splits stands where they would. */
+/** A document with splits stands where they would. If one is gone, all documents do: it may have another name now. */
 function sort(paths: readonly string[], splits: Candidates['splits']): Sorted {
   const none: Sorted = { split: [], view: [], document: [], wiki: [], source: [], ontology: [], answers: [] }
   const found = { ...none, ...Object.groupBy(paths.toSorted(), (path) => placeOf(path) ?? 'nowhere') }
-  const divided = new Set([...splits.values()].map(({ document }) => document))
-  const split = [...found.split.filter((path) => !splits.has(path)), ...[...divided].sort()]
+  const sources = [...splits.values()]
+  const divided = sources.filter(({ isGone }) => !isGone).map(({ document }) => document)
+  const inPlace = new Set(sources.some(({ isGone }) => isGone) ? [...divided, ...found.document] : divided)
+  // Without any document, the splits of one that is gone are all there is.
+  const isUsed = (one?: SplitSource): boolean => one === undefined || (one.isGone && found.document.length === 0)
+  const split = [...found.split.filter((path) => isUsed(splits.get(path))), ...[...inPlace].sort()]
   return { ...found, split }
 }
 
@@ -135,4 +133,13 @@ function gaps({ header, id }: Pack, files: Sorted, primary: string | undefined):
   if (header.profile === 'wiki-first' && files.view.length + files.split.length + files.wiki.length === 0)
     return missing('the pack has no views and no wiki pages')
   return []
+}
+
+/** One finding for each document that is gone. */
+function orphans({ id }: Pack, { document }: Sorted, splits: Candidates['splits']): readonly Diagnostic[] {
+  const says = document.length > 0 ? 'its splits are not used' : 'nothing shows whether its splits are still true'
+  const gone = new Map([...splits].flatMap(([path, one]) => (one.isGone ? [[one.document, folderOf(path)]] : [])))
+  return [...gone].map(([path, folder]) =>
+    diagnostic('split-orphaned', folder, `${quote(path)} is not in the pack: ${says}`, { pack: id }),
+  )
 }

@@ -53,6 +53,54 @@ test('the source map says which document a split is of, before its folder does [
   assert.deepEqual([/5 bar/.test(text), /3 bar/.test(text)], [true, false])
 })
 
+test('a split of a document that is gone is never sent beside documents, and alone only with a warning [K-52 K-58 K-65]', () => {
+  const split = { 'compiled/splits/pumps/pressure.md': '# Pressure\n\nThe pressure is at most 3 bar.\n' }
+  const other = { 'documents/pumps-v2.md': '# Pumps\n\n## Pressure\n\nThe pressure is at most 5 bar.\n' }
+  const section = { document: 'documents/pumps.md', section_id: 'heat', title: 'Heat' }
+  const run = { run_id: 'r', trigger: 'manual', status: 'passed', outputs: [] as [] } as const
+  const inputs = [{ path: './documents/pumps.md' }]
+  const says = [
+    world({}, split, { sourceMap: sourceMap.parse({ claims: [], document_sections: [section] }) }),
+    world({}, split, { runs: [{ path: 'runs/compile-1.json', run: { ...run, inputs } }] }),
+    world(primary, split),
+  ]
+  for (const profile of ['document-first', 'wiki-first', 'hybrid'] as const)
+    for (const { facts } of says) {
+      const { header } = facts.pack
+      const sent = (files: Files) =>
+        resolve([world({ ...header, profile }, files, { sourceMap: facts.sourceMap, runs: facts.runs })], {
+          query: 'pressure',
+        })
+      const { text, packs } = sent({ ...split, ...other })
+      assert.deepEqual([/5 bar/.test(text), /3 bar/.test(text)], [true, false], profile)
+      assert.match(text, /code="split-orphaned".*: `documents\/pumps\.md` is not in the pack: its splits are not used/)
+      assert(packs[0]?.warnings.some(({ code, path }) => code === 'split-orphaned' && path === 'compiled/splits/pumps'))
+      const alone = sent(split).text
+      assert.match(alone, /3 bar/)
+      assert.match(alone, /code="split-orphaned".*: nothing shows whether its splits are still true/)
+    }
+})
+
+test('splits count as they are where no document of the pack was ever named for them [K-58]', () => {
+  const split = { 'compiled/splits/pumps/pressure.md': '# Pressure\n\nThe pressure is at most 3 bar.\n' }
+  const other = { 'documents/valves.md': '# Valves\n\nThey close.\n', 'sources/sheet.md': '# Sheet\n\nText.\n' }
+  for (const document of [
+    undefined,
+    'https://example.org/pumps.md',
+    'sources/pumps.md',
+    'sources/sheet.md',
+    'pumps.pdf',
+  ]) {
+    const section = { section_id: 'pressure', title: 'Pressure', compiled_into: Object.keys(split) }
+    const sections = document === undefined ? [] : [{ ...section, document }]
+    const map = sourceMap.parse({ claims: [], document_sections: sections })
+    for (const files of [split, { ...split, ...other }]) {
+      const { text } = resolve([world({}, files, { sourceMap: map })], { query: 'pressure' })
+      assert.deepEqual([/3 bar/.test(text), /split-orphaned/.test(text)], [true, false], document)
+    }
+  }
+})
+
 test('of a text that stands in several places all warnings and anchors stay [K-52 K-65 K-88]', () => {
   const claim = (n: number, status: 'stale' | 'disputed' | 'inferred', target: string, path = `sources/${n}.md`) =>
     ({ claim_id: `${n}`, text: 't', status, source: { path }, compiled_into: [target] }) as const

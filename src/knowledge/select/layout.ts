@@ -1,5 +1,6 @@
-import type { SourceMap } from '../../model/knowledge-records.ts'
+import type { PackHeader } from '../../model/knowledge.ts'
 import { packPath } from '../pack-path.ts'
+import type { PackFacts } from './selection.ts'
 
 /** What a file of a pack is, by where it lies. Only these may ever be opened for selection. */
 export type Place = 'split' | 'view' | 'document' | 'wiki' | 'source' | 'ontology' | 'answers'
@@ -45,24 +46,35 @@ export const splitOf = (document: string, section: string): string => `${splitsO
 export interface SplitSource {
   readonly document: string
   readonly section: string
+  /** The pack names the document and does not hold it: nothing shows whether the split is still true. */
+  readonly isGone: boolean
 }
 
 /**
- * The splits whose documents are in the pack: by the folder named after a document, or as the source map says. A document
- * speaks for its splits: they were made from it, and not again at every change.
+ * The splits that were made from documents: by the folder named after a document, or as the source map says. A document
+ * speaks for its splits: they were made from it, and not again at every change. A split for which the pack names no
+ * document, or one that was never part of it, stands for itself and is not among them.
  */
-export function splitSources(paths: readonly string[], map: SourceMap | undefined): ReadonlyMap<string, SplitSource> {
+export function splitSources(
+  { primaryDocument = '' }: PackHeader,
+  { paths, sourceMap, runs = [] }: Pick<PackFacts, 'paths' | 'sourceMap' | 'runs'>,
+): ReadonlyMap<string, SplitSource> {
+  const sections = sourceMap?.document_sections ?? []
   const present = new Set(paths)
   const splits = new Set(paths.filter((path) => placeOf(path) === 'split'))
-  const documents = new Map(paths.filter((path) => placeOf(path) === 'document').map((path) => [splitsOf(path), path]))
+  const recorded = [primaryDocument, ...runs.flatMap(({ run }) => run.inputs.map(({ path }) => path))]
+  const named = [...recorded, ...sections.map(({ document }) => document)].map((path) => packPath(path) ?? '')
+  const all = [...named, ...paths].filter((path) => placeOf(path) === 'document')
+  const documents = new Map(all.map((path) => [splitsOf(path), path]))
   const byFolder = [...splits].map((path) => ({ path, document: documents.get(folderOf(path)), section: stemOf(path) }))
-  const mapped = (map?.document_sections ?? []).flatMap(({ document, section_id: section, compiled_into = [] }) =>
+  const mapped = sections.flatMap(({ document, section_id: section, compiled_into = [] }) =>
     compiled_into.map((path) => ({ path: packPath(path) ?? '', document: packPath(document), section })),
   )
   const known = [...byFolder, ...mapped].flatMap(({ path, document = '', section }) =>
-    splits.has(path) && present.has(document) ? [[path, { document, section }] as const] : [],
+    splits.has(path) && isContext(document) ? [{ path, document, section, isGone: !present.has(document) }] : [],
   )
-  return new Map(known)
+  // The last one counts: a document that is there.
+  return new Map(known.sort((a, b) => Number(b.isGone) - Number(a.isGone)).map((one) => [one.path, one]))
 }
 
 /** Of a split: the folder that is named after its document. */

@@ -14,10 +14,7 @@ export function runFindings(
   runs: readonly RecordedRun[],
   files: ReadonlySet<string>,
 ): readonly Diagnostic[] {
-  const newest = runs.reduce<RecordedRun | undefined>(
-    (last, run) => (last && last.path >= run.path ? last : run),
-    undefined,
-  )
+  const newest = runs.toSorted((a, b) => (a.path < b.path ? -1 : 1)).at(-1)
   if (newest === undefined) return []
   const { path, run } = newest
   const finding = (at: string, message: string): Diagnostic => diagnostic('run-finding', at, message, { pack })

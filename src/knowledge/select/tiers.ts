@@ -1,4 +1,3 @@
-import type { SourceMap } from '../../model/knowledge-records.ts'
 import type { Pack } from '../pack.ts'
 import { makeOrigins, type Origins } from './anchors.ts'
 import { type Candidates, candidatesOf } from './candidates.ts'
@@ -24,10 +23,9 @@ export interface OpenedPack {
 
 /** Opens one tier after the other until the query is answered by what is open. */
 export function openPack(facts: PackFacts, terms: readonly string[]): OpenedPack {
-  const { pack, paths: all, guide, configured, sourceMap } = facts
-  const prepared = prepare(all, pack, guide, configured, sourceMap)
+  const { pack, paths: all, guide, configured, sourceMap, runs, records = [] } = facts
+  const prepared = prepare(all, pack, guide, configured, sourceMap, runs)
   const { tiers } = prepared.candidates
-  const { records = [] } = facts
   const groups = records.length === 0 ? [] : [{ files: join(records, records), tier: 0 }]
   for (const [tier, paths] of tiers.entries()) {
     if (tier > 0 && suffices(pack, groups, terms, prepared.origins)) break
@@ -48,9 +46,10 @@ const prepare = kept(
     pack: Pack,
     guide: string,
     configured: readonly string[] | undefined,
-    sourceMap: SourceMap | undefined,
+    sourceMap: PackFacts['sourceMap'],
+    runs: PackFacts['runs'],
   ) => {
-    const candidates = candidatesOf(pack, { paths, guide, configured, sourceMap })
+    const candidates = candidatesOf(pack, { paths, guide, configured, sourceMap, runs })
     return {
       candidates,
       origins: makeOrigins(pack.id, sourceMap, new Set(paths), candidates.splits),

@@ -8,6 +8,7 @@ import { bodyOf } from '../../knowledge/discover/frontmatter.ts'
 import { entryName } from '../../knowledge/discover/header.ts'
 import type { Pack } from '../../knowledge/pack.ts'
 import {
+  isCompileRun,
   type Reading,
   readCompileRun,
   readPackJson,
@@ -148,8 +149,7 @@ async function openPack(
   const paths = listed.map(({ path }) => path)
   const guide = (await take(entryName, 'guide', bodyOf)) ?? ''
   const sourceMap = await read(sourceMapPath, readSourceMap)
-  // Names begin with the time, and only the newest counts.
-  const newest = paths.findLast((path) => /^runs\/compile-[^/]+\.json$/.test(path))
+  const newest = paths.findLast(isCompileRun)
   const run = newest === undefined ? undefined : await read(newest, (text) => readCompileRun(newest, text))
   const runs = newest === undefined || run === undefined ? [] : [{ path: newest, run }]
   const json = new Map<string, Json>()
