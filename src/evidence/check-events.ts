@@ -1,6 +1,6 @@
 import { stable } from '../base/canonical.ts'
 import { sha256 } from '../base/hash.ts'
-import { type CallRecord, callRecord, type ForeignBundle, type ForeignEvent } from '../model/evidence.ts'
+import { type CallRecord, callRecord, type ForeignBundle, type ForeignEvent, ownTime } from '../model/evidence.ts'
 import { recordOf, uncoveredMember, unprovenMember } from './coverage.ts'
 import { contentHash, contentHashV1, type HeaderTexts, rootHash, schemeOf, standsIn } from './event.ts'
 import type { Findings } from './findings.ts'
@@ -11,8 +11,6 @@ export type Covered = 'yes' | 'no' | 'withheld'
 
 export interface Coverage {
   readonly covered: Covered
-  /** Whether any event has a call record: the bundle is ours. */
-  readonly ours: boolean
   /** For each event, whether its record says what the event says. */
   readonly lines: readonly boolean[]
 }
@@ -103,7 +101,7 @@ function checkSequence(events: readonly ForeignEvent[], findings: Findings): voi
   }
 }
 
-/** Without a single call record the bundle is another host's: valid, and not covered. */
+/** A bundle that shows payloads and not a single call record is another host's: valid, and not covered. */
 function checkCoverage(bundle: ForeignBundle, findings: Findings): Coverage {
   const { events } = bundle
   const lines: boolean[] = []
@@ -123,30 +121,34 @@ function checkCoverage(bundle: ForeignBundle, findings: Findings): Coverage {
       findings.failEvent('decision', index, 'payload/decision', 'the call record is not well formed')
     }
   }
-  const ours = records > 0
   const bare = events.length - records - withheld
-  if (ours) checkWhole(bundle, bare, findings)
-  if (withheld > 0) checkWithheld(events, { shown: events.length - withheld, ours }, findings)
-  if (bare > 0 || findings.failed('decision') || findings.failed('coverage')) return { covered: 'no', ours, lines }
-  return { covered: withheld > 0 ? 'withheld' : 'yes', ours, lines }
+  if (records > 0) checkWhole(bundle, bare, findings)
+  const ours = records > 0 || (bare === 0 && mayBeOurs(bundle))
+  const isSilent = withheld === 0 || checkWithheld(events, { shown: events.length - withheld, ours }, findings)
+  const isOpen = bare > 0 || !isSilent || findings.failed('decision') || findings.failed('coverage')
+  return { covered: isOpen ? 'no' : withheld > 0 ? 'withheld' : 'yes', lines }
 }
 
-/** An event whose payload is withheld has no record: among events that have one it may say nothing unproven. */
+/** With no payload shown, ours are told by what we always write and nobody can take away: it is hashed or signed. */
+const mayBeOurs = ({ completeness, created_at, events }: ForeignBundle): boolean =>
+  completeness !== undefined &&
+  [created_at, ...events.map(({ timestamp }) => timestamp)].every((time) => ownTime.safeParse(time).success)
+
+/** Nothing proves what an event with a withheld payload says: in a bundle of ours it must be silent. True if all are. */
 function checkWithheld(
   events: readonly ForeignEvent[],
   { shown, ours }: { readonly shown: number; readonly ours: boolean },
   findings: Findings,
-): void {
+): boolean {
   const open = `checked for ${shown} of ${events.length} events, the payloads of the others are withheld`
-  findings.leaveOpen(open, 'commitments')
-  if (!ours) return
-  findings.leaveOpen(open, 'decision', 'coverage')
-  for (const [index, event] of events.entries()) {
-    const member = standsIn(event.payload) ? unprovenMember(event) : undefined
-    if (member === undefined) continue
+  findings.leaveOpen(open, 'commitments', ...(ours ? (['decision', 'coverage'] as const) : []))
+  const said = events.map((event) => (standsIn(event.payload) ? unprovenMember(event) : undefined))
+  for (const [index, member] of said.entries()) {
+    if (member === undefined || !ours) continue
     const message = `\`${member}\` of a withheld event is covered by nothing and must be empty`
     findings.failEvent('coverage', index, member, message)
   }
+  return said.every((member) => member === undefined)
 }
 
 const isCallRecord = predicateOf(callRecord)

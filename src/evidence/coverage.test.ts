@@ -166,6 +166,18 @@ test('of a withheld event everything goes that no hash covers, but for its place
   })
 })
 
+const unproven: readonly [string, unknown][] = [
+  ['subject', { id: 'eve' }],
+  ['denial', { code: 'policy_blocked' }],
+  ['error', { type: 'Error' }],
+  ['capability_version', '2.1.0'],
+  ['correlation', { correlation_id: 'run-5521', causation_id: 'inv_0' }],
+  ['assurance', { level: 'S3' }],
+  ['redacted', false],
+  ['admission', { by: 'x' }],
+  ['execution_id', 'x'],
+]
+
 test('a withheld event among covered ones that still says who, why or what is a fault [H-83 H-63]', () => {
   for (const marker of [{ chp_withheld: true }, { chp_sealed: { ct: 'x' } }]) {
     const hidden = edited(
@@ -174,17 +186,7 @@ test('a withheld event among covered ones that still says who, why or what is a 
       withhold(storyBundle(), ({ sequence }) => sequence === 44),
     )
     assert.equal(faultOf(hidden), null)
-    for (const [member, value] of [
-      ['subject', { id: 'eve' }],
-      ['denial', { code: 'policy_blocked' }],
-      ['error', { type: 'Error' }],
-      ['capability_version', '2.1.0'],
-      ['correlation', { correlation_id: 'run-5521', causation_id: 'inv_0' }],
-      ['assurance', { level: 'S3' }],
-      ['redacted', false],
-      ['admission', { by: 'x' }],
-      ['execution_id', 'x'],
-    ] as const) {
+    for (const [member, value] of unproven) {
       assert.equal(
         faultOf(edited(['events', 3, member], value, hidden)),
         `coverage /events/3/${member}: \`${member}\` of a withheld event is covered by nothing and must be empty`,
@@ -195,6 +197,34 @@ test('a withheld event among covered ones that still says who, why or what is a 
     }
   }
 })
+
+test('where every payload is withheld, an event that still says who, why or what is a fault too [H-83 H-63 H-86]', () => {
+  for (const marker of [{ chp_withheld: true }, { chp_sealed: { ct: 'x' } }]) {
+    const { events, ...header } = withhold(storyBundle())
+    const hidden = { ...header, events: events.map((event) => ({ ...event, payload: marker })) }
+    assert.equal(faultOf(hidden), null)
+    for (const [member, value] of unproven) {
+      const report = verifyBundle(edited(['events', 3, member], value, hidden), { pins: [hostKey.publicKey] })
+      assert.deepEqual([report.valid, report.covered, report.first?.at], [false, 'no', `/events/3/${member}`])
+      assert.equal(report.story[3]?.subject, null)
+    }
+  }
+})
+
+test('another host may withhold every payload and go on naming people, but nobody is named on its word [H-83 H-86]', () => {
+  const { completeness: _, ...bare } = storyBundle()
+  const foreign = resigned({ ...bare, events: bare.events.map(withoutPayload) } as never)
+  const seconds = withhold({ ...storyBundle(), created_at: '2026-06-16T15:00:00Z' })
+  const timed = edited(['events', 1, 'subject'], { id: 'eve' }, resigned(seconds))
+  for (const bundle of [foreign, timed]) {
+    const report = verifyBundle(copyOf(bundle), { pins: [hostKey.publicKey] })
+    assert.deepEqual([report.first, report.valid, report.covered], [null, true, 'no'])
+    for (const { subject, reason, sequence } of report.story)
+      assert.deepEqual([subject, reason, sequence], [null, null, null])
+  }
+})
+
+const withoutPayload = (event: object) => ({ ...event, payload: { chp_withheld: true } })
 
 test('what is withheld is neither passed over nor told [H-83 H-63]', () => {
   const one = verifyBundle(withhold(storyBundle(), ({ sequence }) => sequence === 42))

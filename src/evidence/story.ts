@@ -18,10 +18,10 @@ export interface StoryLine {
   readonly covered: boolean
 }
 
-/** Who did what, and how it ended, event by event. Of a withheld event in a bundle of ours only what is hashed. */
-export function storyOf(events: readonly ForeignEvent[], { ours, lines }: Coverage, sound: boolean): StoryLine[] {
+/** Who did what, and how it ended, event by event. Of a withheld event only what is hashed. */
+export function storyOf(events: readonly ForeignEvent[], { lines }: Coverage, sound: boolean): StoryLine[] {
   return events.map((event, index) => ({
-    ...(ours && standsIn(event.payload) ? nobody : attributed(event)),
+    ...(standsIn(event.payload) ? nobody : attributed(event)),
     timestamp: event.timestamp,
     event_type: event.event_type,
     capability_id: event.capability_id,
