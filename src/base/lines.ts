@@ -34,3 +34,6 @@ export function lineCutter(bytesMax: number): (chunk: Buffer) => readonly string
     return lines
   }
 }
+
+/** Ends a line of a file that a crash has torn, where the writer went on: readers tell it from a line that was changed. */
+export const tornMark = '#torn'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { chmodSync, cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'vitest'
 import { givenDesk, type Shell } from '../../test/cli/harness.ts'
@@ -153,11 +153,28 @@ describe('verify proves a good bundle [F-18 H-85]', () => {
     assert.deepEqual([bad.valid, bad.first?.check], [false, 'checkpoint'])
   })
 
-  test('against a file of heads: a torn line says nothing, a file without a whole one could not be looked at', async () => {
+  test('against a file of heads: a torn last line says nothing, also after the host went on behind it', async () => {
+    const { shell } = await givenExport()
+    const file = '.ambit/heads/local.jsonl'
+    for (const more of ['kim', 'lou']) {
+      appendFileSync(join(shell.cwd, file), '{"kind":"amb')
+      assert.match((await shell.good('verify', 'b.json', '--head', file)).out, /✓ checkpoint /)
+      await shell.good('principal', 'create', more)
+      assert.match((await shell.good('verify', 'b.json', '--head', file)).out, /✓ checkpoint /)
+    }
+  })
+
+  test('against a file of heads: with a broken line, or without a head, it could not be looked at', async () => {
     const { shell, put } = await givenExport()
     const heads = readFileSync(join(shell.cwd, '.ambit/heads/local.jsonl'), 'utf8')
-    put('torn.jsonl', `{"kind":"amb\n${heads}{"kind":`)
-    assert.match((await shell.good('verify', 'b.json', '--head', 'torn.jsonl')).out, /✓ checkpoint /)
+    for (const broken of [heads.replace('"kind"', '"kind'), `{"kind":"amb\n${heads}`, `${heads}{"kind":"amb\n`]) {
+      put('rot.jsonl', broken)
+      const { code, err } = await shell.run('verify', 'b.json', '--head', 'rot.jsonl')
+      assert.equal(code, 2, broken)
+      assert.match(err, /`rot\.jsonl`: line \d is no head.*\n.*get the file again/s)
+    }
+    put('blank.jsonl', `\n${heads}\n`)
+    assert.match((await shell.good('verify', 'b.json', '--head', 'blank.jsonl')).out, /✓ checkpoint /)
     for (const content of ['{"kind":"amb', 'hello\nhello', '']) {
       put('bad.jsonl', content)
       const { code, err } = await shell.run('verify', 'b.json', '--head', 'bad.jsonl')
@@ -194,6 +211,9 @@ describe('verify proves a good bundle [F-18 H-85]', () => {
       assert.equal(code, 1)
       assert.match(out, /^NOT GOOD {2}the host had counted 6 events before this export/)
     }
+    // A broken line could be the one that proves the cut.
+    writeFileSync(join(shell.cwd, 'rot.jsonl'), heads.replace(/"kind"(?=.*\n$)/, '"kind'))
+    assert.equal((await shell.run('verify', 'cut-export.json', '--head', 'rot.jsonl')).code, 2)
   })
 
   test('a bundle without a signature only where that is asked for', async () => {

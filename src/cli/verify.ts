@@ -1,8 +1,9 @@
 import { InvalidArgumentError, Option } from 'commander'
 import type { Json } from '../base/canonical.ts'
-import { Failure } from '../base/failure.ts'
+import { Failure, quote } from '../base/failure.ts'
 import { readJson } from '../base/json.ts'
 import { limits } from '../base/limits.ts'
+import { tornMark } from '../base/lines.ts'
 import { defined } from '../base/object.ts'
 import type { Pin } from '../evidence/check-signature.ts'
 import { type BundleReport, type VerifyOptions, verifyBundle } from '../evidence/verify.ts'
@@ -86,11 +87,17 @@ function identityIn(io: Io, path: string): Pick<VerifyOptions, 'rotations' | 're
   return { rotations: key_history, revoked: revoked_keys }
 }
 
-/** One head, or a file of them, a line each. A line torn by a crash may stand anywhere, and says nothing. */
+/** One head, or a file of them, a line each. What a crash tore is the last line or marked; no other may be broken. */
 function headsIn(io: Io, path: string): readonly Json[] {
   const text = readInput(io, path).toString('utf8')
-  const heads = isJson(text) ? [text] : text.split('\n').filter(isJson)
-  return heads.length > 0 ? heads.map((line) => readJson(line)) : [jsonIn(path, text)]
+  const lines = isJson(text) ? [text] : text.split('\n')
+  const heads = lines.flatMap((line, index) => {
+    if (isJson(line)) return [readJson(line)]
+    if (index === lines.length - 1 || line.trim() === '' || line.endsWith(tornMark)) return []
+    const help = 'it could be the head that proves a cut: get the file again from where it was kept'
+    throw new Failure('json.invalid', `${quote(path)}: line ${index + 1} is no head`, {}, help)
+  })
+  return heads.length > 0 ? heads : [jsonIn(path, text)]
 }
 
 function isJson(text: string): boolean {

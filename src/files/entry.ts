@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, open, readdir } from 'node:fs/promises'
 import { Failure, quote } from '../base/failure.ts'
+import { tornMark } from '../base/lines.ts'
 import { type Folder, inFolder, type Place } from './folder.ts'
 import { reservedPrefix, segmentsOf } from './path.ts'
 import { refusal, telling } from './trouble.ts'
@@ -62,7 +63,7 @@ export async function appendLine(handle: FileHandle, folder: Folder, line: strin
   const { size } = await handle.stat()
   const last = size === 0 ? undefined : (await handle.read(Buffer.alloc(1), 0, 1, size - 1)).buffer[0]
   const torn = last !== undefined && last !== 0x0a
-  await handle.appendFile(`${torn ? '\n' : ''}${line}\n`)
+  await handle.appendFile(`${torn ? `${tornMark}\n` : ''}${line}\n`)
   await handle.sync()
   if (size === 0) await folder.handle.sync()
 }

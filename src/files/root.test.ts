@@ -183,7 +183,7 @@ test('appended lines stand in order; a torn last line does not swallow the next 
   await root.append('head', 'two')
   await writeFile(inside('head'), 'thr', { flag: 'a' })
   await root.append('head', 'four')
-  assert.equal(text(await root.read('head')), 'one\ntwo\nthr\nfour\n')
+  assert.equal(text(await root.read('head')), 'one\ntwo\nthr#torn\nfour\n')
   assert.equal(await root.mode('head'), 0o600)
   await assert.rejects(root.append('head', 'a\nb'), /no line feed/)
 })

@@ -22,7 +22,7 @@ export interface FileRoot {
   readEnd(path: string, bytesMax: number): Promise<Buffer>
   /** Replaces or makes the file, atomically and durably. A crash at any moment leaves the old content or the new. */
   write(path: string, bytes: Uint8Array, options?: WriteOptions): Promise<void>
-  /** Adds one line, durably; makes the file (0600). A line torn by a crash stays a line of its own. */
+  /** Adds one line, durably; makes the file (0600). A line torn by a crash stays a line of its own, marked as torn. */
   append(path: string, line: string): Promise<void>
   /** The names of the regular files in the root or a folder below it, sorted; what a crashed write left is not among them. */
   list(folder?: string): Promise<readonly string[]>
