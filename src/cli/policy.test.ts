@@ -233,6 +233,33 @@ test('policy explain asks which of several versions is meant, and tells of upstr
   assert.match((await explained({ capability: { version: '2.0.0' } })).out, /^deny /)
 })
 
+test('a list of the history that grew too long denies in `policy explain` and `policy test` as it does in a host [F-18 H-98 H-35]', async () => {
+  const outside = { in: ['web', { var: 'history.origins' }] }
+  const inside = {
+    ...{ name: 'inside', version: '1', applies_to: ['*'] },
+    rules: [
+      { id: 'any', when: true, decision: 'allow' },
+      { id: 'outside', when: outside, decision: 'deny' },
+    ],
+  }
+  const said = async (history: object) => {
+    const one = { name: 'x', capability: 'ward.fax', facts: { history }, expect: { decision: 'allow' } }
+    const shell = givenFiles({ 'inside.json': inside, 'inside.test.json': { policies: ['inside.json'], cases: [one] } })
+    const facts = ['--capability', 'ward.fax', '--facts', JSON.stringify({ history })]
+    const { cases } = (await shell.run('policy', 'test', 'inside.test.json', '--json')).json<{
+      cases: { got: { decision: string; reason: string | null } }[]
+    }>()
+    const { out } = await shell.good('policy', 'explain', 'inside.json', ...facts)
+    return [out.split('\n', 1)[0], cases[0]?.got.decision, cases[0]?.got.reason]
+  }
+  const denied = ['deny  cannot be evaluated: inside/outside (inside 1)', 'deny', 'policy_error']
+  const whole = ['allow  by inside/any (inside 1)', 'allow', null]
+  assert.deepEqual(await said({ origins: ['a'], truncated: true }), denied)
+  assert.deepEqual(await said({ origins: { truncated: true }, truncated: true }), denied)
+  assert.deepEqual(await said({ origins: ['a'], classes: { truncated: true }, truncated: true }), whole)
+  assert.deepEqual(await said({ origins: ['a'], truncated: false }), whole)
+})
+
 /** A shell whose store has recorded calls with these call records. */
 async function givenCalls(
   ...events: readonly (Partial<EventInput> & { readonly record?: AttemptRecord })[]
@@ -283,6 +310,7 @@ test('policy shadow lists the recorded decisions that other policies would chang
     {
       'same.json': { ...release, rules: release.rules.slice(1) },
       'strict.json': { ...changed({ '==': [minutes, 0] }), mode: 'audit_only' },
+      'trial.json': { ...changed({ '==': [minutes, 0] }), name: 'trial', mode: 'audit_only' },
       'clinic.json': changed({ '==': [{ var: 'context.consignee' }, 'Clinic 88'] }),
     },
     shell,
@@ -291,7 +319,13 @@ test('policy shadow lists the recorded decisions that other policies would chang
     (await shell.good('policy', 'shadow', 'same.json')).out,
     '3 decisions: 3 equal, 0 would change, 0 cannot be told\n',
   )
-  const strict = await shell.run('policy', 'shadow', 'strict.json', '--since', '7d', '--capability', descriptor.id)
+  // On trial it changes nothing, as `explain` says; enforced it would.
+  const onTrial = await shell.good('policy', 'shadow', 'strict.json')
+  assert.equal(onTrial.out, '0 decisions: 0 equal, 0 would change, 0 cannot be told\n')
+  const both = await shell.good('policy', 'shadow', 'same.json', 'trial.json')
+  assert.equal(both.out, '3 decisions: 3 equal, 0 would change, 0 cannot be told\n')
+  const asked = ['shadow', 'strict.json', '--enforce']
+  const strict = await shell.run('policy', ...asked, '--since', '7d', '--capability', descriptor.id)
   assert.deepEqual([strict.code, strict.err], [1, ''])
   assert.match(
     strict.out,
@@ -299,13 +333,13 @@ test('policy shadow lists the recorded decisions that other policies would chang
   )
   assert.equal(strict.out.match(/depot\.release_batch +requires_approval +deny +no rule allows it +evt_/g)?.length, 2)
   assert.equal(
-    (await shell.good('policy', 'shadow', 'strict.json', '--until', '1h')).out,
+    (await shell.good('policy', ...asked, '--until', '1h')).out,
     '0 decisions: 0 equal, 0 would change, 0 cannot be told\n',
   )
   const clinic = await shell.good('policy', 'shadow', 'clinic.json')
   assert.match(clinic.out, /^3 decisions: 0 equal, 0 would change, 3 cannot be told\n/)
   assert.match(clinic.out, / \? +needs context\.consignee +evt_/)
-  const { calls } = (await shell.run('policy', 'shadow', 'strict.json', '--json')).json<{
+  const { calls } = (await shell.run('policy', ...asked, '--json')).json<{
     calls: { invocation_id: string; answer: object }[]
   }>()
   assert.deepEqual(

@@ -4,6 +4,7 @@ import { parseAs } from '../model/parse.ts'
 import { policyTest } from '../model/policy-test.ts'
 import { decide } from '../policy/decide.ts'
 import { explain } from '../policy/explain.ts'
+import { readWritten } from '../policy/history.ts'
 import { compilePolicies, ruleRoots } from '../policy/policies.ts'
 import type { ShadowFilter } from '../runtime/shadow.ts'
 import { instant } from './duration.ts'
@@ -79,15 +80,16 @@ const register: Register = (policy, io) => {
     .option('--capability <id>', 'only this capability')
     .option('--since <time>', 'from this time on: RFC 3339, or an age such as 7d', instant)
     .option('--until <time>', 'before this time: RFC 3339, or an age such as 1h', instant)
+    .option('--enforce', 'take policies on trial (`audit_only`) as enforced')
     .addHelpText(
       'after',
       '\nNothing runs and nothing is written. Exit 0: none would change. 1: some would. 2: could not look.',
     )
-    .action((files: readonly string[], options: CommonOptions & ShadowFilter) =>
+    .action((files: readonly string[], options: CommonOptions & ShadowFilter & { readonly enforce?: true }) =>
       inTenant(io, options, async (ambit, caller) => {
         const { shadowDecisions } = await import('../runtime/shadow.ts')
-        // What is asked is what they would do, whether or not they do it yet.
-        const candidates = readPolicies(io, files).map((candidate) => ({ ...candidate, mode: 'enforce' as const }))
+        const given = readPolicies(io, files)
+        const candidates = options.enforce ? given.map((policy) => ({ ...policy, mode: 'enforce' as const })) : given
         const calls = await shadowDecisions(ambit, caller, compilePolicies(candidates), options)
         options.json ? printJson(io, { calls }) : printShadow(io, calls)
         if (calls.some(({ answer }) => answer.is === 'differs')) found(io)
@@ -104,7 +106,7 @@ function runTests(io: Io, file: string): readonly TestResult[] {
   const { policies, cases } = parseAs(policyTest, readJsonInput(io, file), file)
   const set = compilePolicies(policiesFor(io, file, policies))
   return cases.map(({ name, capability, facts, expect }) => {
-    const { decision, rule, reason } = decide(set, capability, facts)
+    const { decision, rule, reason } = decide(set, capability, readWritten(facts))
     const passed = decision === expect.decision && (expect.rule === undefined || expect.rule === rule)
     return { name, passed, expected: expect, got: { decision, rule, reason } }
   })

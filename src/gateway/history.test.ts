@@ -5,7 +5,7 @@ import { emptySchema } from '../../test/storage/target.ts'
 import { anyone, echo, givenHost, recordOf, stillClock } from '../../test/support/host.ts'
 import { startPostgres } from '../../test/support/postgres.ts'
 import { limits } from '../base/limits.ts'
-import type { EvidenceEvent } from '../model/evidence.ts'
+import type { CallRecord, EvidenceEvent } from '../model/evidence.ts'
 import type { Policy } from '../model/policy.ts'
 import { noHistory, withCall } from '../policy/history.ts'
 import { compilePolicies } from '../policy/policies.ts'
@@ -236,7 +236,7 @@ test('a list that grows too long answers nothing, and a rule that asks it denies
       { id: 'seen', when: { in: ['ward.secret', { var: ['history.capabilities', []] }] }, decision: 'deny' },
     ],
   }
-  const { call, host, ambit } = await givenHost({ capabilities: [notes], policies: [seen] })
+  const { call, host, ambit, events } = await givenHost({ capabilities: [notes], policies: [seen] })
   let history = noHistory
   for (let turn = 0; turn <= limits.historyEntriesMax; turn++)
     history = withCall(history, { capability: `c.${turn}`, class: undefined, origin: 'internal' })
@@ -249,6 +249,22 @@ test('a list that grows too long answers nothing, and a rule that asks it denies
   })
   await ambit.store.write(host.tenant, amend)
   assert.equal((await call(anyone, to('ward.notes'))).denial?.details?.['reason'], 'policy_error')
+  const last = (await events()).at(-1) as EvidenceEvent
+  const { decision: record } = last.payload as { decision: CallRecord }
+  assert.deepEqual(record.facts?.['history.capabilities'], { truncated: true })
+  const again = (path: string) => {
+    const rules = seen.rules.map((rule) => ({
+      ...rule,
+      when: JSON.parse(JSON.stringify(rule.when).replace('history.capabilities', path)),
+    }))
+    return shadow(compilePolicies([{ ...seen, rules }]), {
+      capabilityId: 'ward.notes',
+      timestamp: last.timestamp,
+      record,
+    })
+  }
+  assert.deepEqual(again('history.capabilities'), { is: 'equal', decision: 'deny' })
+  assert.deepEqual(again('history.origins'), { is: 'differs', from: 'deny', to: 'allow', rule: 'inside/any' })
 })
 
 test('the record of a call has what its rules read and all of its history, so that another policy can be tried on it [H-49 H-98]', async () => {

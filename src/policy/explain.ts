@@ -4,6 +4,7 @@ import { isObject, type JsonObject } from '../base/object.ts'
 import type { PolicyDecision } from '../model/evidence.ts'
 import type { Ruling } from './decide.ts'
 import { byStrictness } from './decisions.ts'
+import { readWritten } from './history.ts'
 import { judge, unknown } from './judge.ts'
 import { compilePath } from './paths.ts'
 import type { Probe } from './place.ts'
@@ -48,7 +49,7 @@ export interface Explanation {
 /** Why the answer is what it is, rule by rule, and which single fact would have made it another. */
 export function explain(set: PolicySet, capabilityId: string, said: Facts): Explanation {
   const applicable = set.applicable(capabilityId)
-  const facts = withUnsaid(applicable, said)
+  const facts = withUnsaid(applicable, readWritten(said))
   const judged = judge(applicable, facts)
   return {
     ...judged,

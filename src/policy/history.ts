@@ -1,9 +1,11 @@
 import type { Json } from '../base/canonical.ts'
 import { limits } from '../base/limits.ts'
+import { isObject } from '../base/object.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
-import { Fault } from './values.ts'
+import { type Facts, Fault } from './values.ts'
 
-type Listed = 'capabilities' | 'classes' | 'origins'
+const listed = ['capabilities', 'classes', 'origins'] as const
+type Listed = (typeof listed)[number]
 
 /** What a session did before: how many calls it started, of which capabilities, and what their results carry. */
 export interface History extends Readonly<Record<Listed, readonly string[]>> {
@@ -47,17 +49,26 @@ export function withCall(history: History, { capability, class: dataClass, origi
   }
 }
 
-/** What rules read of it. A list that has left something out answers no question: a rule that asks it denies. */
-export function historyFacts(history: History): Json {
-  const { calls, truncated } = history
-  const list = (name: Listed): unknown => (truncated.includes(name) ? tooLong(name) : history[name])
-  return {
-    calls,
-    capabilities: list('capabilities'),
-    classes: list('classes'),
-    origins: list('origins'),
-    truncated: truncated.length > 0,
-  } as Json
+/** What rules read of it. */
+export const historyFacts = (history: History): Json =>
+  withoutAnswer({ ...history, truncated: false }, history.truncated)
+
+/** How a list that has left something out is written down. */
+export const truncatedList = { truncated: true } as const
+
+/** What rules read of facts whose history is written down. `truncated` alone is said of every list. */
+export function readWritten(facts: Facts): Facts {
+  const { history } = facts
+  if (!isObject(history)) return facts
+  const marked = listed.filter((name) => Object(history[name]).truncated === true)
+  const areAll = marked.length === 0 && history['truncated'] === true
+  return { ...facts, history: withoutAnswer(history, areAll ? listed : marked) }
+}
+
+/** A list that has left something out answers no question: a rule that asks it denies. */
+function withoutAnswer(history: object, names: readonly Listed[]): Json {
+  const faults = Object.fromEntries(names.map((name) => [name, tooLong(name)]))
+  return { ...history, ...faults, ...(names.length > 0 && truncatedList) } as Json
 }
 
 const tooLong = (name: Listed): Fault =>

@@ -50,9 +50,9 @@ test('values that say no are values, and what is absent is on record as such [H-
   })
 })
 
-test('an answer that is left open, or a fact that cannot be read, is left out, and the rest is kept [H-49 H-98]', () => {
+test('an answer that is left open is left out, a list that grew too long is marked, and the rest is kept [H-49 H-98]', () => {
   const facts = [reading('a', undecided), reading('b', new Fault('too many')), reading('c', 1), reading('d', undefined)]
-  assert.deepEqual(valuesOf(facts, {}), { c: 1, d: null })
+  assert.deepEqual(valuesOf(facts, {}), { b: { truncated: true }, c: 1, d: null })
 })
 
 test('a fact as long as the record takes is kept whole, and a longer one is left out [H-49]', () => {

@@ -1,6 +1,6 @@
 import type { Json } from '../base/canonical.ts'
 import { limits } from '../base/limits.ts'
-import { noHistory } from './history.ts'
+import { noHistory, truncatedList } from './history.ts'
 import { compilePath, type Read } from './paths.ts'
 import { type Facts, Fault } from './values.ts'
 
@@ -21,13 +21,14 @@ function keptPath(path: string): readonly string[] {
   return member === 'id' || member === 'version' ? [] : [`${root}.${member}`]
 }
 
-/** Their values by path, null for what is absent; what is left open or too long is left out. Undefined where nothing is left. */
+/** Their values by path, null for what is absent; left out is what is open or too long. Undefined where nothing is left. */
 export function valuesOf(kept: readonly KeptFact[], facts: Facts): Record<string, Json> | undefined {
   if (kept.length === 0) return undefined
   const entries = kept.flatMap(({ path, read }) => {
-    const value = read(facts) ?? null
-    const isData = typeof value !== 'symbol' && !(value instanceof Fault)
-    return isData && JSON.stringify(value).length <= limits.recordedFactCharsMax ? [[path, value] as const] : []
+    const found = read(facts) ?? null
+    const value = found instanceof Fault ? truncatedList : found
+    if (typeof value === 'symbol' || JSON.stringify(value).length > limits.recordedFactCharsMax) return []
+    return [[path, value] as const]
   })
   return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }

@@ -2,6 +2,7 @@ import type { Json } from '../base/canonical.ts'
 import { type CallRecord, type PolicyDecision, policyDecision, redactedText } from '../model/evidence.ts'
 import type { Ruling } from './decide.ts'
 import { strictest } from './decisions.ts'
+import { readWritten } from './history.ts'
 import { judge, unknown } from './judge.ts'
 import type { Applicable, PolicySet } from './policies.ts'
 import type { Facts } from './values.ts'
@@ -27,12 +28,12 @@ export interface RecordedCall {
 
 /**
  * Decides a recorded call again, from what its record holds. Undefined where there is nothing to compare: policy did
- * not decide the call, or no policy of the set is about its capability.
+ * not decide the call, or no policy of the set that is enforced is about its capability.
  */
 export function shadow(set: PolicySet, call: RecordedCall): ShadowAnswer | undefined {
   const before = decisionIn(call.record)
   const applicable = set.applicable(call.capabilityId)
-  if (before === undefined || applicable.policies.length === 0) return undefined
+  if (before === undefined || applicable.policies.length === applicable.audited.length) return undefined
   const recordedAsk = asksIn(call.record)
   const floor = call.asks === true ? declaredAsk : recordedAsk
   const { ruling, needs } = judge(applicable, recordedFacts(applicable, call), (made) => withFloor(made, floor))
@@ -89,7 +90,7 @@ function recordedFacts({ rules }: Applicable, call: RecordedCall): Facts {
     if (kept[root] !== undefined && member !== undefined) kept[root] = { [member]: unknown(path), ...kept[root] }
     else if (!Object.hasOwn(facts, root)) facts[root] = unknown(root)
   }
-  return { ...kept, ...facts } as Facts
+  return readWritten({ ...kept, ...facts } as Facts)
 }
 
 /** The facts of one root that the record has, by member. */
