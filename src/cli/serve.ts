@@ -38,8 +38,8 @@ export const serve = (io: Io, options: ServeOptions, log: Log): Promise<void> =>
     const { key, open = false } = options
     const access = { keys: key === undefined ? [] : [{ name: null, secret: key, scopes: [] }], open }
     const locked = !open && key === undefined && !(await hasLiveKey(ambit, tenant))
+    if (locked && !isLoopback(address.hostname)) throw unreachable()
     const served = { ambit, host, log, access, locked }
-    checkReachable(served, address.hostname)
     const keeping = () => keepUp(io, { ambit, host, source: sourceOf(io, options) })
     await serving(io, served, address, options, keeping)
   })
@@ -86,13 +86,11 @@ async function hasLiveKey(ambit: Ambit, tenant: TenantId): Promise<boolean> {
   return keys.some((key) => active.has(key.principal_id) && key.revoked_at === null && isGood(key.expires_at))
 }
 
-function checkReachable({ locked }: Served, hostname: string): void {
-  if (!locked || isLoopback(hostname)) return
-  const help = `make one with ${makeKey}, or listen on \`127.0.0.1\``
-  throw new Failure('config.invalid', 'a host beyond this machine needs a live API key', {}, help)
-}
-
 const makeKey = '`ambit key create <principal>`'
+const unreachable = (): Failure => {
+  const help = `make one with ${makeKey}, or listen on \`127.0.0.1\``
+  return new Failure('config.invalid', 'a host beyond this machine needs a live API key', {}, help)
+}
 
 async function serving(
   io: Io,
