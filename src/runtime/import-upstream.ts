@@ -120,7 +120,7 @@ function serverFor(given: McpUpstream['server'] | undefined, before: McpUpstream
 function withHandles(name: string, given: McpUpstream['server']) {
   const secrets = new Map<string, string>()
   const server = replaceCredentials(given, (place, credential) => {
-    let handle = `${name}_${place.replace(/[^A-Za-z0-9_.-]/g, '_')}`.slice(0, 60)
+    let handle = `${name}.${place.replace(/[^A-Za-z0-9_.-]/g, '_')}`.slice(0, 60)
     while ((secrets.get(handle) ?? credential) !== credential) handle += '_'
     secrets.set(handle, credential)
     return `{secret:${handle}}`

@@ -216,11 +216,11 @@ test('credentials on the command line become secrets, and the file names their h
   await given.good(...words, '--dry-run')
   assert.deepEqual((await given.good('secret', 'list', '--json')).json(), [])
   const { out } = await given.good(...words)
-  assert.match(out, /^a credential becomes `secret:sums_Authorization`: the file names only that$/m)
+  assert.match(out, /^a credential becomes `secret:sums.Authorization`: the file names only that$/m)
   assert.equal(web.seen.at(0)?.headers.get('authorization'), 'Bearer tok-0a1b2c3d')
   const written = readFileSync(join(given.cwd, 'upstreams/sums.json'), 'utf8')
   assert.deepEqual(JSON.parse(written).server.headers, {
-    Authorization: 'Bearer {secret:sums_Authorization}',
+    Authorization: 'Bearer {secret:sums.Authorization}',
     'X-Team': 'plants',
   })
   const env = [
@@ -233,14 +233,14 @@ test('credentials on the command line become secrets, and the file names their h
   ]
   await given.bring('--include', 'write_file', ...env)
   assert.deepEqual((given.file().server as { env?: object }).env, {
-    API_KEY: '{secret:files_API_KEY}',
+    API_KEY: '{secret:files.API_KEY}',
     LOG_LEVEL: 'debug',
-    DB: '{secret:files_DB}',
+    DB: '{secret:files.DB}',
   })
   await given.good(...words.map((word) => word.replace('3d', '4d')), '--force')
   assert.match(web.seen.at(-1)?.headers.get('authorization') ?? '', /4d$/)
   const handles = (await given.good('secret', 'list', '--json')).json<{ name: string }[]>().map(({ name }) => name)
-  assert.deepEqual(handles, ['files_API_KEY', 'files_DB', 'sums_Authorization'])
+  assert.deepEqual(handles, ['files.API_KEY', 'files.DB', 'sums.Authorization'])
   assert.doesNotMatch(out + written + (await given.good('evidence', 'list', '--json')).out, /tok-|pw-9/)
   expect((await given.good('capabilities', 'drift', 'sums', '--json')).json<object[]>()[0]).not.toHaveProperty(
     'problem',

@@ -193,7 +193,7 @@ test('an imported operation is called through the gateway [H-90]', async () => {
     notice: () => undefined,
   }
   const { ambit, host, call } = await givenHost({ capabilities: openHttp(upstream, deps).capabilities })
-  await setSecret(ambit, operator(host.tenant), 'depot_key', 'tok-1')
+  await setSecret(ambit, operator(host.tenant), 'depot.key', 'tok-1')
   const planner = { ...anyone, subject: { id: 'planner', type: 'api_key', verified: true }, name: 'principal:planner' }
   const result = await call(planner, { capability_id: 'depot.stock', payload: { item: 'ice' } })
   assert.deepEqual([result.outcome, result.data], ['success', { count: 3 }])

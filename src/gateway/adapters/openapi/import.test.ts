@@ -53,7 +53,7 @@ test('an operation becomes a capability with its request, its schemas and a poli
   assert.deepEqual(upstream, {
     adapter: 'http',
     name: 'depot',
-    server: { url, headers: { 'X-Key': '{secret:depot_key}' } },
+    server: { url, headers: { 'X-Key': '{secret:depot.key}' } },
     capabilities: [
       {
         request: {
@@ -83,12 +83,12 @@ test('an operation becomes a capability with its request, its schemas and a poli
             $defs: { Item },
           },
           output_schema: { anyOf: [{ $ref: '#/$defs/Item' }, { type: 'null' }], $defs: { Item } },
-          metadata: { credentials: { depot_key: { kind: 'header', origin: 'https://api.example' } } },
+          metadata: { credentials: { 'depot.key': { kind: 'header', origin: 'https://api.example' } } },
         },
       },
     ],
   })
-  assert.deepEqual([skipped, notes], [[], ['the secret `depot_key` is needed: a key, sent as header `X-Key`']])
+  assert.deepEqual([skipped, notes], [[], ['the secret `depot.key` is needed: a key, sent as header `X-Key`']])
   assert.deepEqual(upstreamShape.parse(upstream), upstream)
 })
 

@@ -16,13 +16,13 @@ const schemes = {
 }
 
 test.each<[string, object]>([
-  ['header', { headers: { 'X-Key': '{secret:depot_header}' } }],
-  ['query', { query: { key: '{secret:depot_query}' } }],
-  ['cookie', { headers: { Cookie: 'sid={secret:depot_cookie}' } }],
-  ['bearer', { headers: { Authorization: 'Bearer {secret:depot_bearer}' } }],
-  ['basic auth', { headers: { Authorization: 'Basic {secret:depot_basic_auth}' } }],
-  ['oauth', { headers: { Authorization: 'Bearer {secret:depot_oauth}' } }],
-  ['oidc', { headers: { Authorization: 'Bearer {secret:depot_oidc}' } }],
+  ['header', { headers: { 'X-Key': '{secret:depot.header}' } }],
+  ['query', { query: { key: '{secret:depot.query}' } }],
+  ['cookie', { headers: { Cookie: 'sid={secret:depot.cookie}' } }],
+  ['bearer', { headers: { Authorization: 'Bearer {secret:depot.bearer}' } }],
+  ['basic auth', { headers: { Authorization: 'Basic {secret:depot.basic_auth}' } }],
+  ['oauth', { headers: { Authorization: 'Bearer {secret:depot.oauth}' } }],
+  ['oidc', { headers: { Authorization: 'Bearer {secret:depot.oidc}' } }],
 ])('a credential by %s is a place for a secret [H-90]', (scheme, expected) => {
   const { server, descriptor } = one(
     { security: [{ [scheme]: ['read'] }] },
@@ -46,7 +46,7 @@ test.each(['digest', 'mtls', 'bad', 'gone', 'constructor'])('an operation that n
   assert.deepEqual(server, { url })
 })
 
-const sent = (...names: string[]) => names.map((name) => `{secret:depot_${name}}`)
+const sent = (...names: string[]) => names.map((name) => `{secret:depot.${name}}`)
 
 test('an operation is sent what it asks for, by the first way that can be gone, and nothing that others ask for [H-90]', () => {
   const at = (security: unknown) => ({ get: { ...ok, security } })
@@ -76,7 +76,7 @@ test('an operation is sent what it asks for, by the first way that can be gone, 
     ],
   )
   const credentials = upstream.capabilities.map(({ descriptor }) => Object.keys(descriptor.metadata?.credentials ?? {}))
-  assert.deepEqual(credentials, [['depot_header', 'depot_query'], ['depot_bearer'], [], [], ['depot_oauth']])
+  assert.deepEqual(credentials, [['depot.header', 'depot.query'], ['depot.bearer'], [], [], ['depot.oauth']])
   assert.equal(upstream.capabilities[4]?.request.parameters?.[0]?.name, 'x-key')
 })
 

@@ -83,8 +83,9 @@ function firstThat<T>(ways: readonly JsonObject[], use: (way: JsonObject) => T):
   throw problem
 }
 
+// No name of an upstream has a dot: the secrets of one are never those of another.
 const secretName = (upstream: string, scheme: string): string =>
-  `${upstream}_${scheme}`.replace(/[^A-Za-z0-9_.-]/g, '_').slice(0, 64)
+  `${upstream}.${scheme}`.replace(/[^A-Za-z0-9_.-]/g, '_').slice(0, 64)
 
 function placeOf(scheme: JsonObject, title: string): Place {
   const kind = textOf(scheme['type'])
