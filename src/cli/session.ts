@@ -44,7 +44,7 @@ export const changingTenant = <T>(
   io: Io,
   id: string,
   options: StoreOptions & { readonly suspended?: boolean },
-  work: (ambit: Ambit, caller: Caller | undefined) => Promise<T>,
+  work: TenantWork<T>,
 ): Promise<T> =>
   opened(io, options, async (ambit) => {
     const { storeAdministrator } = await import('./who-asks.ts')

@@ -1,6 +1,4 @@
 import { defined } from '../base/object.ts'
-import { tenantId } from '../model/tenant-id.ts'
-import { anonymous } from '../runtime/caller.ts'
 import { wholeList } from '../runtime/pages.ts'
 import { allTenants, identityOf, rotateTenantKey, setTenantStatus } from '../runtime/tenants.ts'
 import { line, printJson, type Register } from './io.ts'
@@ -18,7 +16,7 @@ const register: Register = (tenant, io) => {
     .action((id: string, options: CommonOptions & { name?: string; root?: string[]; host?: string }) =>
       changingTenant(io, id, { ...options, create: true }, async (ambit, caller) => {
         const { name, root: roots, host: hostId } = options
-        const made = await makeTenant(ambit, defined({ id, name, roots, hostId }), caller?.subject)
+        const made = await makeTenant(ambit, defined({ id, name, roots, hostId }), caller.subject)
         if (options.json) return printJson(io, made)
         printTenant(io, made)
         const named = id === ambit.settings.tenant ? '' : ` --tenant ${id}`
@@ -72,7 +70,7 @@ const register: Register = (tenant, io) => {
       .description(text)
       .action((id: string, options: CommonOptions) =>
         changingTenant(io, id, { ...options, suspended: status === 'active' }, async (ambit, caller) => {
-          const changed = await setTenantStatus(ambit, caller ?? anonymous(tenantId(id)), status)
+          const changed = await setTenantStatus(ambit, caller, status)
           options.json ? printJson(io, changed) : line(io, `tenant \`${id}\` is ${status}`)
         }),
       )

@@ -2,7 +2,7 @@ import { Failure, quote } from '../base/failure.ts'
 import { type TenantId, tenantId } from '../model/tenant-id.ts'
 import type { Ambit } from '../runtime/ambit.ts'
 import { authenticate } from '../runtime/api-keys.ts'
-import { anonymous, type Caller, demand } from '../runtime/caller.ts'
+import { anonymous, type Caller, demand, operator } from '../runtime/caller.ts'
 import { wholeList } from '../runtime/pages.ts'
 import { allTenants, suspendedTenant, tenantOf } from '../runtime/tenants.ts'
 import type { Io } from './io.ts'
@@ -48,17 +48,17 @@ export function refuseAdministrator({ rights }: Caller): void {
 
 /**
  * The caller for work on whole tenants: an administrator of the first tenant of the store, whatever a configuration says,
- * because anybody can write one. Undefined where there is no tenant, and nobody has anything to lose.
+ * because anybody can write one. Where there is no tenant yet, anybody: there is nothing to lose.
  */
 export async function storeAdministrator(
   ambit: Opened,
   io: Io,
   named: TenantId = ambit.settings.tenant,
   suspended = false,
-): Promise<Caller | undefined> {
+): Promise<Caller> {
   const tenants = await wholeList((page) => allTenants(ambit, page))
   const [first] = tenants.toSorted((a, b) => (a.created_at < b.created_at ? -1 : 1))
-  if (first === undefined) return undefined
+  if (first === undefined) return operator(named)
   return { ...(await administratorOf(ambit, io, { tenant: first.tenant_id, suspended })), tenant: named }
 }
 

@@ -7,7 +7,7 @@ import { openStore, type Store } from '../storage/store.ts'
 import { getTenant } from '../storage/tenants.ts'
 import { administer } from './admin.ts'
 import { type Ambit, openDatabase, openWith } from './ambit.ts'
-import { anonymous, type Caller, demand, operator } from './caller.ts'
+import { type Caller, demand, operator } from './caller.ts'
 import type { Settings } from './config.ts'
 import { headFile, headsName } from './head-file.ts'
 import { systemClock } from './system.ts'
@@ -21,12 +21,11 @@ import { systemClock } from './system.ts'
 export async function acceptLoss(
   settings: Settings,
   tenant: TenantId,
-  by: (opened: Pick<Ambit, 'store' | 'clock' | 'settings'>) => Promise<Caller | undefined> = async () =>
-    operator(tenant),
+  by: (opened: Pick<Ambit, 'store' | 'clock' | 'settings'>) => Promise<Caller> = async () => operator(tenant),
 ): Promise<string | undefined> {
   const [aside, caller] = await adopt(settings, async (store) => {
     await store.read(() => getTenant(tenant))
-    const asked = (await by({ store, clock: systemClock, settings })) ?? anonymous(tenant)
+    const asked = await by({ store, clock: systemClock, settings })
     demand(asked, 'administer')
     const files = await openRoot(join(settings.dataDir, headsName), { create: true, mode: 0o700 })
     const name = await setAside(files, tenant)

@@ -124,12 +124,13 @@ async function* checkKeys(ambit: Ambit): AsyncGenerator<Finding> {
   const tenants = await wholeList((options) => allTenants(ambit, options))
   if (tenants.length === 0)
     return yield warn('tenants', 'there is none yet', `run \`ambit tenant create ${ambit.settings.tenant}\``)
-  const { tenant: configured } = ambit.settings
-  const found = tenants.find(({ tenant_id }) => tenant_id === configured)
-  const help = `run \`ambit tenant ${found === undefined ? 'create' : 'resume'} ${configured}\`, or name another as \`tenant\` of the configuration`
-  if (found?.status === 'active') yield ok('tenants', tenants.map((tenant) => tenant.tenant_id).join(', '))
-  else
-    yield fail('tenants', `the configured tenant \`${configured}\` ${found ? 'is suspended' : 'does not exist'}`, help)
+  const { tenant: id } = ambit.settings
+  const found = tenants.find(({ tenant_id }) => tenant_id === id)
+  if (found === undefined)
+    yield warn('tenants', `the configured \`${id}\` does not exist`, `run \`ambit tenant create ${id}\``)
+  else if (found.status !== 'active')
+    yield fail('tenants', `\`${id}\` is suspended`, `run \`ambit tenant resume ${id}\``)
+  else yield ok('tenants', tenants.map((tenant) => tenant.tenant_id).join(', '))
   let good = true
   for (const { tenant_id, host_id } of tenants) {
     const signer = await attempt('keys', () => ambit.keyring.signer(host_id))

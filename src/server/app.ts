@@ -89,7 +89,7 @@ function routerOf(deps: ServerDeps, routeDeps: RouteDeps): Hono<Env> {
     return next()
   })
   for (const route of routes) app.on(route.method, route.path, (c) => handle(c, route, routeDeps))
-  for (const path of new Set(routes.map((route) => route.path))) app.all(path, notAllowed(path))
+  for (const path of paths) app.all(path, notAllowed(path))
   app.notFound((c) => answerFailed(c, new Failure('route.not_found', 'there is nothing at this path')))
   app.onError(async (error, c) => {
     const { req, env } = c
@@ -113,6 +113,7 @@ function entering(
   return async ({ req, env }) => {
     checkVersion(req.raw.headers)
     if (publicPaths.has(req.path)) return
+    if (paths.has(req.path)) env.route = req.path
     env.place = crowd.enter()
     if (env.place === undefined) throw new Failure('overloaded', 'too many requests at once')
     if (access.open) checkOrigin(req.raw.headers)
@@ -123,6 +124,7 @@ function entering(
   }
 }
 
+const paths: ReadonlySet<string> = new Set(routes.map(({ path }) => path))
 const publicPaths: ReadonlySet<string> = new Set(routes.filter((route) => route.public).map(({ path }) => path))
 
 function handle(c: Context<Env>, route: Route, deps: RouteDeps): Promise<Response> | Response {
