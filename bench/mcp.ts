@@ -7,7 +7,7 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import type { Bench, Row } from './measure.ts'
 
-const addedMsMax = 1
+const addedMsMax = 1.5
 const commitsMax = 3
 const listMsMax = 50
 const atOnce = 200
@@ -32,19 +32,22 @@ export default bench
 /** A tenant on SQLite with full durability, with one server behind it, and a second configuration with many. */
 function prepare(folder: string): void {
   const store = { driver: 'sqlite', durability: 'full' }
-  const ambit = (...words: string[]) => {
-    const { status, stderr } = spawnSync(process.execPath, [cli, ...words], { cwd: folder, env: {} })
+  const env: NodeJS.ProcessEnv = {}
+  const ambit = (...words: string[]): string => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...words], { cwd: folder, env })
     if (status !== 0) throw new Error(String(stderr))
+    return String(stdout)
   }
   const written = (name: string, upstreams: string) =>
     writeFileSync(join(folder, name), JSON.stringify({ tenant: 'local', store, upstreams: [upstreams] }))
   written('ambit.config.json', 'one')
   written('many.json', 'many')
-  ambit('tenant', 'create', 'local')
+  env['AMBIT_KEY'] = JSON.parse(ambit('tenant', 'create', 'local', '--json')).admin.secret
   ambit('capabilities', 'import', 'mcp', 'echo', '--out', 'one/echo.json', '--', process.execPath, upstream)
   const [one, many] = ['one/echo.json', 'many/s0.json'].map((name) => join(folder, name)) as [string, string]
   ambit('capabilities', 'import', 'mcp', 's0', '--out', many, '--', process.execPath, upstream, String(toolsEach))
   opened(one)
+  opened(many)
   const text = readFileSync(many, 'utf8')
   for (let n = 1; n < servers; n++) writeFileSync(join(folder, `many/s${n}.json`), text.replaceAll('s0', `s${n}`))
 }
