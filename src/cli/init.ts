@@ -3,11 +3,14 @@ import { dirname, join } from 'node:path'
 import { Option } from 'commander'
 import { Failure } from '../base/failure.ts'
 import { configNames } from '../runtime/config.ts'
+import { wholeList } from '../runtime/pages.ts'
+import { allTenants } from '../runtime/tenants.ts'
 import { writeOutput } from './files.ts'
 import { commented, plain } from './init-template.ts'
 import { type Io, line, printJson, type Register } from './io.ts'
 import { makeTenant, printTenant } from './new-tenant.ts'
 import { opened } from './session.ts'
+import { storeAdministrator } from './who-asks.ts'
 
 const register: Register = (command, io) => {
   command
@@ -20,7 +23,7 @@ const register: Register = (command, io) => {
       if (there !== undefined && !options.force) {
         throw new Failure('config.exists', `\`${there}\` is here already`, {}, 'use --force to replace it')
       }
-      if (there !== undefined) await checkReplaceable(io)
+      await checkReplaceable(io)
       writeOutput(io, name, options.format === 'ts' ? commented : `${JSON.stringify(plain, null, 2)}\n`)
       // Of two configurations side by side only one would count.
       if (there !== undefined && there !== name) rmSync(join(io.cwd, there))
@@ -34,9 +37,8 @@ const register: Register = (command, io) => {
 }
 export default register
 
-/** The rules of a store that is in use are replaced by its administrator alone; a configuration that is broken, by anybody. */
+/** The rules of a store in use are set by its administrator alone; a configuration that is broken may be replaced by anybody. */
 async function checkReplaceable(io: Io): Promise<void> {
-  const { storeAdministrator } = await import('./who-asks.ts')
   await opened(io, {}, (ambit) => storeAdministrator(ambit, io)).catch((error: unknown) => {
     if (error instanceof Failure && !/^(?:unauthenticated|caller|tenant)/.test(error.code)) return
     throw error
@@ -45,12 +47,12 @@ async function checkReplaceable(io: Io): Promise<void> {
 
 /** The tenant of the new configuration, with its administrator. One that exists is left alone: a lost key is not replaced. */
 const firstTenant = (io: Io) =>
-  opened(io, { create: true }, (ambit) =>
-    makeTenant(ambit, { id: ambit.settings.tenant }).catch((error: unknown) => {
-      if (error instanceof Failure && error.code === 'tenant.exists') return undefined
-      throw error
-    }),
-  )
+  opened(io, { create: true }, async (ambit) => {
+    const { tenant: id } = ambit.settings
+    const tenants = await wholeList((page) => allTenants(ambit, page))
+    if (tenants.some(({ tenant_id }) => tenant_id === id)) return undefined
+    return makeTenant(ambit, { id }, (await storeAdministrator(ambit, io)).subject)
+  })
 
 /** `.ts` is read as a module only where the package says so, or where there is no package. */
 function nameIn(folder: string): (typeof configNames)[number] {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'vitest'
 import { givenDepot, release } from '../../test/cli/depot.ts'
@@ -86,6 +86,10 @@ describe('without a key nothing of ours changes [F-25]', () => {
       assert.deepEqual([code, /\(unauthenticated\)/.test(err)], [1, true], line)
     }
     assert.equal(readFileSync(join(shell.cwd, 'ambit.config.ts'), 'utf8'), before)
+    rmSync(join(shell.cwd, 'ambit.config.ts'))
+    assert.match((await anyone.run('init')).err, /\(unauthenticated\)/)
+    assert(!existsSync(join(shell.cwd, 'ambit.config.ts')))
+    writeFileSync(join(shell.cwd, 'ambit.config.ts'), before)
     const eve = await administering(shell, 'acme')
     writeFileSync(join(shell.cwd, 'eve.json'), JSON.stringify({ tenant: 'acme', dataDir }))
     for (const line of [

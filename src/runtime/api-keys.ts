@@ -38,11 +38,8 @@ export async function rotateKey(ambit: Ambit, caller: Caller, id: string, graceM
   // Before the key is looked for: which keys there are is nothing for everybody.
   demand(caller, 'administer')
   const old = await ambit.store.read(() => keyRecords.get(caller.tenant, id))
-  const { key, issued } = mint(ambit, caller.tenant, {
-    principal: old.principal_id,
-    name: old.name,
-    scopes: old.scopes,
-  })
+  const { principal_id: principal, name, scopes } = old
+  const { key, issued } = mint(ambit, caller.tenant, { principal, name, scopes })
   const replaced: Change = keyRecords.amend(id, (current) => {
     checkReplaceable(ambit, current)
     return { ...ended(ambit, current, graceMs), replaced_by: key.key_id }
