@@ -2,13 +2,13 @@
 
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
-import { tenantId } from '../src/model/tenant-id.ts'
+import { conformanceOffer } from '../src/chp/conformance.ts'
+import { tenantId } from '../src/model/identity/tenant-id.ts'
 import { openAmbit } from '../src/runtime/ambit.ts'
-import { openHost } from '../src/runtime/host.ts'
-import { defineCapability, makeOffer } from '../src/runtime/offer.ts'
-import { createTenant } from '../src/runtime/tenants.ts'
+import { openHost } from '../src/runtime/hosting/host.ts'
+import { defineCapability, makeOffer } from '../src/runtime/hosting/offer.ts'
+import { createTenant } from '../src/runtime/identity/tenants.ts'
 import { createApp } from '../src/server/app.ts'
-import { conformanceOffer } from '../src/server/conformance.ts'
 import { listen } from '../src/server/listen.ts'
 
 const [side, folder = ''] = process.argv.slice(2)

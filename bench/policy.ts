@@ -1,10 +1,10 @@
 import { LogicEngine } from 'json-logic-engine'
 import type { Json } from '../src/base/canonical.ts'
 import type { Policy } from '../src/model/policy.ts'
+import type { Facts } from '../src/policy/conditions/values.ts'
 import { decide } from '../src/policy/decide.ts'
 import { strictest } from '../src/policy/decisions.ts'
 import { compilePolicies } from '../src/policy/policies.ts'
-import type { Facts } from '../src/policy/values.ts'
 import { type Bench, byTurns, type Row, rate } from './measure.ts'
 
 const decisions = 50_000

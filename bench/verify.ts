@@ -1,7 +1,7 @@
 import { sha256 } from '../src/base/hash.ts'
 import { makeBundle } from '../src/evidence/bundle.ts'
 import { makeSeal } from '../src/evidence/seal.ts'
-import { verifyBundle } from '../src/evidence/verify.ts'
+import { verifyBundle } from '../src/evidence/verify/verify.ts'
 import { signerOf } from '../src/keys/signer.ts'
 import { identityStatement } from '../src/keys/statements.ts'
 import type { EvidenceBundle } from '../src/model/evidence.ts'

@@ -4,7 +4,7 @@ export { canonical, type Json } from './base/canonical.ts'
 export type { FailureCode } from './base/codes.ts'
 export { Failure, type Problem, problem } from './base/failure.ts'
 export { objectHash } from './base/hash.ts'
-export { type BundleReport, type VerifyOptions, verifyBundle } from './evidence/verify.ts'
+export { type BundleReport, type VerifyOptions, verifyBundle } from './evidence/verify/verify.ts'
 export {
   type CallContext,
   type Capability,
@@ -19,34 +19,41 @@ export type { Gateway } from './gateway/gateway.ts'
 export type { SchemaLike, StandardSchema } from './gateway/schema-like.ts'
 export type { ApprovalGrant, ApprovalRequest, Approver, Vote } from './model/approval.ts'
 export type { CapabilityDescriptor } from './model/capability.ts'
-export type { Config } from './model/config.ts'
+export type { Config } from './model/config/config.ts'
 export type { ContextContract } from './model/context.ts'
 export type { EvidenceBundle, EvidenceEvent } from './model/evidence.ts'
 export type { Grant } from './model/grant.ts'
-export type { HostDescriptor, IdentityDocument } from './model/host.ts'
-export type { InvocationEnvelope, ReceivedEnvelope } from './model/invocation.ts'
-export type { ApiKey, IssuedKey } from './model/key.ts'
-export type { Mandate, MandateRevocation } from './model/mandate.ts'
+export type { ApiKey, IssuedKey } from './model/identity/key.ts'
+export type { Principal } from './model/identity/principal.ts'
+export type { Tenant } from './model/identity/tenant.ts'
+export { type TenantId, tenantId } from './model/identity/tenant-id.ts'
 export type { Policy } from './model/policy.ts'
-export type { Principal } from './model/principal.ts'
-export type { InvocationResult, ReplayQuery, ReplayResult } from './model/result.ts'
 export { jsonSchemaOf, listSchemas } from './model/schemas.ts'
-export type { Tenant } from './model/tenant.ts'
-export { type TenantId, tenantId } from './model/tenant-id.ts'
+export type { HostDescriptor, IdentityDocument } from './model/wire/host.ts'
+export type { InvocationEnvelope, ReceivedEnvelope } from './model/wire/invocation.ts'
+export type { Mandate, MandateRevocation } from './model/wire/mandate.ts'
+export type { InvocationResult, ReplayQuery, ReplayResult } from './model/wire/result.ts'
 export { type Ambit, openAmbit } from './runtime/ambit.ts'
-export { authenticate, issueKey, keysIn, type NewKey, renewKeys, revokeKey, rotateKey } from './runtime/api-keys.ts'
-export { addApprover, approversOf, type NewApprover, revokeApprover } from './runtime/approvers.ts'
-export { backUp, restore } from './runtime/backup.ts'
-export { type Caller, operator, type Right } from './runtime/caller.ts'
-export { loadSettings, type Settings } from './runtime/config.ts'
-export { exportBundle, searchEvidence, showEvent } from './runtime/evidence.ts'
-export { type AmbitHost, type CallCaller, callerOf, openHost } from './runtime/host.ts'
-export { openConfiguredHost } from './runtime/hosting.ts'
-export { makeOffer, type OfferSpec } from './runtime/offer.ts'
-export { createPrincipal, type NewPrincipal, principalsOf, revokePrincipal } from './runtime/principals.ts'
-export { type PurgeOptions, type PurgeReport, type PurgeWish, purgeEvidence } from './runtime/purge.ts'
-export { type EventInput, type Recorded, record } from './runtime/record.ts'
-export { removeSecret, secretsOf, setSecret } from './runtime/secrets.ts'
+export { backUp, restore } from './runtime/evidence/backup.ts'
+export { exportBundle, searchEvidence, showEvent } from './runtime/evidence/export.ts'
+export { type PurgeOptions, type PurgeReport, type PurgeWish, purgeEvidence } from './runtime/evidence/purge.ts'
+export { type EventInput, type Recorded, record } from './runtime/evidence/record.ts'
+export { openConfiguredHost } from './runtime/hosting/configured-host.ts'
+export { type AmbitHost, type CallCaller, callerOf, openHost } from './runtime/hosting/host.ts'
+export { makeOffer, type OfferSpec } from './runtime/hosting/offer.ts'
+export {
+  authenticate,
+  issueKey,
+  keysIn,
+  type NewKey,
+  renewKeys,
+  revokeKey,
+  rotateKey,
+} from './runtime/identity/api-keys.ts'
+export { addApprover, approversOf, type NewApprover, revokeApprover } from './runtime/identity/approvers.ts'
+export { type Caller, operator, type Right } from './runtime/identity/caller.ts'
+export { createPrincipal, type NewPrincipal, principalsOf, revokePrincipal } from './runtime/identity/principals.ts'
+export { removeSecret, secretsOf, setSecret } from './runtime/identity/secrets.ts'
 export {
   allTenants,
   createTenant,
@@ -54,8 +61,9 @@ export {
   type NewTenant,
   rotateTenantKey,
   setTenantStatus,
-} from './runtime/tenants.ts'
-export { type AmbitConfig, defineConfig, definePolicy } from './runtime/user-config.ts'
+} from './runtime/identity/tenants.ts'
+export { loadSettings, type Settings } from './runtime/settings/config.ts'
+export { type AmbitConfig, defineConfig, definePolicy } from './runtime/settings/user-config.ts'
 // To run on a database of one's own: the driver port, and the contract that `ambit/testing` checks it against.
 export { type Database, Duplicate } from './storage/database.ts'
 export { type Commit, type Committed, openStore, type Store } from './storage/store.ts'

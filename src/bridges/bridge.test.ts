@@ -5,7 +5,7 @@ import { anyone, echo, givenHost, recordOf } from '../../test/support/host.ts'
 import { limits } from '../base/limits.ts'
 import { defineCapability } from '../gateway/capability.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import type { InvocationResult } from '../model/result.ts'
+import type { InvocationResult } from '../model/wire/result.ts'
 import { type Answer, type BridgeOptions, openBridge } from './bridge.ts'
 
 const warm = { batch: 'B-1', minutes: 14 }

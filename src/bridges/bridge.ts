@@ -5,11 +5,11 @@ import { formatId } from '../base/ids.ts'
 import { parseTraceparent } from '../base/trace.ts'
 import type { CallCaller } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import { approvalIdOf } from '../gateway/result-text.ts'
-import { failureText, resultText, type Tool, toolsOf } from '../gateway/tools.ts'
-import type { ReceivedEnvelope } from '../model/invocation.ts'
-import type { InvocationResult } from '../model/result.ts'
-import type { Actor } from '../model/subject.ts'
+import { approvalIdOf } from '../gateway/tools/result-text.ts'
+import { failureText, resultText, type Tool, toolsOf } from '../gateway/tools/tools.ts'
+import type { Actor } from '../model/identity/subject.ts'
+import type { ReceivedEnvelope } from '../model/wire/invocation.ts'
+import type { InvocationResult } from '../model/wire/result.ts'
 
 /** The gateway of a tenant, or the host that has it. */
 export type Door = Gateway | { readonly gateway: Gateway }

@@ -1,4 +1,4 @@
-import type { Register } from './io.ts'
+import type { Register } from './terminal/io.ts'
 
 interface CommandEntry {
   readonly summary: string
@@ -7,29 +7,32 @@ interface CommandEntry {
 
 /** Every command of `ambit`, in the order `--help` lists them. */
 export const commands: Readonly<Record<string, CommandEntry>> = {
-  demo: { summary: 'see in one minute what Ambit is for', load: () => import('./demo.ts') },
-  init: { summary: 'write a commented configuration', load: () => import('./init.ts') },
-  doctor: { summary: 'check this installation and say what to do', load: () => import('./doctor.ts') },
-  tenant: { summary: 'tenants: each with its own keys, chain and namespace roots', load: () => import('./tenant.ts') },
-  principal: { summary: 'the people, services and agents of a tenant', load: () => import('./principal.ts') },
-  key: { summary: 'API keys: shown once, kept as hashes', load: () => import('./key.ts') },
-  secret: { summary: 'secrets, kept encrypted and used by name', load: () => import('./secret.ts') },
-  host: { summary: 'serve capabilities to others', load: () => import('./host.ts') },
+  demo: { summary: 'see in one minute what Ambit is for', load: () => import('./start/demo.ts') },
+  init: { summary: 'write a commented configuration', load: () => import('./start/init.ts') },
+  doctor: { summary: 'check this installation and say what to do', load: () => import('./start/doctor.ts') },
+  tenant: {
+    summary: 'tenants: each with its own keys, chain and namespace roots',
+    load: () => import('./identity/tenant.ts'),
+  },
+  principal: { summary: 'the people, services and agents of a tenant', load: () => import('./identity/principal.ts') },
+  key: { summary: 'API keys: shown once, kept as hashes', load: () => import('./identity/key.ts') },
+  secret: { summary: 'secrets, kept encrypted and used by name', load: () => import('./identity/secret.ts') },
+  host: { summary: 'serve capabilities to others', load: () => import('./hosting/host.ts') },
   mcp: {
     summary: 'serve what you may call to an MCP client, over standard input and output',
-    load: () => import('./mcp.ts'),
+    load: () => import('./hosting/mcp.ts'),
   },
-  capabilities: { summary: 'what is hosted here, and by which policy', load: () => import('./capabilities.ts') },
-  call: { summary: 'call one capability through the gateway', load: () => import('./call.ts') },
-  approvals: { summary: 'calls that wait for people', load: () => import('./approvals.ts') },
-  approver: { summary: 'the people who may decide about calls', load: () => import('./approver.ts') },
-  policy: { summary: 'check, test, explain and try out the rules of calls', load: () => import('./policy.ts') },
+  capabilities: { summary: 'what is hosted here, and by which policy', load: () => import('./calls/capabilities.ts') },
+  call: { summary: 'call one capability through the gateway', load: () => import('./calls/call.ts') },
+  approvals: { summary: 'calls that wait for people', load: () => import('./calls/approvals.ts') },
+  approver: { summary: 'the people who may decide about calls', load: () => import('./identity/approver.ts') },
+  policy: { summary: 'check, test, explain and try out the rules of calls', load: () => import('./policy/policy.ts') },
   knowledge: {
     summary: 'knowledge packs: find them, check them, see what a model would be given',
-    load: () => import('./knowledge.ts'),
+    load: () => import('./knowledge/knowledge.ts'),
   },
-  evidence: { summary: 'search, show and export sealed records', load: () => import('./evidence.ts') },
-  verify: { summary: 'prove an exported bundle, offline', load: () => import('./verify.ts') },
-  store: { summary: 'back up, restore and check the store', load: () => import('./store.ts') },
+  evidence: { summary: 'search, show and export sealed records', load: () => import('./evidence/evidence.ts') },
+  verify: { summary: 'prove an exported bundle, offline', load: () => import('./evidence/verify.ts') },
+  store: { summary: 'back up, restore and check the store', load: () => import('./evidence/store.ts') },
   schema: { summary: 'the JSON Schema of every contract', load: () => import('./schema.ts') },
 }

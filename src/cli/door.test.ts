@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { givenDepot, release } from '../../test/cli/depot.ts'
 import { serving } from '../../test/cli/serving.ts'
-import type { InvocationResult } from '../model/result.ts'
+import type { InvocationResult } from '../model/wire/result.ts'
 
 describe('commands say the same at a host that is served as at the store [H-06 H-53]', () => {
   test('capabilities, calls, streams and approvals', async () => {

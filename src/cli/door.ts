@@ -3,11 +3,11 @@ import type { Json } from '../base/canonical.ts'
 import { Failure } from '../base/failure.ts'
 import type { ApprovalRequest } from '../model/approval.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
-import type { ReceivedEnvelope } from '../model/invocation.ts'
-import type { InvocationResult } from '../model/result.ts'
-import type { ApprovalDecision } from '../model/wire.ts'
-import { type Io, tell } from './io.ts'
+import type { ReceivedEnvelope } from '../model/wire/invocation.ts'
+import type { InvocationResult } from '../model/wire/result.ts'
+import type { ApprovalDecision } from '../model/wire/wire.ts'
 import { type CommonOptions, inTenant, withTenant } from './session.ts'
+import { type Io, tell } from './terminal/io.ts'
 
 export interface DoorOptions extends CommonOptions {
   readonly url?: string

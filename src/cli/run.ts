@@ -3,7 +3,7 @@ import type { FailureCode } from '../base/codes.ts'
 import { Failure, problem } from '../base/failure.ts'
 import { version } from '../base/version.ts'
 import { commands } from './commands.ts'
-import { hasFindings, type Io, line, paint, plain, printJson } from './io.ts'
+import { hasFindings, type Io, line, paint, plain, printJson } from './terminal/io.ts'
 
 const good = 0
 const finding = 1

@@ -1,6 +1,6 @@
 import { jsonSchemaOf, listSchemas } from '../model/schemas.ts'
-import { printJson, type Register } from './io.ts'
-import { printList } from './table.ts'
+import { printJson, type Register } from './terminal/io.ts'
+import { printList } from './terminal/table.ts'
 
 const register: Register = (schema, io) => {
   schema

@@ -3,11 +3,11 @@ import { relative } from 'node:path'
 import type { Command } from 'commander'
 import { Failure, quote } from '../base/failure.ts'
 import { defined } from '../base/object.ts'
-import { tenantId } from '../model/tenant-id.ts'
+import { tenantId } from '../model/identity/tenant-id.ts'
 import type { Ambit } from '../runtime/ambit.ts'
-import type { Caller } from '../runtime/caller.ts'
-import type { ConfigSource, Settings } from '../runtime/config.ts'
-import type { Io } from './io.ts'
+import type { Caller } from '../runtime/identity/caller.ts'
+import type { ConfigSource, Settings } from '../runtime/settings/config.ts'
+import type { Io } from './terminal/io.ts'
 
 export interface CommonOptions {
   readonly config?: string
@@ -34,7 +34,7 @@ type StoreOptions = CommonOptions & { readonly create?: boolean }
 /** Opens Ambit for the length of `work`, which looks at the whole store. A key must be that of a `storeAdministrator`. */
 export const inStore = <T>(io: Io, options: StoreOptions, work: (ambit: Ambit) => Promise<T>): Promise<T> =>
   opened(io, options, async (ambit) => {
-    const { storeAdministrator } = await import('./who-asks.ts')
+    const { storeAdministrator } = await import('./identity/who-asks.ts')
     if (io.env['AMBIT_KEY']) await storeAdministrator(ambit, io)
     return work(ambit)
   })
@@ -47,14 +47,14 @@ export const changingTenant = <T>(
   work: TenantWork<T>,
 ): Promise<T> =>
   opened(io, options, async (ambit) => {
-    const { storeAdministrator } = await import('./who-asks.ts')
+    const { storeAdministrator } = await import('./identity/who-asks.ts')
     return work(ambit, await storeAdministrator(ambit, io, tenantId(id), options.suspended))
   })
 
 /** As `inTenant`, for a change: as the administrator whose key is in `AMBIT_KEY` or typed at the terminal. */
 export const asAdministrator = <T>(io: Io, options: CommonOptions, work: TenantWork<T>): Promise<T> =>
   opened(io, options, async (ambit) => {
-    const { administratorOf } = await import('./who-asks.ts')
+    const { administratorOf } = await import('./identity/who-asks.ts')
     return work(ambit, await administratorOf(ambit, io, options))
   })
 
@@ -63,14 +63,14 @@ type TenantWork<T> = (ambit: Ambit, caller: Caller) => Promise<T>
 /** Opens Ambit for the length of `work` in one tenant, as the holder of `AMBIT_KEY`, or as somebody who may only look. */
 export const inTenant = <T>(io: Io, options: CommonOptions, work: TenantWork<T>): Promise<T> =>
   opened(io, options, async (ambit) => {
-    const { whoAsks } = await import('./who-asks.ts')
+    const { whoAsks } = await import('./identity/who-asks.ts')
     return work(ambit, await whoAsks(ambit, io, options))
   })
 
 /** Opens Ambit for the length of `work`, whoever asks. */
 export async function opened<T>(io: Io, options: StoreOptions, work: (ambit: Ambit) => Promise<T>): Promise<T> {
   const { openWith } = await import('../runtime/ambit.ts')
-  const { loadSettings } = await import('../runtime/config.ts')
+  const { loadSettings } = await import('../runtime/settings/config.ts')
   const settings = await loadSettings(sourceOf(io, options))
   if (!options.create) checkThere(io, settings)
   const ambit = await openWith(settings)

@@ -4,8 +4,8 @@ import { build } from 'rolldown'
 import { test } from 'vitest'
 import { type GivenServer, givenServer, sharedKey } from '../../test/support/server.ts'
 import { projectRoot } from '../../test/support/source.ts'
-import { addApprover } from '../runtime/approvers.ts'
-import { operator } from '../runtime/caller.ts'
+import { addApprover } from '../runtime/identity/approvers.ts'
+import { operator } from '../runtime/identity/caller.ts'
 import { type Client, connect, type StreamEvent } from './index.ts'
 
 const clientOf = ({ app }: GivenServer, key: string = sharedKey): Client =>

@@ -1,11 +1,11 @@
 import type { ApprovalRequest } from '../model/approval.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
 import type { EvidenceBundle } from '../model/evidence.ts'
-import type { HostDescriptor, IdentityDocument } from '../model/host.ts'
-import type { ReceivedEnvelope } from '../model/invocation.ts'
-import type { MandateRevocation } from '../model/mandate.ts'
-import type { InvocationResult, ReplayQuery, ReplayResult } from '../model/result.ts'
-import type { ChainWitness, StoreHeadAnchor } from '../model/statement.ts'
+import type { HostDescriptor, IdentityDocument } from '../model/wire/host.ts'
+import type { ReceivedEnvelope } from '../model/wire/invocation.ts'
+import type { MandateRevocation } from '../model/wire/mandate.ts'
+import type { InvocationResult, ReplayQuery, ReplayResult } from '../model/wire/result.ts'
+import type { ChainWitness, StoreHeadAnchor } from '../model/wire/statement.ts'
 import type {
   AnchorList,
   AnchorReceipt,
@@ -19,7 +19,7 @@ import type {
   StoreHead,
   WitnessList,
   WitnessReceipt,
-} from '../model/wire.ts'
+} from '../model/wire/wire.ts'
 import { type Asked, type Connection, sendJson } from './http.ts'
 import { type StreamEvent, type StreamOptions, stream } from './stream.ts'
 

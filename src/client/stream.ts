@@ -1,7 +1,7 @@
 import type { Json } from '../base/canonical.ts'
 import { Failure } from '../base/failure.ts'
-import type { ReceivedEnvelope } from '../model/invocation.ts'
-import type { InvocationResult } from '../model/result.ts'
+import type { ReceivedEnvelope } from '../model/wire/invocation.ts'
+import type { InvocationResult } from '../model/wire/result.ts'
 import { readFrames } from './frames.ts'
 import { type Connection, send, unreachable } from './http.ts'
 

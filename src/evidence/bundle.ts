@@ -10,7 +10,7 @@ import {
   type SealedEvent,
 } from '../model/evidence.ts'
 import { rootHash } from './event.ts'
-import { headerOf } from './statement.ts'
+import { headerOf } from './statements/statement.ts'
 
 export interface BundleParts {
   readonly hostId: string

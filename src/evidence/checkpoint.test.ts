@@ -20,8 +20,8 @@ import { makeBundle } from './bundle.ts'
 import { agrees, checkpointHash, signCheckpoint, verifyCheckpoint, verifyCheckpoints } from './checkpoint.ts'
 import { appendLeaf, grown, type LogEntry, logLeaf, logRoot, logSize } from './log.ts'
 import { leafHash } from './merkle.ts'
-import type { Verified } from './verified.ts'
-import { verifyBundle } from './verify.ts'
+import type { Verified } from './verify/verified.ts'
+import { verifyBundle } from './verify/verify.ts'
 
 const keys = [hostKey.publicKey]
 const leaves = Array.from({ length: 20 }, (_, index) => leafHash(`${index}`))

@@ -27,10 +27,10 @@ import {
   type TenantDigest,
 } from './digests.ts'
 import { payloadCommitment } from './event.ts'
-import { signGrant, verifyGrant } from './grant.ts'
-import { revocationHead } from './head.ts'
 import { grown } from './log.ts'
-import { verifyBundle } from './verify.ts'
+import { signGrant, verifyGrant } from './statements/grant.ts'
+import { revocationHead } from './statements/head.ts'
+import { verifyBundle } from './verify/verify.ts'
 
 const tenantKey = Buffer.alloc(32, 0x11)
 const digestUnder =

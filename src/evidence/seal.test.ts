@@ -24,7 +24,7 @@ import { makeBundle } from './bundle.ts'
 import { grown, logRoot, logSize } from './log.ts'
 import { leafHash, merkleRoot } from './merkle.ts'
 import { makeSeal } from './seal.ts'
-import { verifyBundle } from './verify.ts'
+import { verifyBundle } from './verify/verify.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the body of an event is read as plain JSON
 const bodies = (sealed: ReturnType<typeof seal>): any[] => sealed.map((event) => JSON.parse(event.body))

@@ -2,7 +2,6 @@ import { byCodePoint, canonical, type Json, stable } from '../base/canonical.ts'
 import { Failure } from '../base/failure.ts'
 import { sha256 } from '../base/hash.ts'
 import { limits } from '../base/limits.ts'
-import type { Correlation } from '../model/correlation.ts'
 import {
   type AttemptRecord,
   type ChainPosition,
@@ -12,6 +11,7 @@ import {
   type Seal,
   type SealedEvent,
 } from '../model/evidence.ts'
+import type { Correlation } from '../model/wire/correlation.ts'
 import { contentHash, type HeaderTexts } from './event.ts'
 import { asJson, fractionsAsText, isUnsupported } from './json.ts'
 

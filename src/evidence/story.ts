@@ -1,6 +1,6 @@
 import type { ForeignEvent } from '../model/evidence.ts'
-import type { Coverage } from './check-events.ts'
 import { standsIn } from './event.ts'
+import type { Coverage } from './verify/check-events.ts'
 
 /** One event as people ask about it. Only as true as the report it stands in says. */
 export interface StoryLine {

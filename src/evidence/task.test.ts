@@ -7,11 +7,11 @@ import { canonical } from '../base/canonical.ts'
 import { sha256 } from '../base/hash.ts'
 import type { EventDraft, EvidenceBundle } from '../model/evidence.ts'
 import { makeBundle } from './bundle.ts'
-import { makeAttestation, verifyAttestation } from './dsse.ts'
 import { type OrderedEvent, orderEvents } from './order.ts'
 import { makeSeal } from './seal.ts'
+import { makeAttestation, verifyAttestation } from './statements/dsse.ts'
 import { makeTaskBundle, taskRoot, verifyTaskBundle } from './task.ts'
-import type { Verified } from './verified.ts'
+import type { Verified } from './verify/verified.ts'
 
 const outcome = (verified: Verified<unknown>): string => (verified.ok ? 'ok' : verified.check)
 

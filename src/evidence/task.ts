@@ -1,7 +1,7 @@
 import { byCodePoint } from '../base/canonical.ts'
 import { sha256 } from '../base/hash.ts'
 import type { ForeignBundle } from '../model/evidence.ts'
-import { type TaskBundle, taskBundle } from '../model/statement.ts'
+import { type TaskBundle, taskBundle } from '../model/wire/statement.ts'
 import {
   headerOf,
   isPinned,
@@ -12,9 +12,9 @@ import {
   type Signatory,
   signatureProblem,
   signHeader,
-} from './statement.ts'
-import { type Refused, refused, type Verified } from './verified.ts'
-import { type BundleReport, type VerifyOptions, verifyBundle } from './verify.ts'
+} from './statements/statement.ts'
+import { type Refused, refused, type Verified } from './verify/verified.ts'
+import { type BundleReport, type VerifyOptions, verifyBundle } from './verify/verify.ts'
 
 const members = [
   'kind',

@@ -2,8 +2,8 @@ import type { Json } from '../base/canonical.ts'
 import { defined } from '../base/object.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
 import type { ContextContract } from '../model/context.ts'
-import type { Correlation } from '../model/correlation.ts'
-import type { Actor, Subject } from '../model/subject.ts'
+import type { Actor, Subject } from '../model/identity/subject.ts'
+import type { Correlation } from '../model/wire/correlation.ts'
 import { type JsonSchema, type OutputOf, type ReadSchema, readSchema, type SchemaLike } from './schema-like.ts'
 
 type Declared = Omit<

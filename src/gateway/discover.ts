@@ -1,6 +1,6 @@
 import type { Json } from '../base/canonical.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
-import type { Subject } from '../model/subject.ts'
+import type { Subject } from '../model/identity/subject.ts'
 import { inScope } from '../model/text.ts'
 import { isVisible } from '../policy/actors.ts'
 import { type HostRules, isRun } from '../policy/gates/boundary.ts'
@@ -8,8 +8,8 @@ import { isHopeless } from '../policy/hopeless.ts'
 import type { PolicySet } from '../policy/policies.ts'
 import type { CallCaller } from './call.ts'
 import type { Offer } from './deps.ts'
+import { capabilityFacts } from './gates/rules.ts'
 import { type Registered, standingOf, stateOf } from './registry.ts'
-import { capabilityFacts } from './rules.ts'
 
 /**
  * What a caller may call, with the state it is in; nothing that the rules refuse it whatever the call is like. A caller

@@ -2,15 +2,15 @@ import type { Json } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import { copyEvent } from '../evidence/copy.ts'
-import { scrubText } from '../evidence/redact.ts'
+import { scrubText } from '../evidence/redaction/redact.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
 import { deepFreeze } from '../policy/contract.ts'
-import { recordKey } from './approval-request.ts'
+import { recordKey } from './approvals/request.ts'
 import { type Attempt, type EventSpec, secretsOf } from './attempt.ts'
 import type { CallContext } from './capability.ts'
 import type { GatewayDeps } from './deps.ts'
 import { checkWords } from './events.ts'
-import { spend } from './taken.ts'
+import { spend } from './limits/taken.ts'
 
 type Deps = Pick<GatewayDeps, 'secret' | 'digest'>
 

@@ -7,7 +7,7 @@ import { anyone, echo, givenHost, recordOf, typesOf } from '../../test/support/h
 import type { Json } from '../base/canonical.ts'
 import type { PolicyDecision } from '../model/evidence.ts'
 import type { Policy } from '../model/policy.ts'
-import { invocationResult } from '../model/result.ts'
+import { invocationResult } from '../model/wire/result.ts'
 import { decide } from '../policy/decide.ts'
 import { compilePolicies } from '../policy/policies.ts'
 import { defineCapability } from './capability.ts'

@@ -1,4 +1,4 @@
-import type { PackActivation } from '../model/knowledge.ts'
+import type { PackActivation } from '../model/knowledge/knowledge.ts'
 import { type Diagnostic, diagnostic } from './diagnostic.ts'
 import { isEnabled, type Permissions, refusalOf, statusWarning, type Use } from './gates.ts'
 import type { Pack, QuarantinedPack } from './pack.ts'

@@ -1,7 +1,7 @@
 import { byUnit } from '../base/canonical.ts'
 import { defined } from '../base/object.ts'
 import { type CatalogPart, fence } from '../fence/fence.ts'
-import type { PackHeader, RootScope } from '../model/knowledge.ts'
+import type { PackHeader, RootScope } from '../model/knowledge/knowledge.ts'
 import { isEnabled, needsApproval, type Permissions } from './gates.ts'
 import type { Pack } from './pack.ts'
 import { byPrecedence } from './precedence.ts'

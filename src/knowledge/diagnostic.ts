@@ -1,5 +1,5 @@
-import type { PackStatus } from '../model/knowledge.ts'
-import type { ClaimState } from '../model/knowledge-records.ts'
+import type { PackStatus } from '../model/knowledge/knowledge.ts'
+import type { ClaimState } from '../model/knowledge/records.ts'
 
 export type Severity = 'info' | 'warning' | 'error'
 

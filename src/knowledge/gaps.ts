@@ -1,5 +1,5 @@
 import { byUnit } from '../base/canonical.ts'
-import type { ResolutionTrace } from '../model/knowledge-trace.ts'
+import type { ResolutionTrace } from '../model/knowledge/trace.ts'
 
 /** A question that no pack answered, or only a stale one, and how often it was asked. */
 export interface Gap {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { noPermissions, packOf } from '../../test/support/knowledge.ts'
-import { packStatus, packTrust } from '../model/knowledge.ts'
+import { packStatus, packTrust } from '../model/knowledge/knowledge.ts'
 import { refusalOf, statusWarning } from './gates.ts'
 
 const codeOf = (...args: Parameters<typeof refusalOf>): string => refusalOf(...args)?.code ?? 'used'

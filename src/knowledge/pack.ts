@@ -1,5 +1,5 @@
 import type { Json } from '../base/canonical.ts'
-import { type PackHeader, type PackTrust, packTrust, type RootScope } from '../model/knowledge.ts'
+import { type PackHeader, type PackTrust, packTrust, type RootScope } from '../model/knowledge/knowledge.ts'
 import type { Diagnostic } from './diagnostic.ts'
 
 /** A pack that can be read, as discovery found it: its frontmatter and where it lies, nothing of its content. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'vitest'
 import { codesOf, packOf } from '../../test/support/knowledge.ts'
-import { packStatus, packTrust, rootScope } from '../model/knowledge.ts'
+import { packStatus, packTrust, rootScope } from '../model/knowledge/knowledge.ts'
 import { trustRank } from './pack.ts'
 import { winners } from './precedence.ts'
 

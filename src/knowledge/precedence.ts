@@ -1,5 +1,5 @@
 import { byUnit } from '../base/canonical.ts'
-import { rootScope } from '../model/knowledge.ts'
+import { rootScope } from '../model/knowledge/knowledge.ts'
 import { type Diagnostic, diagnostic } from './diagnostic.ts'
 import type { Use } from './gates.ts'
 import { type Pack, trustRank } from './pack.ts'

@@ -9,7 +9,7 @@ import {
   selectionResult,
   selectionSuite,
   sourceMap,
-} from '../model/knowledge-records.ts'
+} from '../model/knowledge/records.ts'
 import { parseAs } from '../model/parse.ts'
 import { type Diagnostic, diagnostic } from './diagnostic.ts'
 

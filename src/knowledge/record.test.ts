@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { packOf } from '../../test/support/knowledge.ts'
-import { type PackStatus, packStatus } from '../model/knowledge.ts'
-import { contextResolution } from '../model/knowledge-records.ts'
+import { type PackStatus, packStatus } from '../model/knowledge/knowledge.ts'
+import { contextResolution } from '../model/knowledge/records.ts'
 import { diagnostic } from './diagnostic.ts'
 import { type Resolved, recordOf, runIdOf, type UsedPack } from './record.ts'
 

@@ -1,6 +1,6 @@
 import { defined } from '../base/object.ts'
-import type { PackStatus } from '../model/knowledge.ts'
-import type { ContextResolution } from '../model/knowledge-records.ts'
+import type { PackStatus } from '../model/knowledge/knowledge.ts'
+import type { ContextResolution } from '../model/knowledge/records.ts'
 import { told } from './diagnostic.ts'
 import type { WrappedPack } from './select/wrap.ts'
 

@@ -7,8 +7,8 @@ import {
   type Server,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import type { InvocationResult } from '../model/result.ts'
-import { approvalIdOf } from '../runtime/tools.ts'
+import type { InvocationResult } from '../model/wire/result.ts'
+import { approvalIdOf } from '../runtime/hosting/tools.ts'
 import type { CallContext, McpDoor, WaitingState } from './door.ts'
 
 /** Clients give up on a request after a minute. */

@@ -7,9 +7,9 @@ import type {
 } from '@modelcontextprotocol/server'
 import { canonical, type Json } from '../base/canonical.ts'
 import type { Ambit } from '../runtime/ambit.ts'
-import type { AmbitHost, CallCaller } from '../runtime/host.ts'
-import { replay } from '../runtime/reading.ts'
-import { fenceText, resultText } from '../runtime/tools.ts'
+import { replay } from '../runtime/evidence/reading.ts'
+import type { AmbitHost, CallCaller } from '../runtime/hosting/host.ts'
+import { fenceText, resultText } from '../runtime/hosting/tools.ts'
 
 /** What is served beside tools. Undefined: there is no such thing, or not for this caller. */
 export interface Content {

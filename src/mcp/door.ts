@@ -1,5 +1,5 @@
 import type { RequestStateCodec, ServerContext } from '@modelcontextprotocol/server'
-import type { AmbitHost, CallCaller } from '../runtime/host.ts'
+import type { AmbitHost, CallCaller } from '../runtime/hosting/host.ts'
 import type { Content } from './content.ts'
 
 /** A call that waits for people, as its client carries it from one round to the next. It gives nobody a right. */

@@ -7,8 +7,8 @@ import { givenServer, requestOf, testAccess } from '../../test/support/server.ts
 import { limits } from '../base/limits.ts'
 import { readFences } from '../fence/read.ts'
 import { type CapabilitySpec, defineCapability } from '../gateway/capability.ts'
-import { addApprover } from '../runtime/approvers.ts'
-import { operator } from '../runtime/caller.ts'
+import { addApprover } from '../runtime/identity/approvers.ts'
+import { operator } from '../runtime/identity/caller.ts'
 import { createApp } from '../server/app.ts'
 
 const release = (done: unknown[]) =>

@@ -1,7 +1,7 @@
 import { createMcpHandler, createRequestStateCodec, type McpServerFactory } from '@modelcontextprotocol/server'
 import { limits } from '../base/limits.ts'
 import type { Ambit } from '../runtime/ambit.ts'
-import type { AmbitHost, CallCaller } from '../runtime/host.ts'
+import type { AmbitHost, CallCaller } from '../runtime/hosting/host.ts'
 import { type Content, ownContent } from './content.ts'
 import type { WaitingState } from './door.ts'
 import { openListeners } from './listeners.ts'

@@ -1,7 +1,7 @@
 import { PROTOCOL_VERSION_META_KEY } from '@modelcontextprotocol/server'
 import type { Json } from '../base/canonical.ts'
-import { headerMembers, isHeaderName } from '../model/param-headers.ts'
-import type { Offer } from '../runtime/offer.ts'
+import { headerMembers, isHeaderName } from '../model/config/param-headers.ts'
+import type { Offer } from '../runtime/hosting/offer.ts'
 import type { McpDoor } from './door.ts'
 import { listedTools, toolNamed } from './tools.ts'
 

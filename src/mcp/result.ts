@@ -2,9 +2,9 @@ import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server'
 import { isSpecType } from '@modelcontextprotocol/server'
 import type { Json } from '../base/canonical.ts'
 import { isObject } from '../base/object.ts'
-import type { InvocationResult } from '../model/result.ts'
-import { isTextBlock } from '../model/text-block.ts'
-import { fenceText, resultText, type Tool } from '../runtime/tools.ts'
+import { isTextBlock } from '../model/knowledge/text-block.ts'
+import type { InvocationResult } from '../model/wire/result.ts'
+import { fenceText, resultText, type Tool } from '../runtime/hosting/tools.ts'
 import type { McpDoor } from './door.ts'
 
 /**

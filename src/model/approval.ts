@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { correlation, wireId } from './correlation.ts'
 import { hash, keyId, objectDigest, ownTime, publicKey, signatureObject, signatureText, wireTime } from './evidence.ts'
+import { actor, subject } from './identity/subject.ts'
 import { jsonValue } from './json.ts'
-import { actor, subject } from './subject.ts'
 import { id, line, minted, prose } from './text.ts'
+import { correlation, wireId } from './wire/correlation.ts'
 
 export const approvalState = z.enum(['pending', 'approved', 'denied', 'expired', 'withdrawn', 'stale', 'redeemed'])
 

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { Json } from '../base/canonical.ts'
-import { type Correlation, correlation, wireId } from './correlation.ts'
-import { type CallError, callError, type Denial, denial } from './denial.ts'
-import { type Actor, actor, type Subject, subject } from './subject.ts'
+import { type Actor, actor, type Subject, subject } from './identity/subject.ts'
 import { form } from './text.ts'
+import { type Correlation, correlation, wireId } from './wire/correlation.ts'
+import { type CallError, callError, type Denial, denial } from './wire/denial.ts'
 
 export const hash = form(/^[0-9a-f]{64}$/u, 'a SHA-256 in hex')
 /** The hash of an object of ours. */

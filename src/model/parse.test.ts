@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { z } from 'zod'
 import { Failure } from '../base/failure.ts'
-import { config } from './config.ts'
+import { config } from './config/config.ts'
+import { upstream } from './config/upstream.ts'
 import { parseAs, problemsOf } from './parse.ts'
 import { policy } from './policy.ts'
 import { form } from './text.ts'
-import { upstream } from './upstream.ts'
 
 const shape = z.strictObject({
   id: form(/^[a-z]+$/u, 'lower-case letters'),

@@ -1,4 +1,4 @@
-import type { Actor, Subject } from '../model/subject.ts'
+import type { Actor, Subject } from '../model/identity/subject.ts'
 
 export interface Caller {
   readonly subject: Subject

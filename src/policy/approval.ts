@@ -1,7 +1,7 @@
 import { parseTime } from '../base/time.ts'
 import type { ApprovalRequest, Approver, Demand } from '../model/approval.ts'
+import type { Actor, Subject } from '../model/identity/subject.ts'
 import type { ApprovalTerms } from '../model/policy.ts'
-import type { Actor, Subject } from '../model/subject.ts'
 
 /** Why somebody's vote does not count. */
 export type Ineligible = 'unknown' | 'revoked' | 'window' | 'role' | 'self'

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'vitest'
 import { limits } from '../base/limits.ts'
-import { type Amounts, type Budget, type Measure, measures } from '../model/budget.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
+import { type Amounts, type Budget, type Measure, measures } from '../model/config/budget.ts'
 import { amountOf, compileBudgets, lackingIn, windowOf, words } from './budgets.ts'
 
 const named = (id: string, more: Partial<CapabilityDescriptor> = {}): CapabilityDescriptor => ({

@@ -1,7 +1,7 @@
 import { micro, microText } from '../base/amount.ts'
 import { Failure, quote } from '../base/failure.ts'
-import { type Amounts, type Budget, type BudgetShare, type Measure, measures } from '../model/budget.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
+import { type Amounts, type Budget, type BudgetShare, type Measure, measures } from '../model/config/budget.ts'
 import { inScope } from '../model/text.ts'
 import { worstCase } from './worst-case.ts'
 

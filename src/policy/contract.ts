@@ -3,8 +3,8 @@ import { Failure, quote } from '../base/failure.ts'
 import { isJsonObject, type JsonObject } from '../base/object.ts'
 import { unescapedKey } from '../base/pointer.ts'
 import type { ContextContract } from '../model/context.ts'
-import { compileSchema } from './schema.ts'
-import type { SchemaProblem } from './schema-problems.ts'
+import type { SchemaProblem } from './schema/problems.ts'
+import { compileSchema } from './schema/schema.ts'
 
 /** Where the fields of a context are looked for. `host` holds what the host has fetched, by resolver. */
 export interface ContextSources {

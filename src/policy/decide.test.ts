@@ -14,9 +14,9 @@ import { referenceRuling } from '../../test/support/policy-reference.ts'
 import type { Json } from '../base/canonical.ts'
 import type { PolicyDecision } from '../model/evidence.ts'
 import type { ApprovalTerms, Policy } from '../model/policy.ts'
+import type { Facts } from './conditions/values.ts'
 import { decide } from './decide.ts'
 import { compilePolicies } from './policies.ts'
-import type { Facts } from './values.ts'
 
 type Rule = readonly [decision: PolicyDecision, when: Json, approval?: ApprovalTerms]
 

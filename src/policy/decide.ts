@@ -1,10 +1,10 @@
 import type { PolicyDecision } from '../model/evidence.ts'
 import type { ApprovalTerms } from '../model/policy.ts'
 import { defaultTerms } from './approval.ts'
-import type { Verdict } from './condition.ts'
+import type { Verdict } from './conditions/condition.ts'
+import { type Facts, undecided } from './conditions/values.ts'
 import type { Applicable, PolicySet } from './policies.ts'
 import type { CompiledRule, MatchedRule, PolicyRef } from './rule.ts'
-import { type Facts, undecided } from './values.ts'
 
 export interface Ruling {
   readonly decision: PolicyDecision

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import type { BlockPattern } from '../model/config.ts'
+import type { BlockPattern } from '../model/config/config.ts'
 import { policyDecision } from '../model/evidence.ts'
 import { decideByPatterns, denialCodeOf, strictest } from './decisions.ts'
 

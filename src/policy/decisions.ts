@@ -1,6 +1,6 @@
 import { canonical } from '../base/canonical.ts'
 import type { JsonObject } from '../base/object.ts'
-import type { BlockPattern } from '../model/config.ts'
+import type { BlockPattern } from '../model/config/config.ts'
 import type { PolicyDecision } from '../model/evidence.ts'
 
 /** From the strictest to the mildest: among several rules the first of these wins. */

@@ -5,10 +5,10 @@ import { capabilities, facts, policies } from '../../test/support/policy-arbitra
 import { batchFacts, capability, qualityRelease } from '../../test/support/policy-example.ts'
 import type { Json } from '../base/canonical.ts'
 import type { PolicyDecision } from '../model/evidence.ts'
+import type { Facts } from './conditions/values.ts'
 import { decide } from './decide.ts'
 import { explain } from './explain.ts'
 import { compilePolicies } from './policies.ts'
-import type { Facts } from './values.ts'
 
 const release = compilePolicies([qualityRelease])
 const setOf = (...rules: readonly (readonly [PolicyDecision, Json])[]) =>

@@ -2,15 +2,15 @@ import type { Json } from '../base/canonical.ts'
 import { limits } from '../base/limits.ts'
 import { isObject, type JsonObject } from '../base/object.ts'
 import type { PolicyDecision } from '../model/evidence.ts'
+import { compilePath } from './conditions/paths.ts'
+import type { Probe } from './conditions/place.ts'
+import { type Facts, Fault, undecided, type Value } from './conditions/values.ts'
 import type { Ruling } from './decide.ts'
 import { byStrictness } from './decisions.ts'
 import { readWritten } from './history.ts'
 import { judge, unknown } from './judge.ts'
-import { compilePath } from './paths.ts'
-import type { Probe } from './place.ts'
 import type { Applicable, PolicySet } from './policies.ts'
 import type { CompiledRule } from './rule.ts'
-import { type Facts, Fault, undecided, type Value } from './values.ts'
 
 /** A fact as a rule saw it; without `value` where it is absent. */
 interface SeenFact {

@@ -4,10 +4,10 @@ import { test } from 'vitest'
 import { limits } from '../base/limits.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
 import type { PolicyDecision } from '../model/evidence.ts'
+import { Fault } from './conditions/values.ts'
 import { decide } from './decide.ts'
 import { type History, historyFacts, noHistory, type Remembered, rememberedOf, withCall } from './history.ts'
 import { compilePolicies } from './policies.ts'
-import { Fault } from './values.ts'
 
 const described = (more: Partial<CapabilityDescriptor> = {}): CapabilityDescriptor => ({
   id: 'ward.patients',

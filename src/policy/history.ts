@@ -2,7 +2,7 @@ import type { Json } from '../base/canonical.ts'
 import { limits } from '../base/limits.ts'
 import { isObject } from '../base/object.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
-import { type Facts, Fault } from './values.ts'
+import { type Facts, Fault } from './conditions/values.ts'
 
 const listed = ['capabilities', 'classes', 'origins'] as const
 type Listed = (typeof listed)[number]

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'vitest'
 import type { Policy } from '../model/policy.ts'
+import type { Facts } from './conditions/values.ts'
 import { decide } from './decide.ts'
 import { isHopeless } from './hopeless.ts'
 import { compilePolicies } from './policies.ts'
-import type { Facts } from './values.ts'
 
 type Rule = Policy['rules'][number]
 

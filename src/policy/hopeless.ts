@@ -1,6 +1,6 @@
+import type { Facts } from './conditions/values.ts'
 import type { PolicySet } from './policies.ts'
 import type { CompiledRule } from './rule.ts'
-import type { Facts } from './values.ts'
 
 /** What is known before anybody calls. */
 const known: ReadonlySet<string> = new Set(['subject', 'capability'])

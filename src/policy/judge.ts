@@ -1,6 +1,6 @@
+import { type Facts, Fault } from './conditions/values.ts'
 import { conclude, type Holding, holdingOf, type Ruling } from './decide.ts'
 import type { Applicable } from './policies.ts'
-import { type Facts, Fault } from './values.ts'
 
 /** Stands among the facts in place of one that is not known, which is another thing than absent. */
 export const unknown = (path: string, isThere = false): Fault =>

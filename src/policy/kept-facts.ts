@@ -1,8 +1,8 @@
 import type { Json } from '../base/canonical.ts'
 import { limits } from '../base/limits.ts'
+import { compilePath, type Read } from './conditions/paths.ts'
+import { type Facts, Fault } from './conditions/values.ts'
 import { noHistory, truncatedList } from './history.ts'
-import { compilePath, type Read } from './paths.ts'
-import { type Facts, Fault } from './values.ts'
 
 /** A fact that nothing else on record says: it is put there with its value, so that the call can be decided again. */
 export interface KeptFact {

@@ -4,11 +4,11 @@ import { objectHash } from '../base/hash.ts'
 import type { ContextContract } from '../model/context.ts'
 import type { Policy } from '../model/policy.ts'
 import { inScope } from '../model/text.ts'
-import { type Condition, compileCondition } from './condition.ts'
+import { type Condition, compileCondition } from './conditions/condition.ts'
+import { Fault } from './conditions/values.ts'
 import { byStrictness } from './decisions.ts'
 import { type KeptFact, keptFactsOf } from './kept-facts.ts'
 import { type CompiledRule, makeRule, type PolicyRef } from './rule.ts'
-import { Fault } from './values.ts'
 
 /** All that is asked about one capability. */
 export interface Applicable {

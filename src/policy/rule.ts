@@ -1,6 +1,6 @@
 import type { PolicyDecision } from '../model/evidence.ts'
 import type { ApprovalTerms, Policy } from '../model/policy.ts'
-import type { Condition } from './condition.ts'
+import type { Condition } from './conditions/condition.ts'
 
 /** Which policy, exactly: the hash is over the whole document. */
 export interface PolicyRef {

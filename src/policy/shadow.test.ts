@@ -5,10 +5,10 @@ import { facts, policies } from '../../test/support/policy-arbitrary.ts'
 import { capability, qualityRelease, recordedCall } from '../../test/support/policy-example.ts'
 import type { Json } from '../base/canonical.ts'
 import type { CallRecord, PolicyDecision } from '../model/evidence.ts'
+import type { Facts } from './conditions/values.ts'
 import { decide } from './decide.ts'
 import { compilePolicies } from './policies.ts'
 import { shadow } from './shadow.ts'
-import type { Facts } from './values.ts'
 
 type Rule = readonly [decision: PolicyDecision, when: Json]
 

@@ -1,7 +1,7 @@
 import { micro } from '../base/amount.ts'
 import { limits } from '../base/limits.ts'
-import type { Measure } from '../model/budget.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
+import type { Measure } from '../model/config/budget.ts'
 
 /** The most that one call may take, by what its capability declares: that is reserved before it starts. */
 export const worstCase = (descriptor: CapabilityDescriptor): Readonly<Record<Measure, number>> => {

@@ -10,9 +10,9 @@ import { openSecrets, type Secrets } from '../keys/secrets.ts'
 import type { Database } from '../storage/database.ts'
 import { openSqlite } from '../storage/drivers/sqlite.ts'
 import { openStore, type Store } from '../storage/store.ts'
-import { type ConfigSource, loadSettings, type Settings } from './config.ts'
-import { headsName } from './head-file.ts'
-import { type Heads, openHeads } from './heads.ts'
+import { headsName } from './evidence/head-file.ts'
+import { type Heads, openHeads } from './evidence/heads.ts'
+import { type ConfigSource, loadSettings, type Settings } from './settings/config.ts'
 import { randomIds, systemClock } from './system.ts'
 
 /** Everything a running Ambit has: passed to the functions of this folder, which use what they need of it. */

@@ -1,12 +1,12 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { Failure, quote } from '../base/failure.ts'
-import { wireId } from '../model/correlation.ts'
+import { wireId } from '../model/wire/correlation.ts'
 import type { Ambit } from '../runtime/ambit.ts'
-import { authenticate } from '../runtime/api-keys.ts'
-import type { Caller } from '../runtime/caller.ts'
-import { type AmbitHost, callerOf } from '../runtime/host.ts'
-import { callerByToken, callerNamed, notAccepted, type TokenKey } from '../runtime/known-callers.ts'
-import { suspendedTenant, tenantOf } from '../runtime/tenants.ts'
+import { type AmbitHost, callerOf } from '../runtime/hosting/host.ts'
+import { authenticate } from '../runtime/identity/api-keys.ts'
+import type { Caller } from '../runtime/identity/caller.ts'
+import { callerByToken, callerNamed, notAccepted, type TokenKey } from '../runtime/identity/known-callers.ts'
+import { suspendedTenant, tenantOf } from '../runtime/identity/tenants.ts'
 import type { Visitor } from './route.ts'
 
 /** Who may come in, besides the holders of the tenant's API keys. */

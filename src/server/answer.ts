@@ -3,7 +3,7 @@ import { type FailureCode, statusOf } from '../base/codes.ts'
 import { type Failure, problem, shown } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import { protocolCode } from '../base/protocol-codes.ts'
-import type { WireError } from '../model/wire.ts'
+import type { WireError } from '../model/wire/wire.ts'
 
 /** A JSON answer with sorted members at every level: a JavaScript object would put those first that look like numbers. */
 export const json = (body: object, status = 200, headers: Readonly<Record<string, string>> = {}): Response =>

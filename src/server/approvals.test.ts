@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { type GivenServer, givenServer, sharedKey } from '../../test/support/server.ts'
-import { addApprover, revokeApprover } from '../runtime/approvers.ts'
-import { operator } from '../runtime/caller.ts'
+import { addApprover, revokeApprover } from '../runtime/identity/approvers.ts'
+import { operator } from '../runtime/identity/caller.ts'
 
 const approval = { capability_id: 'conformance.approval', payload: { value: 1 } }
 

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { test, vi } from 'vitest'
 import { givenServer, scopedKey, sharedKey } from '../../test/support/server.ts'
 import { canonical, type Json } from '../base/canonical.ts'
-import { defineCapability } from '../runtime/offer.ts'
+import { defineCapability } from '../runtime/hosting/offer.ts'
 
 const open = { version: '1.0.0', description: 'A fixture.', policy: { auth_required: false } } as const
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test, vi } from 'vitest'
 import { givenServer, requestOf } from '../../test/support/server.ts'
 import type { Json } from '../base/canonical.ts'
-import type { WireError } from '../model/wire.ts'
-import { defineCapability } from '../runtime/offer.ts'
+import type { WireError } from '../model/wire/wire.ts'
+import { defineCapability } from '../runtime/hosting/offer.ts'
 import { openCrowd } from './crowd.ts'
 
 /** A capability that speaks once and then goes on until it is let go. */

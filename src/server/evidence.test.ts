@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'vitest'
 import { type GivenServer, givenServer, sharedKey } from '../../test/support/server.ts'
-import { verifyAttestation } from '../evidence/dsse.ts'
-import { verifyBundle } from '../evidence/verify.ts'
+import { verifyAttestation } from '../evidence/statements/dsse.ts'
+import { verifyBundle } from '../evidence/verify/verify.ts'
 
 const call = async (server: GivenServer, key: string, correlation_id: string, name = 'echo'): Promise<string> => {
   const body = { capability_id: `conformance.${name}`, correlation: { correlation_id } }

@@ -1,5 +1,5 @@
 import { Failure } from '../base/failure.ts'
-import { wireVersions } from '../runtime/manifest.ts'
+import { wireVersions } from '../chp/manifest.ts'
 
 /** Refuses a version of the wire that this host does not speak. Without the header it is the newest. */
 export function checkVersion(headers: Headers): void {

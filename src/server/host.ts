@@ -1,7 +1,7 @@
 import { version } from '../base/version.ts'
-import type { Health } from '../model/wire.ts'
-import { identityFor, manifestOf, wireVersion } from '../runtime/manifest.ts'
-import { countEvents } from '../runtime/reading.ts'
+import { identityFor, manifestOf, wireVersion } from '../chp/manifest.ts'
+import type { Health } from '../model/wire/wire.ts'
+import { countEvents } from '../runtime/evidence/reading.ts'
 import { always, json } from './answer.ts'
 import type { Ask, Route } from './route.ts'
 

@@ -1,5 +1,5 @@
-import type { Offer } from '../runtime/offer.ts'
-import { headOf, keepAnchor, keepRevocation, keepWitness, revocationsOf, statementsIn } from '../runtime/statements.ts'
+import { headOf, keepAnchor, keepRevocation, keepWitness, revocationsOf, statementsIn } from '../chp/statements.ts'
+import type { Offer } from '../runtime/hosting/offer.ts'
 import { json } from './answer.ts'
 import { readBody } from './body.ts'
 import { pageOf, pageQuery } from './page.ts'

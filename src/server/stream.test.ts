@@ -4,7 +4,7 @@ import { test, vi } from 'vitest'
 import { givenServer, requestOf } from '../../test/support/server.ts'
 import type { Json } from '../base/canonical.ts'
 import { limits } from '../base/limits.ts'
-import { defineCapability } from '../runtime/offer.ts'
+import { defineCapability } from '../runtime/hosting/offer.ts'
 
 const streaming = (invocation_id?: string) => ({
   capability_id: 'conformance.stream',

@@ -1,6 +1,6 @@
 import { canonical, type Json } from '../base/canonical.ts'
 import { limits } from '../base/limits.ts'
-import type { InvocationResult } from '../model/result.ts'
+import type { InvocationResult } from '../model/wire/result.ts'
 import { always, failed, json } from './answer.ts'
 import type { VisitorAsk } from './route.ts'
 

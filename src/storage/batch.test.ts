@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { onTestFinished, test } from 'vitest'
-import type { TenantId } from '../model/tenant-id.ts'
+import type { TenantId } from '../model/identity/tenant-id.ts'
 import { allEvents, codes, times } from '../testing/storage/given.ts'
 import {
   chainFlaws,
@@ -13,12 +13,12 @@ import {
   sampleDraft,
   samplePrincipal,
 } from '../testing/storage/sample.ts'
-import { takeClaim } from './claims.ts'
 import type { Database } from './database.ts'
 import { openSqlite } from './drivers/sqlite.ts'
-import { principalRecords } from './identities.ts'
-import { placesOf, removeCorrelation } from './purge.ts'
 import { openStore, type Store } from './store.ts'
+import { takeClaim } from './tables/claims.ts'
+import { principalRecords } from './tables/identities.ts'
+import { placesOf, removeCorrelation } from './tables/purge.ts'
 import type { Change, Work } from './work.ts'
 
 const commit = (store: Store, tenant: TenantId, id: string, change?: Change, correlation = 'c') =>

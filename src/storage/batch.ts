@@ -1,5 +1,5 @@
 import type { EventDraft, Seal, SealedEvent } from '../model/evidence.ts'
-import type { TenantId } from '../model/tenant-id.ts'
+import type { TenantId } from '../model/identity/tenant-id.ts'
 import {
   addBesides,
   askEnd,
@@ -15,8 +15,8 @@ import {
 import { type Database, Duplicate } from './database.ts'
 import type { KnownChains } from './known-chains.ts'
 import { events as eventsTable } from './schema.ts'
-import { noteEvent } from './sections.ts'
 import type { Commit, Committed } from './store.ts'
+import { noteEvent } from './tables/sections.ts'
 import type { Row, Statement, Value, Work } from './work.ts'
 
 /** One of the commits that share a transaction. */

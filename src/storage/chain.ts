@@ -1,9 +1,9 @@
 import { formatTime } from '../base/time.ts'
 import type { EventDraft, Leaf, SealedEvent } from '../model/evidence.ts'
-import type { TenantId } from '../model/tenant-id.ts'
+import type { TenantId } from '../model/identity/tenant-id.ts'
 import type { KnownChains } from './known-chains.ts'
-import { addSection, noSections, type Sections } from './sections.ts'
-import { noTenant } from './tenants.ts'
+import { addSection, noSections, type Sections } from './tables/sections.ts'
+import { noTenant } from './tables/tenants.ts'
 import { number, type Row, type Statement, sql, text, type Value, type Work } from './work.ts'
 
 /** Where a tenant's chain stands. A batch is sealed into it in place: if the batch fails, the chain has to be forgotten. */

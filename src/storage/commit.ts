@@ -1,6 +1,6 @@
 import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
-import type { TenantId } from '../model/tenant-id.ts'
+import type { TenantId } from '../model/identity/tenant-id.ts'
 import { type BatchCommit, commitBatch, type Done, forgetAll, type Place, type Progress } from './batch.ts'
 import { type Database, Duplicate } from './database.ts'
 import { knownChains } from './known-chains.ts'

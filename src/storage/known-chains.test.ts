@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { tenantId } from '../model/tenant-id.ts'
+import { tenantId } from '../model/identity/tenant-id.ts'
 import { times } from '../testing/storage/given.ts'
 import type { Chain } from './chain.ts'
 import { type KnownChains, knownChains } from './known-chains.ts'
-import { noSections } from './sections.ts'
+import { noSections } from './tables/sections.ts'
 
 const acme = tenantId('acme')
 

@@ -1,5 +1,5 @@
 import { recent } from '../base/recent.ts'
-import type { TenantId } from '../model/tenant-id.ts'
+import type { TenantId } from '../model/identity/tenant-id.ts'
 import type { Chain } from './chain.ts'
 
 /** Where chains stand as far as this process knows, so that it need not read what it has just written. */

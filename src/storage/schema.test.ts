@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterAll, describe, test } from 'vitest'
 import { emptySchema } from '../../test/storage/target.ts'
 import { startPostgres } from '../../test/support/postgres.ts'
-import { tenantId } from '../model/tenant-id.ts'
+import { tenantId } from '../model/identity/tenant-id.ts'
 import { allEvents, times } from '../testing/storage/given.ts'
 import {
   chainFlaws,
@@ -12,15 +12,15 @@ import {
   samplePrincipal,
   sampleTenant,
 } from '../testing/storage/sample.ts'
-import { takeClaim } from './claims.ts'
 import type { Database } from './database.ts'
 import { openPostgres } from './drivers/postgres.ts'
 import { openSqlite } from './drivers/sqlite.ts'
-import { findEvents, lastSequence } from './events.ts'
-import { principalRecords } from './identities.ts'
 import { migrate, schemaVersion, versionOf } from './schema.ts'
 import { openStore } from './store.ts'
-import { getTenant } from './tenants.ts'
+import { takeClaim } from './tables/claims.ts'
+import { findEvents, lastSequence } from './tables/events.ts'
+import { principalRecords } from './tables/identities.ts'
+import { getTenant } from './tables/tenants.ts'
 import { type Row, rows, sql, type Value, type Work } from './work.ts'
 
 const server = await startPostgres({ fsync: false })

@@ -1,6 +1,6 @@
 import { Failure } from '../base/failure.ts'
 import type { EventDraft, Seal, SealedEvent } from '../model/evidence.ts'
-import type { TenantId } from '../model/tenant-id.ts'
+import type { TenantId } from '../model/identity/tenant-id.ts'
 import { groupCommit } from './commit.ts'
 import type { Database } from './database.ts'
 import { migrate } from './schema.ts'

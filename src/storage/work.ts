@@ -1,4 +1,4 @@
-import type { TenantId } from '../model/tenant-id.ts'
+import type { TenantId } from '../model/identity/tenant-id.ts'
 
 export type Value = string | number | Uint8Array | null
 export type Row = Readonly<Record<string, Value>>

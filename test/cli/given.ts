@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { Clock } from '../../src/base/time.ts'
-import type { Config } from '../../src/model/config.ts'
-import { tenantId } from '../../src/model/tenant-id.ts'
+import type { Config } from '../../src/model/config/config.ts'
+import { tenantId } from '../../src/model/identity/tenant-id.ts'
 import { type Ambit, openAmbit } from '../../src/runtime/ambit.ts'
-import { type Caller, operator } from '../../src/runtime/caller.ts'
-import { createTenant, type NewTenant } from '../../src/runtime/tenants.ts'
+import { type Caller, operator } from '../../src/runtime/identity/caller.ts'
+import { createTenant, type NewTenant } from '../../src/runtime/identity/tenants.ts'
 
 /** A new folder, gone when the test is done. */
 export function tempFolder(): string {

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { commands } from '../../src/cli/commands.ts'
-import type { Io } from '../../src/cli/io.ts'
 import { runCli } from '../../src/cli/run.ts'
+import type { Io } from '../../src/cli/terminal/io.ts'
 import { tempFolder } from './given.ts'
 
 export interface Ran {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Signal } from '../../src/cli/io.ts'
+import type { Signal } from '../../src/cli/terminal/io.ts'
 import type { Ran, Shell } from './harness.ts'
 
 /** Runs `host serve` in this process, without a key in its surroundings, until `work`, given its address, is done. */

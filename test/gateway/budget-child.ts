@@ -10,9 +10,9 @@ import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { defineCapability } from '../../src/gateway/capability.ts'
 import { type Ambit, openAmbit } from '../../src/runtime/ambit.ts'
-import { authenticate } from '../../src/runtime/api-keys.ts'
-import { callerOf, openHost } from '../../src/runtime/host.ts'
-import { makeOffer, type OfferSpec } from '../../src/runtime/offer.ts'
+import { callerOf, openHost } from '../../src/runtime/hosting/host.ts'
+import { makeOffer, type OfferSpec } from '../../src/runtime/hosting/offer.ts'
+import { authenticate } from '../../src/runtime/identity/api-keys.ts'
 import { tenant, type World } from './world.ts'
 
 const [, , json = '', task = '', name = ''] = process.argv

@@ -1,8 +1,8 @@
 // A process of ours with a server behind it, which does nothing about signals. Says `ready` when the server works.
 
-import { openEgress } from '../../src/gateway/adapters/egress.ts'
-import { openMcp } from '../../src/gateway/adapters/mcp/open.ts'
-import type { McpUpstream } from '../../src/model/upstream.ts'
+import { openEgress } from '../../src/adapters/egress/egress.ts'
+import { openMcp } from '../../src/adapters/mcp/open.ts'
+import type { McpUpstream } from '../../src/model/config/upstream.ts'
 
 const upstream = JSON.parse(process.argv[2] ?? '') as McpUpstream
 const { capabilities } = openMcp(upstream, {

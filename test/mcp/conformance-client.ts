@@ -1,13 +1,13 @@
 // What the public conformance suite of MCP starts as a client: imports what a server offers and calls all of it, with
 // our adapter. Its last argument is the address of the server.
 
+import { openEgress } from '../../src/adapters/egress/egress.ts'
+import type { ToolDefinition } from '../../src/adapters/mcp/definition.ts'
+import { discoverTools } from '../../src/adapters/mcp/discover.ts'
+import { importTools } from '../../src/adapters/mcp/import.ts'
+import { openMcp } from '../../src/adapters/mcp/open.ts'
 import type { Json } from '../../src/base/canonical.ts'
 import { Failure } from '../../src/base/failure.ts'
-import { openEgress } from '../../src/gateway/adapters/egress.ts'
-import type { ToolDefinition } from '../../src/gateway/adapters/mcp/definition.ts'
-import { discoverTools } from '../../src/gateway/adapters/mcp/discover.ts'
-import { importTools } from '../../src/gateway/adapters/mcp/import.ts'
-import { openMcp } from '../../src/gateway/adapters/mcp/open.ts'
 import type { CallContext } from '../../src/gateway/capability.ts'
 
 interface Wish {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
+import { openEgress } from '../../src/adapters/egress/egress.ts'
+import { discoverTools } from '../../src/adapters/mcp/discover.ts'
+import { importTools } from '../../src/adapters/mcp/import.ts'
 import { Failure } from '../../src/base/failure.ts'
-import { openEgress } from '../../src/gateway/adapters/egress.ts'
-import { discoverTools } from '../../src/gateway/adapters/mcp/discover.ts'
-import { importTools } from '../../src/gateway/adapters/mcp/import.ts'
 import { secretValue } from '../../src/keys/secret-value.ts'
 import { anyone, stillClock } from '../support/host.ts'
 import {

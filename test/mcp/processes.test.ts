@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, test } from 'vitest'
-import { stdioTransport } from '../../src/gateway/adapters/mcp/stdio.ts'
-import { NotSent } from '../../src/gateway/adapters/mcp/transport.ts'
+import { stdioTransport } from '../../src/adapters/mcp/stdio.ts'
+import { NotSent } from '../../src/adapters/mcp/transport.ts'
 import { acceptedOf, ending, givenMcp, givenNotes, hostile, isAlive, root, until } from '../support/mcp.ts'
 
 const calm = () => acceptedOf(hostile('calm'), { timeoutS: 120 })

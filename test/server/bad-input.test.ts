@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { connect as dial } from 'node:net'
 import { describe, test, vi } from 'vitest'
-import { defineCapability } from '../../src/runtime/offer.ts'
-import { conformanceCapabilities } from '../../src/server/conformance.ts'
+import { conformanceCapabilities } from '../../src/chp/conformance.ts'
+import { defineCapability } from '../../src/runtime/hosting/offer.ts'
 import { servedServer } from '../support/serve.ts'
 import { sharedKey } from '../support/server.ts'
 

@@ -1,15 +1,15 @@
 // A store that several processes of a test share.
 
-import { type TenantId, tenantId } from '../../src/model/tenant-id.ts'
-import { runningClaims, takeClaim } from '../../src/storage/claims.ts'
-import { addWithin, countOf } from '../../src/storage/counters.ts'
+import { type TenantId, tenantId } from '../../src/model/identity/tenant-id.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { openPostgres } from '../../src/storage/drivers/postgres.ts'
 import { openSqlite } from '../../src/storage/drivers/sqlite.ts'
-import { eventsFrom } from '../../src/storage/events.ts'
-import { principalRecords } from '../../src/storage/identities.ts'
 import type { Cursor, Page } from '../../src/storage/page.ts'
 import { type Commit, openStore, type Store } from '../../src/storage/store.ts'
+import { runningClaims, takeClaim } from '../../src/storage/tables/claims.ts'
+import { addWithin, countOf } from '../../src/storage/tables/counters.ts'
+import { eventsFrom } from '../../src/storage/tables/events.ts'
+import { principalRecords } from '../../src/storage/tables/identities.ts'
 import { inOrder, rows, type Work } from '../../src/storage/work.ts'
 import {
   chainFlaws,

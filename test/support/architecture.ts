@@ -49,8 +49,10 @@ export const architecture: Architecture = {
   files: effect('base', 'fs fs/promises path sqlite timers/promises'),
   keys: effect('base model files', 'path util'),
   storage: effect('base model', 'fs path sqlite', ['pg']),
-  gateway: effect(
-    'base model fence grants policy evidence storage keys',
+  gateway: effect('base model fence grants policy evidence storage keys', 'timers/promises'),
+  // What stands behind a capability.
+  adapters: effect(
+    'base model policy evidence keys gateway',
     'child_process dns/promises http https net path stream timers/promises',
     ['@modelcontextprotocol/client'],
   ),
@@ -59,17 +61,19 @@ export const architecture: Architecture = {
   // Where facts, decisions and effects meet.
   runtime: {
     ...effect(
-      'base model fence tokens grants policy evidence knowledge workspace compile runs files keys storage gateway models engine',
+      'base model fence tokens grants policy evidence knowledge workspace compile runs files keys storage gateway adapters models engine',
       'fs fs/promises module os path string_decoder url',
     ),
     loads: true,
   },
+  // The Capability Host Protocol's own objects and its fixture.
+  chp: effect('base model evidence storage gateway runtime', ''),
   // The doors. The client runs in a browser, where there is no Node.
   client: { ...effect('base model', ''), node: [] },
   mcp: effect('base model runtime', 'stream', ['@modelcontextprotocol/server']),
-  server: effect('base model runtime mcp', '', ['hono', '@hono/node-server', '@opentelemetry/api']),
+  server: effect('base model runtime chp mcp', '', ['hono', '@hono/node-server', '@opentelemetry/api']),
   cli: effect(
-    'base model fence policy evidence knowledge keys runtime client server mcp',
+    'base model fence policy evidence knowledge keys runtime chp client server mcp',
     'fs os path process sqlite stream/consumers url util',
     ['commander', '@clack/prompts', 'cli-table3'],
   ),

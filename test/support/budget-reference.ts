@@ -1,6 +1,6 @@
 // Budgets, slowly: every call that ever started stands in a list, and a question is answered by adding up all of it.
 
-import type { Budget } from '../../src/model/budget.ts'
+import type { Budget } from '../../src/model/config/budget.ts'
 
 export interface Taken {
   readonly at: number

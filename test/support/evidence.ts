@@ -3,8 +3,8 @@ import { stable } from '../../src/base/canonical.ts'
 import { keyIdOf, type Signer } from '../../src/base/ed25519.ts'
 import { makeBundle } from '../../src/evidence/bundle.ts'
 import { makeSeal } from '../../src/evidence/seal.ts'
-import { didOf, sshSign } from '../../src/evidence/sshsig.ts'
-import type { Signatory } from '../../src/evidence/statement.ts'
+import { didOf, sshSign } from '../../src/evidence/statements/sshsig.ts'
+import type { Signatory } from '../../src/evidence/statements/statement.ts'
 import { identityStatement, rotationStatement } from '../../src/keys/statements.ts'
 import type {
   AttemptRecord,

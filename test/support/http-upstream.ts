@@ -1,11 +1,11 @@
 // A host with the operations of a real server behind it.
 
 import assert from 'node:assert/strict'
-import { openEgress } from '../../src/gateway/adapters/egress.ts'
-import { openHttp } from '../../src/gateway/adapters/http.ts'
-import type { HttpUpstream } from '../../src/model/upstream.ts'
-import { operator } from '../../src/runtime/caller.ts'
-import { setSecret } from '../../src/runtime/secrets.ts'
+import { openEgress } from '../../src/adapters/egress/egress.ts'
+import { openHttp } from '../../src/adapters/http/adapter.ts'
+import type { HttpUpstream } from '../../src/model/config/upstream.ts'
+import { operator } from '../../src/runtime/identity/caller.ts'
+import { setSecret } from '../../src/runtime/identity/secrets.ts'
 import { anyone, givenHost, stillClock } from './host.ts'
 
 type Operation = HttpUpstream['capabilities'][number]

@@ -1,6 +1,6 @@
 import type { PackContent, PackText } from '../../src/knowledge/author/pack-content.ts'
 import { entryName, readHeader } from '../../src/knowledge/discover/header.ts'
-import type { PackHeader } from '../../src/model/knowledge.ts'
+import type { PackHeader } from '../../src/model/knowledge/knowledge.ts'
 
 export const givenHeader = (change: Partial<PackHeader> = {}): PackHeader => ({
   name: 'pumps',

@@ -5,7 +5,7 @@ import { estimateTokens } from '../../src/knowledge/select/estimate.ts'
 import { indexFile } from '../../src/knowledge/select/file-index.ts'
 import type { Choice, ChosenSection, PackFacts, SelectionRequest } from '../../src/knowledge/select/selection.ts'
 import { type Wrapped, wrap } from '../../src/knowledge/select/wrap.ts'
-import type { PackHeader } from '../../src/model/knowledge.ts'
+import type { PackHeader } from '../../src/model/knowledge/knowledge.ts'
 
 /** Files of a pack by path. */
 export type Files = Readonly<Record<string, string>>

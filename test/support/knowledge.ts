@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path'
 import type { Diagnostic } from '../../src/knowledge/diagnostic.ts'
 import type { Permissions } from '../../src/knowledge/gates.ts'
 import type { Pack } from '../../src/knowledge/pack.ts'
-import type { PackHeader, PackTrust, RootScope } from '../../src/model/knowledge.ts'
-import type { ResolutionTrace } from '../../src/model/knowledge-trace.ts'
+import type { PackHeader, PackTrust, RootScope } from '../../src/model/knowledge/knowledge.ts'
+import type { ResolutionTrace } from '../../src/model/knowledge/trace.ts'
 
 interface Given extends Partial<PackHeader> {
   readonly in?: RootScope

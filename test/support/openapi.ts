@@ -1,7 +1,7 @@
 // Documents that are imported, in as few words as a test needs.
 
+import { type ImportOptions, importOpenApi } from '../../src/adapters/openapi/import.ts'
 import type { Json } from '../../src/base/canonical.ts'
-import { type ImportOptions, importOpenApi } from '../../src/gateway/adapters/openapi/import.ts'
 
 export const url = 'https://api.example/v1'
 export const text = { type: 'string' }

@@ -3,8 +3,8 @@
 import { contextContract } from '../../src/model/context.ts'
 import { callRecord } from '../../src/model/evidence.ts'
 import { policy } from '../../src/model/policy.ts'
+import type { Facts } from '../../src/policy/conditions/values.ts'
 import type { RecordedCall } from '../../src/policy/shadow.ts'
-import type { Facts } from '../../src/policy/values.ts'
 import * as example from './evidence-example.ts'
 
 export const capability = example.descriptor.id

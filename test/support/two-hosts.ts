@@ -3,9 +3,9 @@
 import { Failure } from '../../src/base/failure.ts'
 import { type Capability, type CapabilitySpec, defineCapability } from '../../src/gateway/capability.ts'
 import { CallEnded } from '../../src/gateway/ended.ts'
-import type { Budget } from '../../src/model/budget.ts'
-import { openHost } from '../../src/runtime/host.ts'
-import { makeOffer } from '../../src/runtime/offer.ts'
+import type { Budget } from '../../src/model/config/budget.ts'
+import { openHost } from '../../src/runtime/hosting/host.ts'
+import { makeOffer } from '../../src/runtime/hosting/offer.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { anyone, givenHost, stillClock } from './host.ts'
 

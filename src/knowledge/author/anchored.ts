@@ -1,5 +1,5 @@
 import { quote } from '../../base/failure.ts'
-import type { SourceMap } from '../../model/knowledge-records.ts'
+import type { SourceMap } from '../../model/knowledge/records.ts'
 import { type Diagnostic, type DiagnosticCode, diagnostic } from '../diagnostic.ts'
 import { packPath } from '../pack-path.ts'
 import { readSourceMap, sourceMapPath } from '../read-records.ts'

@@ -1,4 +1,4 @@
-import type { SourceMap } from '../../model/knowledge-records.ts'
+import type { SourceMap } from '../../model/knowledge/records.ts'
 import { splitOf } from '../select/layout.ts'
 import type { PackText } from './pack-content.ts'
 import { type DocumentSection, documentSections } from './sections.ts'

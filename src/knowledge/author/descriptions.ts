@@ -1,4 +1,4 @@
-import type { PackHeader } from '../../model/knowledge.ts'
+import type { PackHeader } from '../../model/knowledge/knowledge.ts'
 import { type Diagnostic, diagnostic } from '../diagnostic.ts'
 import { entryName } from '../discover/header.ts'
 

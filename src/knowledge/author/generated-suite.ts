@@ -1,5 +1,5 @@
 import { limits } from '../../base/limits.ts'
-import type { SelectionSuite } from '../../model/knowledge-records.ts'
+import type { SelectionSuite } from '../../model/knowledge/records.ts'
 import { headingsOf, type TitledDocument } from './import-texts.ts'
 
 /** Headings that say something, as prompts that should select the pack; undefined where there are none. */

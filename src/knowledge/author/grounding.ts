@@ -1,5 +1,5 @@
 import { quote } from '../../base/failure.ts'
-import type { SourceMap } from '../../model/knowledge-records.ts'
+import type { SourceMap } from '../../model/knowledge/records.ts'
 import { type Diagnostic, diagnostic } from '../diagnostic.ts'
 import { isCompileRun, readCompileRun, readSourceMap, sourceMapPath } from '../read-records.ts'
 import type { RecordedRun } from '../select/run-findings.ts'

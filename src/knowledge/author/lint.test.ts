@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { givenContent } from '../../../test/support/knowledge-content.ts'
-import type { PackHeader } from '../../model/knowledge.ts'
+import type { PackHeader } from '../../model/knowledge/knowledge.ts'
 import { countTokens } from '../../tokens/count.ts'
 import { lint } from './lint.ts'
 

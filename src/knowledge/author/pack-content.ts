@@ -1,5 +1,5 @@
 import { byUnit } from '../../base/canonical.ts'
-import type { PackHeader } from '../../model/knowledge.ts'
+import type { PackHeader } from '../../model/knowledge/knowledge.ts'
 import type { Diagnostic } from '../diagnostic.ts'
 
 /** A text file of a pack. */

@@ -1,5 +1,5 @@
-import type { PackMode, PackProfile } from '../../model/knowledge.ts'
-import type { SelectionSuite } from '../../model/knowledge-records.ts'
+import type { PackMode, PackProfile } from '../../model/knowledge/knowledge.ts'
+import type { SelectionSuite } from '../../model/knowledge/records.ts'
 import type { PackText } from './pack-content.ts'
 import { jsonFile } from './write-pack.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { readFiles } from '../../../test/support/knowledge-content.ts'
-import { packMode, packProfile, packTypes } from '../../model/knowledge.ts'
+import { packMode, packProfile, packTypes } from '../../model/knowledge/knowledge.ts'
 import { countTokens } from '../../tokens/count.ts'
 import { lint } from './lint.ts'
 import { newPack } from './scaffold.ts'

@@ -1,5 +1,5 @@
-import type { PackMode, PackProfile } from '../../model/knowledge.ts'
-import type { SourceMap } from '../../model/knowledge-records.ts'
+import type { PackMode, PackProfile } from '../../model/knowledge/knowledge.ts'
+import type { SourceMap } from '../../model/knowledge/records.ts'
 import { sourceMapPath } from '../read-records.ts'
 import { compileDocument } from './compile-document.ts'
 import type { PackText } from './pack-content.ts'

@@ -1,5 +1,5 @@
 import { quote } from '../../base/failure.ts'
-import type { SourceMap } from '../../model/knowledge-records.ts'
+import type { SourceMap } from '../../model/knowledge/records.ts'
 import { type Diagnostic, diagnostic } from '../diagnostic.ts'
 import { sourceMapPath } from '../read-records.ts'
 import { pathOf } from '../select/anchors.ts'

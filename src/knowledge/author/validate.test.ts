@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'vitest'
 import { givenContent } from '../../../test/support/knowledge-content.ts'
-import type { PackHeader } from '../../model/knowledge.ts'
+import type { PackHeader } from '../../model/knowledge/knowledge.ts'
 import { packPath } from '../pack-path.ts'
 import { validate } from './validate.ts'
 

@@ -1,6 +1,6 @@
 import { byUnit } from '../../base/canonical.ts'
 import { version } from '../../base/version.ts'
-import type { PackHeader } from '../../model/knowledge.ts'
+import type { PackHeader } from '../../model/knowledge/knowledge.ts'
 import { entryName } from '../discover/header.ts'
 import type { PackText } from './pack-content.ts'
 

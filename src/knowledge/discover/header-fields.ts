@@ -10,7 +10,7 @@ import {
   packStatus,
   packTrust,
   packTypes,
-} from '../../model/knowledge.ts'
+} from '../../model/knowledge/knowledge.ts'
 import type { DiagnosticCode } from '../diagnostic.ts'
 import { clip, isLonger } from './clean.ts'
 import type { Fields, Report } from './fields.ts'

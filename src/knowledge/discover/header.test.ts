@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { test } from 'vitest'
 import { sha256 } from '../../base/hash.ts'
 import { limits } from '../../base/limits.ts'
-import type { PackHeader } from '../../model/knowledge.ts'
+import type { PackHeader } from '../../model/knowledge/knowledge.ts'
 import { type DiagnosticCode, severities } from '../diagnostic.ts'
 import { type ReadHeader, readHeader } from './header.ts'
 

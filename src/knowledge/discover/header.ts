@@ -1,6 +1,6 @@
 import type { Json } from '../../base/canonical.ts'
 import { limits } from '../../base/limits.ts'
-import type { PackHeader } from '../../model/knowledge.ts'
+import type { PackHeader } from '../../model/knowledge/knowledge.ts'
 import { type Diagnostic, type DiagnosticCode, diagnostic } from '../diagnostic.ts'
 import { cleanValue, clip } from './clean.ts'
 import { fieldsOf, type Report } from './fields.ts'

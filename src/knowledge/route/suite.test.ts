@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'vitest'
-import { type SelectionSuite, selectionResult } from '../../model/knowledge-records.ts'
+import { type SelectionSuite, selectionResult } from '../../model/knowledge/records.ts'
 import { gradeSuite, promptsOf, readSuite, type SuiteAnswer, suiteRole } from './suite.ts'
 
 const from = { path: 'evals/discovery.train.json', pack: 'pumps' }

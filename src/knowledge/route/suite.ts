@@ -4,7 +4,7 @@ import {
   type SelectionResult,
   type SelectionSuite,
   selectionSuite,
-} from '../../model/knowledge-records.ts'
+} from '../../model/knowledge/records.ts'
 import { type Diagnostic, diagnostic } from '../diagnostic.ts'
 
 export interface ReadSuite {

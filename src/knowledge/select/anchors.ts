@@ -1,5 +1,5 @@
 import { quote } from '../../base/failure.ts'
-import type { ClaimState, SourceMap } from '../../model/knowledge-records.ts'
+import type { ClaimState, SourceMap } from '../../model/knowledge/records.ts'
 import { type Diagnostic, diagnostic } from '../diagnostic.ts'
 import { packPath } from '../pack-path.ts'
 import type { Candidates } from './candidates.ts'

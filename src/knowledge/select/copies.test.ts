@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { chooseFrom, type Files, resolve, world } from '../../../test/support/knowledge-selection.ts'
-import { sourceMap } from '../../model/knowledge-records.ts'
+import { sourceMap } from '../../model/knowledge/records.ts'
 
 const pumps: Files = {
   'documents/pumps.md':

@@ -1,4 +1,4 @@
-import type { PackMode } from '../../model/knowledge.ts'
+import type { PackMode } from '../../model/knowledge/knowledge.ts'
 import { entryName } from '../discover/header.ts'
 import { kept } from './kept.ts'
 import { isBoundaries, type Place, placeOf, stemOf } from './layout.ts'

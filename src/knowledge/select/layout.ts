@@ -1,4 +1,4 @@
-import type { PackHeader } from '../../model/knowledge.ts'
+import type { PackHeader } from '../../model/knowledge/knowledge.ts'
 import { packPath } from '../pack-path.ts'
 import type { PackFacts } from './selection.ts'
 

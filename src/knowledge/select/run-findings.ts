@@ -1,4 +1,4 @@
-import type { CompileRun } from '../../model/knowledge-records.ts'
+import type { CompileRun } from '../../model/knowledge/records.ts'
 import { type Diagnostic, diagnostic } from '../diagnostic.ts'
 import { packPath } from '../pack-path.ts'
 

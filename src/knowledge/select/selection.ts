@@ -1,5 +1,5 @@
-import type { PackActivation } from '../../model/knowledge.ts'
-import type { SourceMap } from '../../model/knowledge-records.ts'
+import type { PackActivation } from '../../model/knowledge/knowledge.ts'
+import type { SourceMap } from '../../model/knowledge/records.ts'
 import type { Diagnostic } from '../diagnostic.ts'
 import type { Pack } from '../pack.ts'
 import type { Place } from './layout.ts'

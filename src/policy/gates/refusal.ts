@@ -1,5 +1,5 @@
 import { defined, type JsonObject } from '../../base/object.ts'
-import type { Denial } from '../../model/denial.ts'
+import type { Denial } from '../../model/wire/denial.ts'
 
 /** A gate as the list of gates names it. */
 export type GateName = 'K' | 0 | 1 | 2 | 3 | 4 | 5 | '5b' | 6 | '6b' | 7 | 8 | 9 | 10 | '10b' | 12

@@ -2,8 +2,8 @@ import { Failure } from '../../base/failure.ts'
 import { readJson } from '../../base/json.ts'
 import { limits } from '../../base/limits.ts'
 import { type FileRoot, openRoot } from '../../files/root.ts'
-import type { ContextResolution, SelectionResult } from '../../model/knowledge-records.ts'
-import { type ResolutionTrace, resolutionTrace } from '../../model/knowledge-trace.ts'
+import type { ContextResolution, SelectionResult } from '../../model/knowledge/records.ts'
+import { type ResolutionTrace, resolutionTrace } from '../../model/knowledge/trace.ts'
 import { attempt } from './attempt.ts'
 
 /**

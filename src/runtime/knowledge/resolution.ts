@@ -1,5 +1,5 @@
-import type { ContextResolution } from '../../model/knowledge-records.ts'
-import type { ResolutionTrace } from '../../model/knowledge-trace.ts'
+import type { ContextResolution } from '../../model/knowledge/records.ts'
+import type { ResolutionTrace } from '../../model/knowledge/trace.ts'
 
 export interface ResolveRequest {
   readonly query: string

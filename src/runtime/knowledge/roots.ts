@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { Failure, quote } from '../../base/failure.ts'
 import { defined } from '../../base/object.ts'
-import { type PackTrust, packTrust, type RootScope, rootScope } from '../../model/knowledge.ts'
+import { type PackTrust, packTrust, type RootScope, rootScope } from '../../model/knowledge/knowledge.ts'
 import { attempt } from './attempt.ts'
 
 /** A folder in which packs are looked for. */

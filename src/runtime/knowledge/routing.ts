@@ -2,7 +2,7 @@ import { needsApproval, type Permissions } from '../../knowledge/gates.ts'
 import type { Pack } from '../../knowledge/pack.ts'
 import { makeRouter, type Router } from '../../knowledge/route/route.ts'
 import { promptsOf } from '../../knowledge/route/suite.ts'
-import type { SelectionSuite } from '../../model/knowledge-records.ts'
+import type { SelectionSuite } from '../../model/knowledge/records.ts'
 import { type SuiteReader, trainSuite } from './suites.ts'
 
 export interface RoutingOptions {

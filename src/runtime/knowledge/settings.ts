@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { Config } from '../../model/config.ts'
+import type { Config } from '../../model/config/config.ts'
 import type { PackApproval } from './approvals.ts'
 import { type RootOptions, settleRoots } from './roots.ts'
 

@@ -5,7 +5,7 @@ import { entryName } from '../../knowledge/discover/header.ts'
 import type { Pack } from '../../knowledge/pack.ts'
 import { readAnswerSuite, readPackJson } from '../../knowledge/read-records.ts'
 import { type ReadSuite, readSuite } from '../../knowledge/route/suite.ts'
-import type { AnswerSuite } from '../../model/knowledge-records.ts'
+import type { AnswerSuite } from '../../model/knowledge/records.ts'
 import type { Library } from './library.ts'
 import type { PackFiles } from './pack-files.ts'
 

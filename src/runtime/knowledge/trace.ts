@@ -6,7 +6,7 @@ import type { Diagnostic } from '../../knowledge/diagnostic.ts'
 import type { Routing } from '../../knowledge/route/route.ts'
 import type { Choice } from '../../knowledge/select/selection.ts'
 import type { Wrapped, WrappedPack } from '../../knowledge/select/wrap.ts'
-import type { ResolutionTrace } from '../../model/knowledge-trace.ts'
+import type { ResolutionTrace } from '../../model/knowledge/trace.ts'
 import type { Scan } from './scan.ts'
 
 export interface TraceFacts {

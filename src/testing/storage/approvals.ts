@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { formatTime } from '../../base/time.ts'
-import { approvalRecords, type StoredApproval } from '../../storage/approvals.ts'
+import { approvalRecords, type StoredApproval } from '../../storage/tables/approvals.ts'
 import { allPages, codes, type Given, type Register, type Setting, times } from './given.ts'
 import { cursorOf } from './records.ts'
 import { sampleApproval } from './sample.ts'

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import type { TenantId } from '../../model/tenant-id.ts'
+import type { TenantId } from '../../model/identity/tenant-id.ts'
+import type { Store } from '../../storage/store.ts'
 import {
   addClaim,
   type Claim,
@@ -11,8 +12,7 @@ import {
   settleClaim,
   settleWaiting,
   takeClaim,
-} from '../../storage/claims.ts'
-import type { Store } from '../../storage/store.ts'
+} from '../../storage/tables/claims.ts'
 import { inOrder } from '../../storage/work.ts'
 import { allPages, codes, type Given, type Register, type Setting, times } from './given.ts'
 import { sampleClaim } from './sample.ts'

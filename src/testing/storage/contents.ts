@@ -2,22 +2,22 @@ import assert from 'node:assert/strict'
 import { sha256 } from '../../base/hash.ts'
 import { limits } from '../../base/limits.ts'
 import type { Seal } from '../../model/evidence.ts'
-import { approvalRecords } from '../../storage/approvals.ts'
-import { approverRecords } from '../../storage/approvers.ts'
-import { getBlob, putBlob } from '../../storage/blobs.ts'
+import { approvalRecords } from '../../storage/tables/approvals.ts'
+import { approverRecords } from '../../storage/tables/approvers.ts'
+import { getBlob, putBlob } from '../../storage/tables/blobs.ts'
 import {
   addCheckpoint,
   allCheckpoints,
   checkpointAt,
   lastCheckpoint,
   type StoredCheckpoint,
-} from '../../storage/checkpoints.ts'
-import { findClaim, settleClaim, takeClaim } from '../../storage/claims.ts'
-import { addWithin, countOf } from '../../storage/counters.ts'
-import { findEvents, getEvent } from '../../storage/events.ts'
-import { principalRecords } from '../../storage/identities.ts'
-import { acquireLease, renewLease } from '../../storage/leases.ts'
-import { addStatement, listStatements } from '../../storage/statements.ts'
+} from '../../storage/tables/checkpoints.ts'
+import { findClaim, settleClaim, takeClaim } from '../../storage/tables/claims.ts'
+import { addWithin, countOf } from '../../storage/tables/counters.ts'
+import { findEvents, getEvent } from '../../storage/tables/events.ts'
+import { principalRecords } from '../../storage/tables/identities.ts'
+import { acquireLease, renewLease } from '../../storage/tables/leases.ts'
+import { addStatement, listStatements } from '../../storage/tables/statements.ts'
 import { inOrder, sql } from '../../storage/work.ts'
 import { allPages, codes, type Given, type Register, type Setting, times } from './given.ts'
 import { plainSeal, sampleApproval, sampleApprover, sampleDraft, samplePrincipal } from './sample.ts'

@@ -1,8 +1,8 @@
 import type { SealedEvent } from '../../model/evidence.ts'
-import type { TenantId } from '../../model/tenant-id.ts'
-import { findEvents } from '../../storage/events.ts'
+import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { Cursor, Page } from '../../storage/page.ts'
 import type { Store } from '../../storage/store.ts'
+import { findEvents } from '../../storage/tables/events.ts'
 import type { Work } from '../../storage/work.ts'
 
 /** What each rule of the contract is tried on. */

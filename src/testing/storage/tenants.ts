@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { sha256 } from '../../base/hash.ts'
 import { formatTime } from '../../base/time.ts'
-import type { ApiKey } from '../../model/key.ts'
-import { type TenantId, tenantId } from '../../model/tenant-id.ts'
-import { approvalRecords } from '../../storage/approvals.ts'
-import { approverRecords } from '../../storage/approvers.ts'
-import { getBlob, putBlob } from '../../storage/blobs.ts'
-import { addCheckpoint, checkpointAt, lastCheckpoint } from '../../storage/checkpoints.ts'
+import type { ApiKey } from '../../model/identity/key.ts'
+import { type TenantId, tenantId } from '../../model/identity/tenant-id.ts'
+import type { Store } from '../../storage/store.ts'
+import { approvalRecords } from '../../storage/tables/approvals.ts'
+import { approverRecords } from '../../storage/tables/approvers.ts'
+import { getBlob, putBlob } from '../../storage/tables/blobs.ts'
+import { addCheckpoint, checkpointAt, lastCheckpoint } from '../../storage/tables/checkpoints.ts'
 import {
   addClaim,
   dropExpiredClaims,
@@ -17,14 +18,13 @@ import {
   settleClaim,
   settleWaiting,
   takeClaim,
-} from '../../storage/claims.ts'
-import { addWithin, countOf } from '../../storage/counters.ts'
-import { chainTails, eventsFrom, eventsOf, findEvents, getEvent, lastSequence } from '../../storage/events.ts'
-import { keyRecords, keysOf, principalRecords } from '../../storage/identities.ts'
-import { acquireLease, type Lease, releaseLease, renewLease } from '../../storage/leases.ts'
-import { addStatement, listStatements } from '../../storage/statements.ts'
-import type { Store } from '../../storage/store.ts'
-import { addTenant, amendTenant, getTenant, listTenants } from '../../storage/tenants.ts'
+} from '../../storage/tables/claims.ts'
+import { addWithin, countOf } from '../../storage/tables/counters.ts'
+import { chainTails, eventsFrom, eventsOf, findEvents, getEvent, lastSequence } from '../../storage/tables/events.ts'
+import { keyRecords, keysOf, principalRecords } from '../../storage/tables/identities.ts'
+import { acquireLease, type Lease, releaseLease, renewLease } from '../../storage/tables/leases.ts'
+import { addStatement, listStatements } from '../../storage/tables/statements.ts'
+import { addTenant, amendTenant, getTenant, listTenants } from '../../storage/tables/tenants.ts'
 import { inOrder } from '../../storage/work.ts'
 import { allEvents, allPages, codes, type Given, type Register, type Setting, sideBySide, times } from './given.ts'
 import {

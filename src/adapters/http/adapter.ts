@@ -1,0 +1,99 @@
+import { wireCode } from '../../base/codes.ts'
+import { advised, Failure, quote } from '../../base/failure.ts'
+import { type CallContext, type Capability, describedCapability } from '../../gateway/capability.ts'
+import { CallEnded } from '../../gateway/ended.ts'
+import type { CapabilityDescriptor } from '../../model/capability.ts'
+import type { HttpUpstream, ServerAddress } from '../../model/config/upstream.ts'
+import type { OpenUpstream, UpstreamDeps } from '../adapter.ts'
+import { openBreaker } from '../breaker.ts'
+import { foreignDescriptor, isTextOnly } from '../descriptor.ts'
+import { type Egress, transportCodes } from '../egress/egress.ts'
+import { fillSecrets, secretNames } from '../secret-text.ts'
+import { traceparentOf } from '../trace.ts'
+import { HttpFailed, readAnswer } from './answer.ts'
+import { checkHttp, isSafe } from './check.ts'
+import { type FilledRequest, fillRequest, isHeaderText, serverFor } from './request.ts'
+import { attemptsOf, tryAgain } from './retry.ts'
+
+type Operation = HttpUpstream['capabilities'][number]
+
+/** Each operation of a server as a capability: its input becomes one request, the answer its result. */
+export function openHttp(upstream: HttpUpstream, { egress, clock }: UpstreamDeps): OpenUpstream {
+  checkHttp(upstream)
+  const breaker = openBreaker(upstream.name, clock)
+  const capability = ({ request, descriptor: offered }: Operation): Capability => {
+    const { method } = request
+    const server = serverFor(request, upstream.server)
+    const descriptor = describe(server, method, offered)
+    const attempts = attemptsOf(descriptor, isSafe(method) && descriptor.side_effects?.length === 0)
+    const handler: Parameters<typeof describedCapability>[1] = async (input, call) => {
+      const filled = await prepare(async () => fillRequest(request, await withSecrets(server, call), input))
+      const once = () => breaker.run(() => exchange(egress, method, filled, call), isFault, call.signal)
+      return await tryAgain(once, attempts, { signal: call.signal, mayGoOn: () => breaker.hindrance() === undefined })
+    }
+    return describedCapability(descriptor, handler, { hindrance: breaker.hindrance, textOnly: isTextOnly(upstream) })
+  }
+  return { capabilities: upstream.capabilities.map(capability), close: async () => undefined }
+}
+
+/** What goes wrong here goes wrong before anything is sent. */
+async function prepare<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    throw new CallEnded(wireCode(error.code), advised(error), { effect: 'none', type: error.name })
+  }
+}
+
+/** The answer shows that the server, or the way to it, is at fault. */
+const isFault = (error: unknown): boolean =>
+  error instanceof CallEnded ? transportCodes.has(error.code) : error instanceof HttpFailed && error.status >= 500
+
+function describe(server: ServerAddress, method: string, offered: Operation['descriptor']): CapabilityDescriptor {
+  const side_effects = offered.side_effects ?? (isSafe(method) ? [] : [`http.${method}`])
+  const credentials = credentialsOf(server, offered.metadata?.credentials)
+  const { origin } = new URL(server.url)
+  return foreignDescriptor({ ...offered, side_effects }, { origin, network: 'external', credentials })
+}
+
+type Handles = NonNullable<NonNullable<CapabilityDescriptor['metadata']>['credentials']>
+
+/** The secrets that the server is sent, and where that is: nowhere else. */
+function credentialsOf({ url, headers = {}, query = {} }: ServerAddress, declared: Handles = {}): Handles {
+  const { origin } = new URL(url)
+  const named = (kind: string, texts: Readonly<Record<string, string>>) =>
+    secretNames(Object.values(texts)).map((name) => [name, { ...declared[name], kind, origin }] as const)
+  return Object.fromEntries([...named('query', query), ...named('header', headers)])
+}
+
+async function withSecrets(server: ServerAddress, call: CallContext): Promise<ServerAddress> {
+  const filled = async (texts: Readonly<Record<string, string>> = {}) => {
+    const entries: [string, string][] = []
+    for (const [name, text] of Object.entries(texts)) entries.push([name, await fillSecrets(text, call.secret)])
+    return Object.fromEntries(entries)
+  }
+  const [headers, query] = [await filled(server.headers), await filled(server.query)]
+  const bad = Object.keys(headers).find((name) => !isHeaderText(headers[name] ?? ''))
+  if (bad !== undefined)
+    throw new Failure('secret.invalid', `a secret of the header ${quote(bad)} holds characters that no header can`)
+  return { ...server, headers, query }
+}
+
+async function exchange(
+  egress: Egress,
+  method: string,
+  { url, headers: filled, body }: FilledRequest,
+  call: CallContext,
+) {
+  const headers = new Headers({ accept: 'application/json, text/*;q=0.9, */*;q=0.8', 'user-agent': 'ambit' })
+  if (!isSafe(method)) headers.set('idempotency-key', call.idempotencyKey)
+  for (const [name, value] of filled) headers.set(name, value)
+  if (body) headers.set('content-type', body.type)
+  headers.set('traceparent', traceparentOf(call))
+  const { signal } = call
+  return await readAnswer(
+    await egress.fetch(url, { method, headers, signal, ...(body && { body: body.bytes as never }) }),
+    method,
+  )
+}

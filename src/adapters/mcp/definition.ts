@@ -1,0 +1,74 @@
+import { canonical, type Json } from '../../base/canonical.ts'
+import { sha256 } from '../../base/hash.ts'
+import { limits } from '../../base/limits.ts'
+import type { McpUpstream } from '../../model/config/upstream.ts'
+
+/** A tool as its server describes it: nothing but the name has been looked at. */
+export type ToolDefinition = { readonly name: string } & { readonly [member: string]: Json | undefined }
+
+/** Marks a tool of which nothing but the name can be shown. A server that sets it hides its own tool. */
+export const repeatsSecret = 'ambit/repeats_secret'
+
+/** The tools of a page of `tools/list`. What has no name is none. */
+export const readTools = (page: unknown): readonly ToolDefinition[] => {
+  const { tools } = (page ?? {}) as { tools?: unknown }
+  return Array.isArray(tools) ? tools.filter((tool) => typeof tool?.name === 'string') : []
+}
+
+/**
+ * The digest of all that a server says about what a tool does and takes; undefined if it cannot be written down, or is
+ * too large to be looked at.
+ */
+export function definitionOf(tool: ToolDefinition): string | undefined {
+  if (!known.has(tool)) known.set(tool, digestOf(tool))
+  return known.get(tool)
+}
+
+// Asked at every call, and of the same object as long as the server lists nothing new.
+const known = new WeakMap<ToolDefinition, string | undefined>()
+
+function digestOf(tool: ToolDefinition): string | undefined {
+  const { name, title, description, inputSchema, outputSchema, annotations } = tool
+  const definition = { name, title, description, inputSchema, outputSchema, annotations }
+  try {
+    const text = canonical(definition)
+    return text.length > limits.mcpDefinitionBytesMax ? undefined : `sha256:${sha256(text)}`
+  } catch {
+    return undefined
+  }
+}
+
+/** What became of the tools of an upstream since they were accepted. */
+export interface Drift {
+  readonly changed: readonly string[]
+  readonly gone: readonly string[]
+  /** Tools that nobody has accepted: they are not offered. */
+  readonly added: readonly string[]
+}
+
+export function driftOf({ capabilities }: McpUpstream, tools: readonly ToolDefinition[]): Drift {
+  const now = definitionsOf(tools)
+  const known = new Set(capabilities.map(({ tool }) => tool))
+  return {
+    changed: capabilities.filter(({ tool, definition }) => now.has(tool) && now.get(tool) !== definition).map(named),
+    gone: capabilities.filter(({ tool }) => !now.has(tool)).map(named),
+    added: [...now.keys()].filter((tool) => !known.has(tool)),
+  }
+}
+
+const named = ({ tool }: { readonly tool: string }): string => tool
+
+/** Digests by name. Of a name that is there twice nobody knows which one is called: it has none. */
+function definitionsOf(tools: readonly ToolDefinition[]): ReadonlyMap<string, string | undefined> {
+  const found = new Map<string, string | undefined>()
+  for (const tool of tools) found.set(tool.name, found.has(tool.name) ? undefined : definitionOf(tool))
+  return found
+}
+
+/** Foreign words as one line of visible characters. */
+export function said(text: unknown, charsMax: number): string {
+  if (typeof text !== 'string') return ''
+  const visible = text.replace(/\s+/gu, ' ').replace(/\p{C}/gu, '').trim()
+  if (visible.length <= charsMax) return visible
+  return `${visible.slice(0, charsMax - 1).replace(/[\ud800-\udbff]$/, '')}…`
+}

@@ -1,0 +1,72 @@
+import type { Json } from '../../base/canonical.ts'
+import { Failure, quote } from '../../base/failure.ts'
+import { scrubText, scrubValue } from '../../evidence/redaction/redact.ts'
+import { CallEnded } from '../../gateway/ended.ts'
+import type { McpUpstream } from '../../model/config/upstream.ts'
+import type { UpstreamDeps } from '../adapter.ts'
+import { egressHelp } from '../egress/egress.ts'
+import { checkServer } from '../http/check.ts'
+import { connect } from './connection.ts'
+import { repeatsSecret, said, type ToolDefinition } from './definition.ts'
+import { endedIn, statusOf } from './outcome.ts'
+import { fillServer } from './server.ts'
+
+/** What a server says of itself: all of it is data. */
+export interface Discovered {
+  readonly server: { readonly name: string; readonly version: string } | undefined
+  /** The revision of the protocol that both speak. */
+  readonly protocol: string
+  readonly tools: readonly ToolDefinition[]
+}
+
+/** Connects to a server, reads what it offers, and leaves. Fails with `host.unreachable`. */
+export async function discoverTools(
+  { name, server }: Pick<McpUpstream, 'name' | 'server'>,
+  deps: Pick<UpstreamDeps, 'secret' | 'egress' | 'folder'>,
+): Promise<Discovered> {
+  checkServer({ name, server })
+  const secrets: string[] = []
+  const filled = await fillServer(server, deps.folder, async (handle) => {
+    const value = (await deps.secret(`secret:${handle}`)).reveal()
+    secrets.push(value)
+    return value
+  })
+  const ignore = () => undefined
+  const quiet = { signal: new AbortController().signal, changed: ignore, retired: ignore, closed: ignore }
+  try {
+    const connection = await connect(name, filled, deps.egress, quiet)
+    try {
+      const { server: told, protocol } = connection
+      const shown = (text: string) => said(scrubText(text, secrets), 256)
+      const identity = told && { name: shown(told.name), version: shown(told.version) }
+      const tools = (await connection.list()).map((tool) => withoutSecrets(tool, secrets))
+      return { server: identity, protocol, tools }
+    } finally {
+      await connection.close()
+    }
+  } catch (error) {
+    const why = error instanceof CallEnded ? error.message : `the server \`${name}\` does not list its tools`
+    // It holds no secret: those are in headers and in the query.
+    const where = 'url' in server ? `${quote(server.url)}: ` : ''
+    throw new Failure('host.unreachable', `${where}${why}`, {}, helpFor(server, error))
+  }
+}
+
+function helpFor(server: McpUpstream['server'], error: unknown): string {
+  if (!('url' in server)) return 'check its command and the folder it runs in, and start it by hand to see what it says'
+  const cause = error instanceof Error ? error.cause : undefined
+  if (endedIn(cause)?.code === 'egress_refused') return egressHelp(server.url)
+  const status = statusOf(cause)
+  if (status === 401 || status === 403) return credentialHelp
+  return 'check its address, and whether it speaks MCP there'
+}
+
+const credentialHelp =
+  'send what it knows you by as a header such as `authorization: Bearer {secret:NAME}`, and keep it with `ambit secret set NAME`'
+
+/** A tool that repeats a secret of its server is known by its name alone: nobody is shown the rest, nothing keeps it. */
+function withoutSecrets(tool: ToolDefinition, secrets: readonly string[]): ToolDefinition {
+  const scrubbed = scrubValue(tool as Json, secrets) as ToolDefinition
+  const isClean = JSON.stringify(scrubbed) === JSON.stringify(tool)
+  return isClean ? tool : { name: scrubbed.name, [repeatsSecret]: true }
+}

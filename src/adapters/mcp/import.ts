@@ -1,0 +1,125 @@
+import type { Json } from '../../base/canonical.ts'
+import { quote } from '../../base/failure.ts'
+import { limits } from '../../base/limits.ts'
+import type { McpUpstream } from '../../model/config/upstream.ts'
+import { capabilityId, inScope, line } from '../../model/text.ts'
+import { schemaFault } from '../../policy/schema/schema.ts'
+import { proposeContext } from './context.ts'
+import { definitionOf, repeatsSecret, said, type ToolDefinition } from './definition.ts'
+import { hasUsableHeaders } from './param-headers.ts'
+
+export interface ImportOptions {
+  /** Names of tools, or their beginnings with a `*`. Without them all are taken. */
+  readonly include?: readonly string[]
+  readonly exclude?: readonly string[]
+  /** Of the tools that only read, as a person says. */
+  readonly reads?: readonly string[]
+}
+
+export interface Skipped {
+  readonly tool: string
+  readonly reason: string
+}
+
+export type Offered = McpUpstream['capabilities'][number]
+type Descriptor = Offered['descriptor']
+
+/**
+ * What could be offered of a server, for people to read, change and keep: nothing is offered before that. The words of
+ * the server are data.
+ */
+export function importTools(
+  name: string,
+  server: McpUpstream['server'],
+  tools: readonly ToolDefinition[],
+  { include = ['*'], exclude = [], reads = [] }: ImportOptions = {},
+): { readonly upstream: McpUpstream; readonly skipped: readonly Skipped[] } {
+  const wanted = tools.filter((tool) => named(include, tool.name) && !named(exclude, tool.name))
+  const ids = Map.groupBy(tools, (tool) => idOf(name, tool))
+  const capabilities: Offered[] = []
+  const skipped: Skipped[] = []
+  for (const tool of wanted) {
+    const collides = (ids.get(idOf(name, tool))?.length ?? 0) > 1
+    const made = collides
+      ? `another tool has the id ${quote(idOf(name, tool))} too`
+      : offeredAs(name, tool, named(reads, tool.name))
+    if (typeof made === 'string') skipped.push({ tool: tool.name, reason: made })
+    else capabilities.push(made)
+  }
+  return { upstream: { adapter: 'mcp', name, server, capabilities }, skipped }
+}
+
+const idOf = (name: string, { name: tool }: ToolDefinition): string =>
+  `mcp.${name}.${tool.replace(/[^A-Za-z0-9_.:-]/gu, '_')}`
+
+const named = (scopes: readonly string[], tool: string): boolean => scopes.some((scope) => inScope(scope, tool))
+
+/** The capability that stands for a tool, or why there can be none. */
+export function offeredAs(name: string, tool: ToolDefinition, isRead = false): Offered | string {
+  const id = idOf(name, tool)
+  if (!line.safeParse(tool.name).success || !capabilityId.safeParse(id).success)
+    return 'its name is empty, too long, or holds control characters'
+  if (tool[repeatsSecret] === true) return 'it repeats a secret that its server was given'
+  const definition = definitionOf(tool)
+  if (definition === undefined) return 'its definition is too large, or is not JSON that can be hashed'
+  if (memberOf(tool.execution, 'taskSupport') === 'required') return 'it works as a task only'
+  const input = schemaOf(tool.inputSchema)
+  if (typeof input === 'string') return `its input schema cannot be used: ${input}`
+  if (input['type'] !== 'object') return 'its input schema is not that of an object'
+  if (!hasUsableHeaders(tool.inputSchema)) return 'its `x-mcp-header` is no header that could be sent'
+  const output = tool.outputSchema === undefined ? undefined : schemaOf(tool.outputSchema)
+  if (typeof output === 'string') return `its output schema cannot be used: ${output}`
+  const title = said(tool.title, 256)
+  const context = proposeContext(id, input)
+  const descriptor: Descriptor = {
+    id,
+    version: '1.0.0',
+    description: said(tool.description, limits.toolDescriptionCharsMax),
+    ...(title !== '' && { name: title }),
+    input_schema: input,
+    output_schema: wrapped(output, id),
+    ...proposed(isRead && claimOf(tool) !== 'changes'),
+    ...(context && { metadata: { context } }),
+  }
+  return { tool: tool.name, definition, annotations: tool.annotations ?? {}, descriptor }
+}
+
+/**
+ * What a tool may do and whom to ask, for people to change. Nothing that a server says of it makes this less strict:
+ * only a person knows that it has no effect.
+ */
+export const proposed = (isRead: boolean): Pick<Descriptor, 'risk' | 'policy' | 'side_effects'> =>
+  isRead
+    ? { risk: 'low', policy: { auth_required: true }, side_effects: [] }
+    : { risk: 'high', policy: { auth_required: true, approval_required: true }, side_effects: ['mcp.call'] }
+
+/** What the server says that a tool does: for people to know, and to be stricter by. */
+export function claimOf({ annotations }: ToolDefinition): 'reads' | 'changes' | undefined {
+  const reads = memberOf(annotations, 'readOnlyHint')
+  if (reads === false || memberOf(annotations, 'destructiveHint') === true) return 'changes'
+  return reads === true ? 'reads' : undefined
+}
+
+type SchemaObject = { readonly [key: string]: Json }
+
+/** The schema, or why it cannot be used. Most servers name an older draft and write what means the same in the present one. */
+function schemaOf(schema: Json | undefined): SchemaObject | string {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return 'it is no object'
+  const { $schema: _, ...rest } = schema as SchemaObject
+  return schemaFault(rest) ?? rest
+}
+
+/** The schema of a whole answer. What is inside has an id of its own, so that its references still lead into it. */
+const wrapped = (structured: SchemaObject | undefined, id: string): SchemaObject => ({
+  type: 'object',
+  required: structured ? ['content', 'structuredContent'] : ['content'],
+  properties: {
+    content: { type: 'array' },
+    ...(structured && { structuredContent: { $id: `urn:ambit:${id}`, ...structured } }),
+  },
+})
+
+const memberOf = (value: Json | undefined, member: string): unknown =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, member)
+    ? (value as SchemaObject)[member]
+    : undefined

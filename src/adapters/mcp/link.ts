@@ -1,0 +1,166 @@
+import { quote } from '../../base/failure.ts'
+import { objectHash } from '../../base/hash.ts'
+import { limits } from '../../base/limits.ts'
+import type { McpUpstream } from '../../model/config/upstream.ts'
+import type { UpstreamDeps } from '../adapter.ts'
+import { secretNames, textsOf } from '../secret-text.ts'
+import { type Connection, connect } from './connection.ts'
+import { type Drift, driftOf, type ToolDefinition } from './definition.ts'
+import type { Address } from './http.ts'
+import { type Listing, openListing } from './listing.ts'
+import { unavailable } from './outcome.ts'
+import { fillServer } from './server.ts'
+import type { Program } from './stdio.ts'
+
+/** The one connection to a server, opened when it is needed and again when it is gone; and what is known of its tools. */
+export interface Link {
+  /**
+   * Ready for a call, with the tools as they are now; at once where nothing has to be waited for. A server that is not
+   * there is a `CallEnded` without effect.
+   */
+  ready(secret: (name: string) => Promise<string>): Ready | Promise<Ready>
+  /** True if the definition of this tool is not the one that was accepted. Looks again from time to time. */
+  isHeld(tool: string): boolean
+  close(): Promise<void>
+}
+
+export interface Ready {
+  readonly connection: Connection
+  readonly tools: readonly ToolDefinition[]
+}
+
+interface Line {
+  /** Changes with every secret that the server is given. */
+  readonly fingerprint: string
+  readonly opening: Promise<Opened>
+  opened?: Opened
+}
+
+interface Opened {
+  readonly connection: Connection
+  readonly listing: Listing
+}
+
+export function openLink(upstream: McpUpstream, deps: UpstreamDeps): Link {
+  const { name } = upstream
+  const tell = presence(name, deps.notice)
+  const held = openHeld(upstream, deps.notice)
+  let current: Line | undefined
+  // The current one, and those before it that still have calls under way.
+  const lines = new Set<Line>()
+  let lookedAt = deps.clock.now()
+  const closing = new AbortController()
+  const { signal } = closing
+
+  const open = (server: Address | Program, fingerprint: string): Line => {
+    let listing: Listing | undefined
+    const retired = () => {
+      listing?.stop()
+      if (current === line) current = undefined
+    }
+    const closed = (why: string | undefined) => {
+      retired()
+      lines.delete(line)
+      if (why !== undefined && !signal.aborted) tell.away(why)
+    }
+    const opening = async () => {
+      const listener = { signal, changed: () => listing?.changed(), retired, closed }
+      const connection = await connect(name, server, deps.egress, listener)
+      listing = openListing(connection, deps.clock, held.take)
+      tell.here()
+      line.opened = { connection, listing }
+      return line.opened
+    }
+    const line: Line = { fingerprint, opening: opening() }
+    lines.add(line)
+    line.opening.catch(() => closed('it cannot be reached'))
+    return line
+  }
+
+  const lineTo = (server: Address | Program): Line => {
+    const fingerprint = objectHash({ ...server, ...('url' in server && { url: server.url.href }) } as never)
+    if (current?.fingerprint === fingerprint) return current
+    current?.opening.then(({ connection }) => connection.retire(), ignore)
+    current = open(server, fingerprint)
+    return current
+  }
+
+  // Only what a secret is part of may be another one the next time.
+  const isFixed = secretNames(textsOf(upstream.server)).length === 0
+  const known = (): Line | undefined => (isFixed && !signal.aborted ? current : undefined)
+  const lineFor = async (secret: (name: string) => Promise<string>): Promise<Line> => {
+    const server = await fillServer(upstream.server, deps.folder, secret)
+    if (signal.aborted) throw unavailable(name, 'it is being closed')
+    return lineTo(server)
+  }
+
+  const listed = ({ connection, listing }: Opened): Ready | Promise<Ready> => {
+    const tools = listing.tools()
+    if (!(tools instanceof Promise)) return { connection, tools }
+    return tools.then(
+      (found) => ({ connection, tools: found }),
+      () => Promise.reject(unavailable(name, 'it does not list its tools')),
+    )
+  }
+  const ready: Link['ready'] = (secret) => {
+    const line = known()
+    if (line?.opened !== undefined) return listed(line.opened)
+    const opening = line?.opening ?? lineFor(secret).then((made) => made.opening)
+    return opening.then(listed)
+  }
+
+  const lookAgain = async () => {
+    if (signal.aborted || deps.clock.now() - lookedAt < limits.mcpHeldLookMs) return
+    lookedAt = deps.clock.now()
+    await current?.opening.then(({ listing }) => listing.changed())
+    await ready(async (handle) => (await deps.secret(`secret:${handle}`)).reveal())
+  }
+
+  return {
+    ready,
+    isHeld: (tool) => {
+      if (held.tools().size > 0) lookAgain().catch(ignore)
+      return held.tools().has(tool)
+    },
+    close: async () => {
+      closing.abort()
+      await Promise.all([...lines].map(({ opening }) => opening.then(({ connection }) => connection.close(), ignore)))
+    },
+  }
+}
+
+const ignore = (): void => undefined
+
+/** Says once that a server is away, and once that it is back. */
+function presence(name: string, notice: (text: string) => void) {
+  let isAway = false
+  return {
+    away: (why: string) => {
+      if (!isAway) notice(`the server \`${name}\` is away: ${why}`)
+      isAway = true
+    },
+    here: () => {
+      if (isAway) notice(`the server \`${name}\` is back`)
+      isAway = false
+    },
+  }
+}
+
+/** The accepted tools that are not what they were. Says of each once that it is held. */
+function openHeld(upstream: McpUpstream, notice: (text: string) => void) {
+  let held: ReadonlySet<string> = new Set()
+  return {
+    tools: () => held,
+    take: (found: readonly ToolDefinition[]) => {
+      const drift = driftOf(upstream, found)
+      const now = new Set([...drift.changed, ...drift.gone])
+      for (const tool of now) if (!held.has(tool)) notice(heldNotice(upstream.name, tool, drift))
+      held = now
+    },
+  }
+}
+
+const heldNotice = (server: string, tool: string, { gone }: Drift): string =>
+  gone.includes(tool)
+    ? `the server \`${server}\` has no tool ${quote(tool)} any more: its capability is held`
+    : `the tool ${quote(tool)} of the server \`${server}\` has changed since it was accepted: its capability is held`

@@ -1,0 +1,74 @@
+import { quote } from '../../base/failure.ts'
+import { type CallContext, type Capability, describedCapability, type Hindrance } from '../../gateway/capability.ts'
+import { CallEnded } from '../../gateway/ended.ts'
+import { within } from '../../gateway/within.ts'
+import type { CapabilityDescriptor } from '../../model/capability.ts'
+import type { McpUpstream } from '../../model/config/upstream.ts'
+import { timeoutMsOf } from '../../policy/worst-case.ts'
+import type { OpenUpstream, UpstreamDeps } from '../adapter.ts'
+import { openBreaker } from '../breaker.ts'
+import { foreignDescriptor, isTextOnly } from '../descriptor.ts'
+import { checkServer } from '../http/check.ts'
+import { traceparentOf } from '../trace.ts'
+import type { Connection } from './connection.ts'
+import { definitionOf } from './definition.ts'
+import { openLink, type Ready } from './link.ts'
+import { ToolFailed, unavailable } from './outcome.ts'
+import { credentialsOf } from './server.ts'
+
+type Input = Parameters<Connection['call']>[0]['input']
+type Accepted = McpUpstream['capabilities'][number]
+
+/** The accepted tools of an MCP server as capabilities. It is connected to when the first of them is called. */
+export function openMcp(upstream: McpUpstream, deps: UpstreamDeps): OpenUpstream {
+  checkServer(upstream)
+  const link = openLink(upstream, deps)
+  const breaker = openBreaker(upstream.name, deps.clock)
+  const callTool = async (accepted: Accepted, descriptor: CapabilityDescriptor, input: Input, call: CallContext) => {
+    const ready = link.ready((secret) => call.secret(secret))
+    // Where nothing has to be waited for, the server hears of the call before its time is watched.
+    const { connection, tools } = ready instanceof Promise ? await inTime(upstream, descriptor, ready) : ready
+    const tool = tools.find(({ name }) => name === accepted.tool)
+    if (link.isHeld(accepted.tool) || !tool || definitionOf(tool) !== accepted.definition)
+      throw new CallEnded('definition_changed', heldReason(upstream, accepted), { effect: 'none' })
+    return connection.call({ tool, input, traceparent: traceparentOf(call), signal: call.signal })
+  }
+  const capabilityOf = (accepted: Accepted): Capability => {
+    const descriptor = descriptorOf(upstream, accepted)
+    return describedCapability(
+      descriptor,
+      (input, call) => breaker.run(() => callTool(accepted, descriptor, input, call), isFault, call.signal),
+      {
+        hindrance: () => (link.isHeld(accepted.tool) ? heldHindrance(upstream, accepted) : breaker.hindrance()),
+        textOnly: isTextOnly(upstream),
+      },
+    )
+  }
+  return { capabilities: upstream.capabilities.map(capabilityOf), close: () => link.close() }
+}
+
+function descriptorOf({ name, server }: McpUpstream, { descriptor }: Accepted): CapabilityDescriptor {
+  const credentials = { ...descriptor.metadata?.credentials, ...credentialsOf(server) }
+  // What a program does is not seen from here: unless its file says otherwise it may reach out as a server does.
+  return foreignDescriptor(descriptor, { origin: `mcp:${name}`, network: 'external', credentials })
+}
+
+/** A server that takes half of the time of a call to be there is not: so it is known that nothing was sent. */
+const inTime = ({ name }: McpUpstream, descriptor: CapabilityDescriptor, ready: Promise<Ready>): Promise<Ready> =>
+  within(ready, timeoutMsOf(descriptor) / 2, () => {
+    throw unavailable(name, 'it does not answer')
+  })
+
+const heldReason = ({ name }: McpUpstream, { tool }: Accepted): string =>
+  `the definition of the tool ${quote(tool)} has changed since it was accepted; what changed and how it is accepted ` +
+  `is shown by \`ambit capabilities drift ${name}\``
+
+const heldHindrance = (upstream: McpUpstream, accepted: Accepted): Hindrance => ({
+  lifecycle: 'declared',
+  reason: heldReason(upstream, accepted),
+})
+
+/** The server is at fault, not the call. */
+const isFault = (error: unknown): boolean =>
+  (error instanceof CallEnded && error.code !== 'definition_changed') ||
+  (error instanceof ToolFailed && error.code.startsWith('http_5'))

@@ -1,0 +1,86 @@
+import type { Json } from '../../base/canonical.ts'
+import { CallEnded } from '../../gateway/ended.ts'
+import { streamEnded } from './http.ts'
+import { NotSent } from './transport.ts'
+
+/** What a tool answered, as MCP has it. */
+interface ToolAnswer {
+  readonly content: readonly unknown[]
+  readonly structuredContent?: unknown
+  readonly isError?: boolean | undefined
+}
+
+/**
+ * The result of a call. A tool that reports an error has failed; whether it had an effect, it does not say. One that
+ * asked for input and was refused failed for the want of it.
+ */
+export function resultOf({ content, structuredContent, isError }: ToolAnswer, asked: boolean): Json {
+  if (isError && asked) throw inputRequired()
+  if (isError) throw new ToolFailed('tool_error', visible(firstText(content)) || 'the tool reported an error')
+  return { content, ...(structuredContent !== undefined && { structuredContent }) } as unknown as Json
+}
+
+/** The server answered, and the answer is that it failed. */
+export class ToolFailed extends Error {
+  override readonly name = 'UpstreamError'
+  readonly code: string
+
+  constructor(code: string, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** Nothing was sent: the server is not there. */
+export const unavailable = (name: string, why = 'it cannot be reached'): CallEnded =>
+  new CallEnded('unavailable', `the server \`${name}\` is not available: ${why}`, { effect: 'none' })
+
+const inputRequired = (): ToolFailed =>
+  new ToolFailed('input_required', 'the tool asks for more than its input, and nobody is there to answer')
+
+const invalidAnswer = (): ToolFailed => new ToolFailed('invalid_answer', 'the server answered with something else')
+
+/** What a call ended with that brought no result. Words of the server are kept whole: they are searched for secrets later. */
+export function failureOf(error: unknown, name: string, asked: boolean): Error {
+  if (error instanceof ToolFailed) return error
+  const ended = endedIn(error)
+  if (ended) return ended
+  const { code, message } = error as { code?: unknown; message?: string }
+  const status = statusOf(error)
+  if (error instanceof NotSent || (!isTheirs(error) && message === 'Not connected'))
+    return unavailable(name, 'it went away')
+  if (status !== undefined) return new ToolFailed(`http_${status}`, `the server answered with the status ${status}`)
+  if (code === 'UNSUPPORTED_RESULT_TYPE' || wantsInput.has(code)) return inputRequired()
+  if (code === 'CONNECTION_CLOSED' || code === 'REQUEST_TIMEOUT' || message === streamEnded)
+    return new CallEnded('upstream_gone', `the server \`${name}\` was asked and did not answer`, { effect: 'unknown' })
+  if (!isTheirs(error)) return invalidAnswer()
+  return asked ? inputRequired() : new ToolFailed(`mcp_${code}`, visible(message) || 'the server refused the request')
+}
+
+/** True for the word of the server, which has a number; it says nothing about what lies between us. */
+const isTheirs = (error: unknown): boolean => typeof (error as { code?: unknown } | undefined)?.code === 'number'
+
+/** The status of an answer over HTTP that brought no message. */
+export function statusOf(error: unknown): number | undefined {
+  const { data } = (error ?? {}) as { data?: { status?: unknown } }
+  return !isTheirs(error) && typeof data?.status === 'number' ? data.status : undefined
+}
+
+// A capability of the client, and an address that a person should visit.
+const wantsInput: ReadonlySet<unknown> = new Set([-32021, -32042])
+
+/** What a `CallEnded` says that lies beneath. */
+export function endedIn(error: unknown): CallEnded | undefined {
+  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++)
+    if (at instanceof CallEnded) return at
+  return undefined
+}
+
+function firstText(content: readonly unknown[]): string {
+  const isText = (part: unknown): part is { text: string } =>
+    typeof part === 'object' && part !== null && typeof (part as { text?: unknown }).text === 'string'
+  return content.find(isText)?.text ?? ''
+}
+
+/** Without what steers a terminal; ends of lines stay, because a secret may hold them. */
+const visible = (text = ''): string => text.replace(/(?![\n\r\t])\p{C}/gu, '')

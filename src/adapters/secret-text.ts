@@ -1,0 +1,57 @@
+import { Failure } from '../base/failure.ts'
+import { escapedKey } from '../base/pointer.ts'
+import type { ServerAddress, ServerCommand } from '../model/config/upstream.ts'
+
+const place = /\{secret:([A-Za-z][A-Za-z0-9_.-]{0,63})\}/g
+
+/** The names of the secrets that texts have places for, each once. */
+export const secretNames = (texts: readonly string[]): readonly string[] => [
+  ...new Set(texts.flatMap((text) => [...text.matchAll(place)].map(([, name = '']) => name))),
+]
+
+/** The text with every secret in its place. */
+export async function fillSecrets(text: string, secret: (name: string) => Promise<string>): Promise<string> {
+  const values = new Map<string, string>()
+  for (const name of secretNames([text])) values.set(name, await secret(name))
+  return text.replace(place, (_, name: string) => values.get(name) ?? '')
+}
+
+/** Texts in which secrets are sent to a server, or given to a process. */
+export const textsOf = (server: ServerAddress | ServerCommand): readonly string[] =>
+  'url' in server
+    ? [...Object.values(server.headers ?? {}), ...Object.values(server.query ?? {})]
+    : Object.values(server.env ?? {})
+
+/**
+ * Refuses what looks like the place of a secret and is none: it would be sent as it stands. Arguments and addresses have no
+ * places, because others could read them there.
+ */
+export function checkSecretPlaces(
+  texts: ServerAddress | ServerCommand | Pick<ServerAddress, 'headers' | 'query'>,
+  within = 'server',
+): void {
+  for (const [member, value] of Object.entries(texts))
+    for (const [key, text] of Object.entries<string>(typeof value === 'string' ? { '': value } : (value ?? {}))) {
+      const hasPlaces = ['headers', 'query', 'env'].includes(member)
+      if (!/\{\s*secret\s*:/i.test(hasPlaces ? text.replace(place, '') : text)) continue
+      const at = `${within}.${member}${key === '' ? '' : `[${key}]`}`
+      const pointer = `/${within.replaceAll('.', '/')}/${member}${key === '' ? '' : `/${escapedKey(key)}`}`
+      throw hasPlaces ? malformed(at, pointer) : misplaced(at, pointer, 'url' in texts)
+    }
+}
+
+const malformed = (at: string, pointer: string): Failure =>
+  new Failure(
+    'upstream.invalid',
+    `\`${at}\` holds the handle of a secret that is not well formed`,
+    { place: pointer },
+    'write `{secret:NAME}`, where the name begins with a letter and has letters, digits, `_`, `.` and `-`',
+  )
+
+const misplaced = (at: string, pointer: string, isAddress: boolean): Failure =>
+  new Failure(
+    'upstream.invalid',
+    `\`${at}\` holds a secret, and can be read by others`,
+    { place: pointer },
+    isAddress ? 'give it in `server.headers` or `server.query`' : 'give it in `server.env`',
+  )

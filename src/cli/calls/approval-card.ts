@@ -1,0 +1,108 @@
+import { parseTime } from '../../base/time.ts'
+import type { ApprovalRequest, Demand } from '../../model/approval.ts'
+import { demandsOf } from '../../policy/approval.ts'
+import { type Io, line, paint, plain } from '../terminal/io.ts'
+import { printColumns, printFields } from '../terminal/table.ts'
+import { short } from './capability-card.ts'
+
+export const printApprovals = (io: Io, items: readonly ApprovalRequest[], now: number, empty: string): void =>
+  printColumns(io, items, empty, {
+    APPROVAL: (each) => each.approval_id,
+    STATE: tallyOf,
+    CAPABILITY: ({ capability }) => `${capability.id} ${capability.version}`,
+    'ASKED BY': (each) => each.requested_by.id,
+    AGE: ({ created_at }) => ageText(now - (parseTime(created_at) ?? now)),
+    ARGUMENTS: argumentsOf,
+    POLICY: (each) => each.policy.name,
+    UNTIL: (each) => each.expires_at,
+  })
+
+/** What the call would be made with, as far as approvers are shown it, on one line. */
+export function argumentsOf({ shown }: ApprovalRequest): string {
+  const first = new Map<string, string>()
+  const texts = shown.map(({ name, value }) => {
+    const text = JSON.stringify(value)
+    const bare = name.replace(/^payload:\//, '')
+    if (!first.has(bare)) first.set(bare, text)
+    // A context field is often a member of the payload under its own name, and need not be.
+    return `${nameText(first.get(bare) === text ? bare : name)}=${text}`
+  })
+  return short([...new Set(texts)].join(' ')) || '–'
+}
+
+/** The caller chose it: in quotes if it could be taken for more than a name. */
+const nameText = (name: string): string => (/^[\p{L}\p{N}_.:/-]+$/u.test(name) ? name : JSON.stringify(name))
+
+function ageText(ms: number): string {
+  const minutes = Math.floor(ms / 60_000)
+  if (minutes < 1) return 'new'
+  if (minutes < 60) return `${minutes} min`
+  return minutes < 48 * 60 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / (24 * 60))} d`
+}
+
+/** Exactly one call: what an approver must know to answer for it. */
+export function printApproval(io: Io, request: ApprovalRequest, now: number): void {
+  const { capability, correlation, policy, required, preview } = request
+  line(io, `${paint(io, 'bold', request.approval_id)}  ${tallyOf(request)}`)
+  printFields(io, [
+    [
+      'call',
+      plain(`${capability.id} ${capability.version}, ${request.invocation_id} of task ${correlation.correlation_id}`),
+    ],
+    ['asked by', plain(askedBy(request))],
+    ['environment', plain(correlation.environment ?? '')],
+    ['purpose', plain(request.purpose ?? 'none given')],
+    ['policy', plain(`${policy.name}, version ${policy.version || '–'}`), plain(policy.statement)],
+    ['needs', ...demandsOf(required).map((demand) => plain(needs(demand)))],
+    ['votes', ...(request.votes.length === 0 ? ['none yet'] : request.votes.map((vote) => plain(voteText(vote))))],
+    ['until', `${request.expires_at}${request.state === 'pending' ? ` (${left(request, now)})` : ''}`],
+    [
+      'input',
+      preview.input_valid
+        ? 'valid'
+        : `not valid at ${preview.problems.map(({ path }) => plain(path || '/')).join(', ')}`,
+    ],
+    ['digest', request.invocation_digest],
+  ])
+  line(io)
+  printColumns(io, request.shown, 'it is called without arguments', {
+    ARGUMENT: ({ name }) => nameText(name),
+    VALUE: ({ value }) => JSON.stringify(value),
+  })
+}
+
+/** The state, and while it is open how many of how many have agreed. */
+export function tallyOf({ state, votes, required }: ApprovalRequest): string {
+  if (state !== 'pending') return state
+  const agreed = votes.filter(({ decision }) => decision === 'approve').length
+  // One voice may count for several demands: there is no sum to wait for.
+  return required.also === undefined ? `pending, ${agreed} of ${required.quorum}` : `pending, ${agreed} agreed`
+}
+
+function askedBy({ requested_by, actor }: ApprovalRequest): string {
+  const { id, type, verified, principal } = requested_by
+  const how = verified === true ? (type ?? 'verified') : 'not verified'
+  const through = actor === null ? '' : `, through ${actor.id}${actor.owner === undefined ? '' : ` of ${actor.owner}`}`
+  return `${id} (${how})${through}${principal === undefined ? '' : `, on behalf of ${principal}`}`
+}
+
+function needs({ quorum, roles, approvers }: Demand): string {
+  const who = [...roles, ...approvers].join(', ') || 'any registered approver'
+  return quorum === 1 ? `1 person: ${who}` : `${quorum} different people: ${who}`
+}
+
+const voteText = ({
+  approver,
+  approver_roles,
+  decision,
+  decided_at,
+  rationale,
+}: ApprovalRequest['votes'][number]): string =>
+  `${approver} (${approver_roles.join(', ')}): ${decision}, ${decided_at}${rationale === '' ? '' : `, “${rationale}”`}`
+
+function left({ expires_at }: ApprovalRequest, now: number): string {
+  const minutes = Math.floor(((parseTime(expires_at) ?? 0) - now) / 60_000)
+  if (minutes < 0) return 'over'
+  if (minutes < 60) return `${minutes} min left`
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min left`
+}

@@ -1,0 +1,41 @@
+import { InvalidArgumentError } from 'commander'
+import { type CommonOptions, withTenant } from '../session.ts'
+import type { Register } from '../terminal/io.ts'
+
+export interface ServeOptions extends CommonOptions {
+  readonly port?: number
+  readonly hostname?: string
+  readonly conformance?: boolean
+  readonly key?: string
+  readonly open?: boolean
+  readonly scopedKey?: string
+}
+
+const register: Register = (host, io) => {
+  withTenant(host.command('serve'))
+    .description('serve the capabilities of the configuration over HTTP, compatible with CHP, until Ctrl-C')
+    .option('--port <n>', "the port, 0 for any that is free (default: the configuration's, or 4770)", portNumber)
+    .option('--hostname <name>', "the address to listen on (default: the configuration's, or 127.0.0.1)")
+    .option('--key <key>', 'one more key, for callers whom nobody tells apart; API keys work without it')
+    .option(
+      '--open',
+      'let in callers without a key, on this machine only: they call what is open and read all evidence',
+    )
+    .option('--conformance', 'serve what the public conformance suite calls, from a store that ends with it')
+    .option('--scoped-key <key>', 'with --conformance: a key for `conformance.echo` alone')
+    .addHelpText(
+      'after',
+      '\nA change of the configuration or its policies is taken up at once, as on SIGHUP; a broken one is reported and changes\nnothing. SIGINT and SIGTERM end it when the calls under way are done; a second one ends it at once.',
+    )
+    .action(async (options: ServeOptions) => {
+      const { serve, serveConformance } = await import('./serve.ts')
+      const { withLog } = await import('./host-log.ts')
+      await withLog(io, (io, log) => (options.conformance ? serveConformance : serve)(io, options, log))
+    })
+}
+export default register
+
+function portNumber(text: string): number {
+  if (/^(?:0|[1-9][0-9]{0,4})$/.test(text) && Number(text) <= 65_535) return Number(text)
+  throw new InvalidArgumentError('write a number from 0 to 65535.')
+}

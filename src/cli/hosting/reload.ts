@@ -1,0 +1,92 @@
+import { statSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
+import { counted } from '../../base/counted.ts'
+import { problem } from '../../base/failure.ts'
+import type { Ambit } from '../../runtime/ambit.ts'
+import { type ConfiguredHost, offerFilesOf } from '../../runtime/hosting/configured-host.ts'
+import { type ConfigSource, loadSettings, type Settings } from '../../runtime/settings/config.ts'
+import { type Io, line, plain } from '../terminal/io.ts'
+
+interface Kept {
+  readonly ambit: Ambit
+  readonly host: ConfiguredHost
+  readonly source: ConfigSource
+}
+
+const pollMs = 300
+const patienceMs = 500
+
+/**
+ * Offers what the configuration says whenever it changes, until a signal of the system or of `stop` ends it. A second
+ * signal is not held up.
+ */
+export async function keepUp(io: Io, { ambit, host, source }: Kept, stop?: AbortSignal): Promise<void> {
+  const stopped = Promise.withResolvers<void>()
+  let files = stampsOf(filesOf(ambit.settings))
+  let work: Promise<void> = Promise.resolve()
+  const reload = () => {
+    work = work.then(async () => {
+      files = stampsOf([...files.keys()])
+      const next = await offered(io, host, source, ambit.settings)
+      if (next !== undefined) files = stampsOf(filesOf(next))
+    })
+  }
+  const timer = setInterval(() => {
+    if ([...files].some(([file, stamp]) => stampOf(file) !== stamp)) reload()
+  }, pollMs)
+  const off = io.onSignal((signal) => (signal === 'SIGHUP' ? reload() : stopped.resolve()))
+  stop?.addEventListener('abort', () => stopped.resolve(), { once: true })
+  await stopped.promise
+  clearInterval(timer)
+  off()
+  setTimeout(() => tellWaiting(io, host), patienceMs).unref()
+  await work
+}
+
+/** Whoever ended it would otherwise wonder why it stays, for as long as a call may take. */
+function tellWaiting(io: Io, { gateway }: ConfiguredHost): void {
+  const calls = gateway.underWay()
+  if (calls > 0) io.err(`waiting for ${counted(calls, 'call')} under way; a second signal ends at once\n`)
+}
+
+/** Makes the new offer whole before it takes the place of the old one. Answers its settings, or says why it stays. */
+async function offered(
+  io: Io,
+  host: ConfiguredHost,
+  source: ConfigSource,
+  begun: Settings,
+): Promise<Settings | undefined> {
+  try {
+    const next = await loadSettings({ ...source, fresh: true })
+    await host.reload(next.hosting)
+    const found = [
+      counted(host.current().registry.all().length, 'capability', 'capabilities'),
+      counted(next.hosting.policies.length, 'policy', 'policies'),
+    ]
+    line(io, `reloaded: ${found.join(', ')}`)
+    if (!isDeepStrictEqual(standing(next), standing(begun)))
+      line(io, 'the address, the limits, the tenant, the store and the keys stay as they are until the next start')
+    return next
+  } catch (error) {
+    const { detail, code } = problem(error)
+    io.err(`not reloaded, what was offered before stays: ${plain(detail)} (${code})\n`)
+    return undefined
+  }
+}
+
+/** What a running host cannot change. */
+const standing = ({ dataDir, keysDir, store, tenant, hosting }: Settings) => [
+  ...[dataDir, keysDir, store, tenant],
+  ...[hosting.port, hosting.hostname, hosting.limits],
+]
+
+const filesOf = ({ files, hosting }: Settings): readonly string[] => [...files, ...offerFilesOf(hosting)]
+
+const stampsOf = (files: readonly string[]): ReadonlyMap<string, string> =>
+  new Map(files.map((file) => [file, stampOf(file)]))
+
+/** Changes with every writing of a file; looked at again and again, because editors replace files rather than write them. */
+function stampOf(file: string): string {
+  const found = statSync(file, { throwIfNoEntry: false })
+  return found === undefined ? 'gone' : `${found.ino} ${found.mtimeMs} ${found.size}`
+}

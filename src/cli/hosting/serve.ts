@@ -1,0 +1,138 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { counted } from '../../base/counted.ts'
+import { Failure } from '../../base/failure.ts'
+import { defined } from '../../base/object.ts'
+import { formatTime } from '../../base/time.ts'
+import { version } from '../../base/version.ts'
+import { conformanceOffer } from '../../chp/conformance.ts'
+import { type TenantId, tenantId } from '../../model/identity/tenant-id.ts'
+import { type Ambit, openAmbit } from '../../runtime/ambit.ts'
+import { openConfiguredHost } from '../../runtime/hosting/configured-host.ts'
+import { type AmbitHost, openHost } from '../../runtime/hosting/host.ts'
+import { openReadiness } from '../../runtime/hosting/readiness.ts'
+import { keysIn } from '../../runtime/identity/api-keys.ts'
+import { anonymous } from '../../runtime/identity/caller.ts'
+import { principalsOf } from '../../runtime/identity/principals.ts'
+import { createTenant } from '../../runtime/identity/tenants.ts'
+import { wholeList } from '../../runtime/pages.ts'
+import type { Access } from '../../server/access.ts'
+import { createApp } from '../../server/app.ts'
+import { isLoopback } from '../../server/headers.ts'
+import { type Listening, type ListenOptions, listen } from '../../server/listen.ts'
+import { refuseAdministrator } from '../identity/who-asks.ts'
+import { inTenant, sourceOf } from '../session.ts'
+import { type Io, jsonText, line, tell } from '../terminal/io.ts'
+import type { ServeOptions } from './host.ts'
+import { type Log, loggingErrors, loggingStore } from './host-log.ts'
+import { keepUp } from './reload.ts'
+
+/** Serves the configured host of a tenant until it is told to end. */
+export const serve = (io: Io, options: ServeOptions, log: Log): Promise<void> =>
+  inTenant(io, options, async (ambit, caller) => {
+    refuseAdministrator(caller)
+    const { tenant } = caller
+    const host = await openConfiguredHost(ambit, tenant, tell(io))
+    const address = { ...ambit.settings.hosting, ...defined({ port: options.port, hostname: options.hostname }) }
+    const { key, open = false } = options
+    const access = { keys: key === undefined ? [] : [{ name: null, secret: key, scopes: [] }], open }
+    const locked = !open && key === undefined && !(await hasLiveKey(ambit, tenant))
+    if (locked && !isLoopback(address.hostname)) throw unreachable()
+    const served = { ambit, host, log, access, locked }
+    const keeping = () => keepUp(io, { ambit, host, source: sourceOf(io, options) })
+    await serving(io, served, address, options, keeping)
+  })
+
+/** Serves the fixture of the conformance suite, from a new store that is gone afterwards. */
+export async function serveConformance(io: Io, options: ServeOptions, log: Log): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'ambit-conformance-'))
+  const ambit = await openAmbit({ folder, env: {} })
+  try {
+    const tenant = tenantId('conformance')
+    await createTenant(ambit, { id: tenant })
+    const host = await openHost(ambit, tenant, conformanceOffer)
+    const keys = [
+      ...(options.key === undefined ? [] : [{ name: null, secret: options.key, scopes: [] }]),
+      ...(options.scopedKey === undefined
+        ? []
+        : [{ name: 'conformance-scoped', secret: options.scopedKey, scopes: ['conformance.echo'] }]),
+    ]
+    io.err('warning: this fixture believes the mandate of any principal\n')
+    const address = { port: options.port ?? 0, hostname: options.hostname ?? '127.0.0.1' }
+    const served = { ambit, host, log, access: { keys, open: keys.length === 0 }, locked: false }
+    await serving(io, served, address, options, () => untilStopped(io))
+  } finally {
+    await ambit.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+interface Served {
+  readonly ambit: Ambit
+  readonly host: AmbitHost
+  readonly access: Access
+  /** Whether nobody can call: no key is live yet. One that is made later counts at once. */
+  readonly locked: boolean
+  readonly log: Log
+}
+
+async function hasLiveKey(ambit: Ambit, tenant: TenantId): Promise<boolean> {
+  const now = formatTime(ambit.clock.now())
+  const principals = await wholeList((page) => principalsOf(ambit, anonymous(tenant), page))
+  const active = new Set(principals.filter(({ status }) => status === 'active').map(({ principal_id: id }) => id))
+  const keys = await wholeList((page) => keysIn(ambit, anonymous(tenant), page))
+  const isGood = (until: string | null) => until === null || until > now
+  return keys.some((key) => active.has(key.principal_id) && key.revoked_at === null && isGood(key.expires_at))
+}
+
+const makeKey = '`ambit key create <principal>`'
+const unreachable = (): Failure => {
+  const help = `make one with ${makeKey}, or listen on \`127.0.0.1\``
+  return new Failure('config.invalid', 'a host beyond this machine needs a live API key', {}, help)
+}
+
+async function serving(
+  io: Io,
+  served: Served,
+  address: ListenOptions,
+  options: ServeOptions,
+  until: () => Promise<void>,
+): Promise<void> {
+  const { ambit, host, log } = served
+  try {
+    const { limits } = ambit.settings.hosting
+    const listening = await listen(createApp({ ...served, limits, onError: loggingErrors(log) }), address)
+    const stopLooking = loggingStore(log, openReadiness(ambit, host.tenant))
+    try {
+      ready(io, served, listening, options)
+      await until()
+    } finally {
+      stopLooking()
+      await listening.close()
+    }
+  } finally {
+    await host.close()
+  }
+}
+
+const untilStopped = (io: Io): Promise<void> =>
+  new Promise((resolve) => {
+    const off = io.onSignal((signal) => {
+      if (signal === 'SIGHUP') return
+      off()
+      resolve()
+    })
+  })
+
+/** The one line that says it is there. */
+function ready(io: Io, { ambit, host, access, locked, log }: Served, { url }: Listening, { json }: ServeOptions): void {
+  const count = host.current().registry.all().length
+  const { hostId } = host
+  const offered = counted(count, 'capability', 'capabilities')
+  const keyed = locked ? `callers need a key, and there is none yet: ${makeKey}` : 'callers need a key'
+  const who = access.open ? 'open: anyone on this machine may call' : keyed
+  const facts = { url, host_id: hostId, capabilities: count, open: access.open }
+  log('info', 'start', { version, store: ambit.settings.store.driver, ...facts })
+  line(io, json ? jsonText(facts) : `listening on ${url} as host \`${hostId}\`: ${offered}; ${who}`)
+}

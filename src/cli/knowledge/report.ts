@@ -1,0 +1,132 @@
+import type { CatalogEntry } from '../../knowledge/catalog.ts'
+import type { Diagnostic } from '../../knowledge/diagnostic.ts'
+import type { Gap } from '../../knowledge/gaps.ts'
+import { isTrusted } from '../../knowledge/pack.ts'
+import type { ResolutionTrace } from '../../model/knowledge/trace.ts'
+import type { Scan } from '../../runtime/knowledge/scan.ts'
+import { type Io, line, paint, plain } from '../terminal/io.ts'
+import { printFields, printTable } from '../terminal/table.ts'
+
+export function printScan(io: Io, { roots, packs, quarantined }: Scan): void {
+  printTable(
+    io,
+    ['ROOT', 'SCOPE', 'CEILING', 'PACKS', 'FOLDERS', ''],
+    roots.map(({ id, scope, ceiling, packs: found, folders, missing, cut }) => [
+      id,
+      scope,
+      ceiling,
+      String(found),
+      String(folders),
+      missing ? 'not there' : cut.join('; '),
+    ]),
+    'no roots: name a folder, or put packs into .agents/knowledge or .ambit/knowledge',
+  )
+  line(io)
+  printTable(
+    io,
+    ['PACK', 'STATUS', 'TRUST', 'TYPE', 'WHERE'],
+    packs.map(({ id, header, trust }) => [header.name, header.status, trust, header.type, id]),
+    'no packs',
+  )
+  if (quarantined.length > 0) {
+    line(io)
+    printTable(
+      io,
+      ['KEPT OUT', 'WHY'],
+      quarantined.map(({ id, diagnostics: why }) => [id, why.map(({ code }) => code).join(', ')]),
+    )
+  }
+}
+
+/** Beside the answer, not in it. */
+export function printFindings(io: Io, findings: readonly Diagnostic[]): void {
+  for (const { severity, code, path, message, pack } of findings) {
+    const where = [pack, path].filter((part) => part !== undefined && part !== '').join('/')
+    io.err(`${paint(io, styles[severity], severity)} ${plain(where)}: ${plain(message)} (${code})\n`)
+  }
+}
+
+const styles = { info: 'dim', warning: 'yellow', error: 'red' } as const
+
+export const printCatalog = (io: Io, entries: readonly CatalogEntry[]): void =>
+  printTable(
+    io,
+    ['PACK', 'STATUS', 'TRUST', 'PROFILE', 'MODE', 'VERSION', 'WHAT IT HOLDS'],
+    entries.map(({ name, status, trust, needsApproval, profile, mode, version, description }) => [
+      name,
+      status,
+      needsApproval ? `${trust}, waits` : trust,
+      profile,
+      mode,
+      version ?? '–',
+      shortened(description, 60),
+    ]),
+    'no packs',
+  )
+
+const shortened = (text: string, max: number): string =>
+  [...text].length > max ? `${[...text].slice(0, max - 1).join('')}…` : text
+
+/** What was considered, what was used and why, what it cost; then exactly what a model will see. */
+export function printResolution(io: Io, trace: ResolutionTrace, text: string, budget: number): void {
+  printFields(io, [
+    ['question', plain(trace.query ?? '(withheld)')],
+    ['packs', ...packLines(io, trace)],
+    ['missing', ...trace.missing.map(plain)],
+    ['tokens', `${trace.token_estimate} of ${budget}`],
+  ])
+  for (const { named } of trace.refused) line(io, `\n${paint(io, 'red', 'refused')} ${plain(named)}`)
+  line(io)
+  line(io, text === '' ? paint(io, 'dim', 'nothing fits: a model is sent nothing') : text)
+}
+
+/** What a person can do about packs that wait; a ceiling only matters to those that say more of themselves. */
+export function printWaiting(io: Io, findings: readonly Diagnostic[], { packs }: Scan): void {
+  const ids = findings.flatMap(({ code, pack }) => (code === 'approval-needed' ? [pack] : []))
+  if (ids.length === 0) return
+  const clipped = packs.some(
+    ({ id, header, trust }) => ids.includes(id) && header.trust !== trust && isTrusted(header.trust),
+  )
+  const command = '`ambit knowledge approve <folder>`'
+  const ways = clipped ? `${command}, or a higher \`ceiling\` in the configuration` : `or ${command}`
+  line(io, paint(io, 'dim', `to use a pack that waits: --confirm <name> for this call, ${ways}`))
+}
+
+function packLines(io: Io, trace: ResolutionTrace): readonly string[] {
+  const used = trace.activated.flatMap((pack) => [
+    `${paint(io, 'green', '●')} ${paint(io, 'bold', plain(pack.name))}  ${pack.activation} · ${pack.status} · ${pack.trust} · ${confidenceOf(trace, pack.id)}${pack.tokens} tokens`,
+    ...pack.sections.map(
+      ({ path, section, tokens, matched }) =>
+        `    ${plain(path)}${section === undefined ? '' : ` › ${plain(section)}`}  ${paint(io, 'dim', `${tokens} tokens, ${plain(matched.slice(0, 6).join(' '))}`)}`,
+    ),
+  ])
+  const ids = new Set(trace.activated.map(({ id }) => id))
+  const others = trace.considered.filter(({ id }) => !ids.has(id)).slice(0, 5)
+  return [
+    ...used,
+    ...others.map(
+      ({ id }) => `${paint(io, 'dim', '○')} ${plain(id)}  ${paint(io, 'dim', `${confidenceOf(trace, id)}not used`)}`,
+    ),
+  ]
+}
+
+function confidenceOf({ considered, threshold }: ResolutionTrace, id: string): string {
+  const found = considered.find((one) => one.id === id)
+  if (found === undefined) return ''
+  const needed = threshold === undefined ? '' : ` (needs ${threshold.toFixed(2)})`
+  return `confidence ${found.confidence.toFixed(2)}${needed} · `
+}
+
+export const printGaps = (io: Io, gaps: readonly Gap[]): void =>
+  printTable(
+    io,
+    ['ASKED', 'LAST', 'WHY', 'QUESTION', 'NEAREST'],
+    gaps.map(({ asked, last, why, query, digest, nearest, missing }) => [
+      `${asked}×`,
+      last,
+      why === 'missing' ? `missing: ${missing.join('; ')}` : why,
+      query ?? digest.slice(0, 12),
+      nearest.join(', '),
+    ]),
+    'no gaps on record: `ambit knowledge resolve --record` keeps what is asked',
+  )

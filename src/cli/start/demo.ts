@@ -1,0 +1,123 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { verifyBundle } from '../../evidence/verify/verify.ts'
+import type { EvidenceBundle } from '../../model/evidence.ts'
+import { tenantId } from '../../model/identity/tenant-id.ts'
+import { type Ambit, openAmbit } from '../../runtime/ambit.ts'
+import { exportBundle } from '../../runtime/evidence/export.ts'
+import { openHost } from '../../runtime/hosting/host.ts'
+import { makeOffer } from '../../runtime/hosting/offer.ts'
+import { authenticate, issueKey } from '../../runtime/identity/api-keys.ts'
+import { addApprover } from '../../runtime/identity/approvers.ts'
+import { type Caller, operator } from '../../runtime/identity/caller.ts'
+import { createPrincipal, type NewPrincipal } from '../../runtime/identity/principals.ts'
+import { createTenant } from '../../runtime/identity/tenants.ts'
+import { printReport } from '../evidence/report.ts'
+import { writeOutput } from '../terminal/files.ts'
+import { found, type Io, line, paint, printJson, type Register } from '../terminal/io.ts'
+import { cutStore, tamper } from './demo-forgeries.ts'
+import { askKnowledge } from './demo-knowledge.ts'
+import { offered, playStory, task } from './demo-story.ts'
+
+const register: Register = (command, io) => {
+  command
+    .option('--keep <file>', 'also write the exported bundle to this file, to try `ambit verify` on')
+    .option('--json', 'print JSON for programs')
+    .action(async (options: { keep?: string; json?: boolean }) => {
+      const folder = mkdtempSync(join(tmpdir(), 'ambit-demo-'))
+      const stage = options.json ? { ...io, out: () => undefined } : io
+      try {
+        const { bundle, publicKey } = await tell(stage, folder)
+        if (options.keep !== undefined) writeOutput(io, options.keep, `${JSON.stringify(bundle, null, 2)}\n`)
+        step(stage, 7, 'Somebody edits the file')
+        const edits = tamper(stage, bundle, publicKey)
+        step(stage, 8, 'Somebody with the database removes the newest records, and their trace in it')
+        const attempts = [...edits, await cutStore(stage, folder)]
+        ending(stage, options.keep)
+        if (options.json) printJson(io, { events: bundle.events.length, public_key: publicKey, attempts })
+        if (attempts.some(({ caught }) => !caught)) found(io)
+      } finally {
+        rmSync(folder, { recursive: true, force: true })
+      }
+    })
+}
+export default register
+
+/** A tenant, someone who acts, a small story, and the file that proves it. */
+async function tell(io: Io, folder: string): Promise<{ bundle: EvidenceBundle; publicKey: string }> {
+  line(io, 'An agent did something at work. What may it see, what may it do, and can you prove it afterwards?')
+  const ambit = await openAmbit({ folder, env: {} })
+  try {
+    step(io, 1, 'A tenant, with a signing key of its own')
+    const tenant = await createTenant(ambit, {
+      id: 'northlight',
+      name: 'Northlight Vaccines',
+      roots: ['northlight/depot'],
+    })
+    const { keyId, publicKey } = await ambit.keyring.publicKeys(tenant.host_id)
+    line(io, `  tenant \`${tenant.tenant_id}\` signs with key ${keyId}`)
+
+    step(io, 2, 'Those who may act, each known by a key that is shown once and kept as a hash')
+    const callers = {
+      'stock-planner': await enrol(
+        ambit,
+        { id: 'stock-planner', kind: 'agent', roles: ['planner'], permissions: ['stock:release'] },
+        ['depot.*'],
+      ),
+      ida: await enrol(ambit, { id: 'ida', kind: 'user', roles: ['responsible_pharmacist', 'auditor'] }, []),
+    }
+    for (const { subject } of Object.values(callers))
+      line(io, `  ${subject.id.padEnd(14)} authenticated, roles: ${subject.roles?.join(', ')}`)
+
+    await addApprover(ambit, operator(tenantId(tenant.tenant_id)), {
+      principal: 'ida',
+      roles: ['responsible_pharmacist'],
+    })
+
+    step(io, 3, 'What it may see: facts that fit the question, as data, in a fence that no text can leave')
+    await askKnowledge(io, join(folder, 'knowledge'))
+
+    step(io, 4, 'Calls through the gateway: rules decide, and nothing happens that is not on the disk before')
+    const host = await openHost(ambit, tenantId(tenant.tenant_id), (hostId) => makeOffer(hostId, offered))
+    await playStory(io, host, callers['stock-planner'], callers.ida)
+    await host.close()
+
+    step(io, 5, 'What is on record: each event sealed to the one before')
+    const bundle = await exportBundle(ambit, callers.ida, task)
+    for (const { sequence, event_type, subject, content_hash } of bundle.events)
+      line(
+        io,
+        `  ${String(sequence).padStart(2)}  ${event_type.padEnd(24)} ${(subject?.id ?? '').padEnd(14)} ${content_hash?.slice(0, 12)}…`,
+      )
+
+    step(io, 6, 'One file for the auditor, checked without store, key or network')
+    printReport(io, { ...verifyBundle(bundle, { pins: [publicKey] }), story: [] })
+    return { bundle, publicKey }
+  } finally {
+    await ambit.close()
+  }
+}
+
+/** Adds a principal, makes its key, and comes back with whoever that key says it is. */
+async function enrol(ambit: Ambit, wish: NewPrincipal, scopes: readonly string[]): Promise<Caller> {
+  const admin = operator(tenantId('northlight'))
+  await createPrincipal(ambit, admin, wish)
+  const { secret } = await issueKey(ambit, admin, { principal: wish.id, scopes })
+  return authenticate(ambit, secret)
+}
+
+function ending(io: Io, kept: string | undefined): void {
+  line(io)
+  line(io, 'Next:')
+  line(
+    io,
+    kept === undefined
+      ? '  ambit demo --keep story.json     keep the file of step 6'
+      : `  ambit verify ${kept}     check the file of step 6 yourself`,
+  )
+  line(io, '  ambit init                       write a configuration here')
+  line(io, '  ambit --help                     everything there is')
+}
+
+const step = (io: Io, number: number, title: string): void => line(io, `\n${paint(io, 'bold', `${number}. ${title}`)}`)

@@ -1,0 +1,80 @@
+import { closeSync, fchmodSync, fstatSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Json } from '../../base/canonical.ts'
+import { Failure, quote } from '../../base/failure.ts'
+import { readJson } from '../../base/json.ts'
+import { isObject } from '../../base/object.ts'
+import type { Io } from './io.ts'
+
+/** The bytes of a file that was named on the command line. */
+export function readInput(io: Io, path: string): Buffer {
+  try {
+    return readFileSync(resolve(io.cwd, path))
+  } catch (error) {
+    throw new Failure('file.not_found', `${quote(path)} cannot be read: ${codeOf(error)}`)
+  }
+}
+
+/** The JSON in a file that was named on the command line. */
+export const readJsonInput = (io: Io, path: string): Json => jsonIn(path, readInput(io, path))
+
+/** JSON by the strict reader, whose refusals name where it came from. */
+export function jsonIn(path: string, text: string | Buffer): Json {
+  try {
+    return readJson(text)
+  } catch (error) {
+    throw error instanceof Failure ? new Failure(error.code, `${quote(path)}: ${error.message}`, error.data) : error
+  }
+}
+
+/** An object as an option gives it: JSON itself, `@file`, or `-` for standard input. */
+export async function objectInput(io: Io, option: string, given: string): Promise<Record<string, Json>> {
+  const value = await jsonInput(io, option, given)
+  if (isObject(value)) return value as Record<string, Json>
+  throw new Failure('field.invalid', `${option} must be an object`)
+}
+
+async function jsonInput(io: Io, option: string, given: string): Promise<Json> {
+  const text = given === '-' ? await io.stdin() : given.startsWith('@') ? readInput(io, given.slice(1)) : given
+  if (text === undefined) throw new Failure('json.invalid', `${option}: nothing is on standard input`)
+  try {
+    return readJson(text)
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    const where = given === '-' || given.startsWith('@') ? ` in ${quote(given)}` : ''
+    throw new Failure(error.code, `${option}${where}: ${error.message}`, error.data)
+  }
+}
+
+/** Writes a file that was named on the command line, over one that is there. */
+export function writeOutput(io: Io, path: string, text: string): void {
+  writing(io, path, (full) => writeFileSync(full, text))
+}
+
+/** Writes a file that only its owner can read; one that is there is left alone, unless it is to be replaced. */
+export function writePrivate(io: Io, path: string, text: string, { replace }: { readonly replace: boolean }): void {
+  writing(io, path, (full) => {
+    const file = openSync(full, replace ? 'w' : 'wx', 0o600)
+    try {
+      // One that was there has the mode it had; a device keeps it.
+      if (fstatSync(file).isFile()) fchmodSync(file, 0o600)
+      writeFileSync(file, text)
+    } finally {
+      closeSync(file)
+    }
+  })
+}
+
+function writing(io: Io, path: string, write: (full: string) => void): void {
+  const full = resolve(io.cwd, path)
+  try {
+    write(full)
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST' && statSync(full, { throwIfNoEntry: false })?.isFile())
+      throw new Failure('file.exists', `${quote(path)} is here already`, {}, 'use --force to replace it')
+    const help = 'name a folder that exists and is yours'
+    throw new Failure('file.unavailable', `${quote(path)} cannot be written: ${codeOf(error)}`, {}, help)
+  }
+}
+
+const codeOf = (error: unknown): string => String((error as { code?: unknown }).code)

@@ -1,0 +1,180 @@
+import { byCodePoint } from '../../base/canonical.ts'
+import { limits } from '../../base/limits.ts'
+import { parseTime } from '../../base/time.ts'
+import type { Subject } from '../../model/identity/subject.ts'
+import { inScope } from '../../model/text.ts'
+import { type Mandate, type MandateRevocation, mandate, mandateRevocation } from '../../model/wire/mandate.ts'
+import { type Refused, refused, type Verified } from '../verify/verified.ts'
+import { withinWindow } from './attestation.ts'
+import { trustedKeys } from './rotation.ts'
+import {
+  headerOf,
+  type Pins,
+  partyOf,
+  readShape,
+  type Signatory,
+  signedMembers,
+  signHeader,
+  statementProblem,
+} from './statement.ts'
+
+const members = signedMembers(mandate, 'principal', 'parent')
+
+export interface MandateFields
+  extends Pick<Mandate, 'mandate_id' | 'delegate_id' | 'valid_from' | 'valid_until' | 'created_at'> {
+  readonly scope: readonly string[]
+  readonly max_invocations?: number
+  /** The mandate that is narrowed by this one. */
+  readonly parent?: Mandate
+}
+
+/** A principal delegates to a named delegate, for a scope and a time. */
+export function signMandate({ parent, ...fields }: MandateFields, principal: Signatory): Mandate {
+  const header = {
+    ...fields,
+    kind: 'mandate',
+    scope: [...fields.scope].sort(byCodePoint),
+    canonicalization: 'chp-stable-v1',
+    ...(parent && { depth: depthOf(parent) + 1, parent_id: parent.mandate_id }),
+  } as const
+  return {
+    ...header,
+    ...(parent && { parent }),
+    principal: partyOf(principal),
+    signature: signHeader(headerOf(header, members), principal.signer),
+  }
+}
+
+export interface MandateOptions {
+  /** The host's time in milliseconds. */
+  readonly at: number
+  /** The keys of registered principals: those of every mandate up the chain must be among them. */
+  readonly pins: Pins
+  /** The verified caller, if there is one. */
+  readonly delegate?: string
+  /** Revocation statements; those that do not verify under the mandate's own key revoke nothing. */
+  readonly revocations?: readonly unknown[]
+}
+
+export interface MandateGrant {
+  readonly mandate: Mandate
+  /** Who the caller now is. */
+  readonly subject: Subject
+}
+
+/** Verifies a mandate and every parent up to the root. It narrows what the delegate may do and bypasses nothing. */
+export function verifyMandate(input: unknown, options: MandateOptions): Verified<MandateGrant> {
+  const read = readShape(mandate, input)
+  if (!read.ok) return read
+  const chain = chainOf(read.value)
+  if (chain.length > limits.mandateDepthMax + 1) return refused('depth', 'the chain of mandates is too deep')
+  for (const link of chain) {
+    const problem = linkProblem(link, options)
+    if (problem !== undefined) return problem
+  }
+  if (options.delegate !== undefined && options.delegate !== read.value.delegate_id) {
+    return refused('delegate', 'the mandate is for another delegate')
+  }
+  return { ok: true, value: { mandate: read.value, subject: subjectOf(read.value, chain.at(-1) ?? read.value) } }
+}
+
+/** From the mandate shown up to its root, or one further than allowed: an object made to go round has no root. */
+function chainOf(leaf: Mandate): Mandate[] {
+  const chain = [leaf]
+  for (let link = leaf.parent; link !== undefined && chain.length < limits.mandateDepthMax + 2; link = link.parent) {
+    chain.push(link)
+  }
+  return chain
+}
+
+const depthOf = (link: Mandate): number => link.depth ?? 0
+
+function linkProblem(link: Mandate, options: MandateOptions): Refused | undefined {
+  const { key_history, ...principal } = link.principal
+  return (
+    statementProblem(link, members, principal, link.created_at) ??
+    pinProblem(link, options.pins, key_history ?? []) ??
+    windowProblem(link, options.at) ??
+    revocationProblem(link, options.revocations ?? []) ??
+    narrowingProblem(link)
+  )
+}
+
+function pinProblem(link: Mandate, pins: Pins, history: readonly unknown[]): Refused | undefined {
+  if (pins === 'any' || trustedKeys([...pins], history).has(link.principal.public_key)) return undefined
+  return refused('pin', 'the key is not that of a registered principal')
+}
+
+function windowProblem(link: Mandate, at: number): Refused | undefined {
+  if (withinWindow(at, link.valid_from, link.valid_until)) return undefined
+  return refused('window', 'the mandate is not valid at this time')
+}
+
+function revocationProblem(link: Mandate, revocations: readonly unknown[]): Refused | undefined {
+  if (!revocations.some((revocation) => revokes(revocation, link))) return undefined
+  return refused('revoked', `mandate \`${link.mandate_id}\` was revoked`)
+}
+
+/** A sub-mandate may narrow its parent and nothing else; a root has no parent, depth or parent id. */
+function narrowingProblem(child: Mandate): Refused | undefined {
+  const { parent } = child
+  if (parent === undefined) {
+    const bare = child.depth === undefined && child.parent_id === undefined
+    return bare ? undefined : refused('chain', 'the parent of the mandate is missing')
+  }
+  if (child.parent_id !== parent.mandate_id) return refused('chain', 'the mandate names another parent')
+  if (parent.delegate_id !== child.principal.host_id)
+    return refused('chain', "the principal is not the parent's delegate")
+  if (depthOf(child) !== depthOf(parent) + 1) return refused('depth', 'the depth does not follow the parent')
+  if (!child.scope.every((entry) => scopeCovers(parent.scope, entry))) return refused('scope', 'the scope is wider')
+  if (!windowInside(child, parent)) return refused('window', "the window is not inside the parent's")
+  const raised =
+    (child.max_invocations ?? Number.POSITIVE_INFINITY) > (parent.max_invocations ?? Number.POSITIVE_INFINITY)
+  return raised ? refused('cap', 'the cap is higher than that of the parent') : undefined
+}
+
+const windowInside = (child: Mandate, parent: Mandate): boolean =>
+  withinWindow(parseTime(child.valid_from), parent.valid_from, parent.valid_until) &&
+  withinWindow(parseTime(child.valid_until), parent.valid_from, parent.valid_until)
+
+/** True if one entry covers the id, or the whole of a narrower entry: exact, or a prefix before a final `*`. */
+export const scopeCovers = (scope: readonly string[], entry: string): boolean =>
+  scope.some((own) => inScope(own, entry))
+
+const subjectOf = (leaf: Mandate, root: Mandate): Subject => ({
+  id: leaf.delegate_id,
+  type: 'mandate',
+  verified: true,
+  mandate_id: leaf.mandate_id,
+  principal: leaf.principal.host_id,
+  root_principal: root.principal.host_id,
+})
+
+const revocationMembers = ['kind', 'mandate_id', 'revoked_at', 'reason', 'canonicalization'] as const
+
+/** A principal takes its mandate back. */
+export function signRevocation(
+  fields: Pick<MandateRevocation, 'mandate_id' | 'revoked_at' | 'reason'>,
+  principal: Signatory,
+): MandateRevocation {
+  const header = { ...fields, kind: 'mandate-revocation', canonicalization: 'chp-stable-v1' } as const
+  const signature = signHeader(headerOf(header, revocationMembers), principal.signer)
+  return { ...header, principal: partyOf(principal), signature }
+}
+
+/** Verifies a revocation by itself. Whether it revokes a given mandate depends on that mandate's key: `revokes`. */
+export function verifyRevocation(input: unknown): Verified<MandateRevocation> {
+  const read = readShape(mandateRevocation, input)
+  if (!read.ok) return read
+  const { principal, revoked_at } = read.value
+  return statementProblem(read.value, revocationMembers, principal, revoked_at) ?? read
+}
+
+/** True if the statement is a good revocation of this mandate, signed with the mandate's own key. */
+export function revokes(revocation: unknown, link: Mandate): boolean {
+  // Those of other mandates are told apart before anything costly is done: there may be many.
+  if ((revocation as Partial<MandateRevocation> | null)?.mandate_id !== link.mandate_id) return false
+  const verified = verifyRevocation(revocation)
+  if (!verified.ok || verified.value.mandate_id !== link.mandate_id) return false
+  return verified.value.principal.public_key === link.principal.public_key
+}

@@ -1,0 +1,87 @@
+import type { z } from 'zod'
+import { type Json, stable } from '../../base/canonical.ts'
+import { keyIdOf, type Signer, verifySignature } from '../../base/ed25519.ts'
+import { quote } from '../../base/failure.ts'
+import { parseTime } from '../../base/time.ts'
+import type { HostIdentity, SignatureObject } from '../../model/evidence.ts'
+import { problemsOf } from '../../model/parse.ts'
+import type { Party } from '../../model/wire/statement.ts'
+import { asJson } from '../json.ts'
+import { type Refused, refused, type Verified } from '../verify/verified.ts'
+import { identityProblem, withinWindow } from './attestation.ts'
+
+/** A signature over the canonical text of a header. */
+export const signHeader = (header: Json, signer: Signer): SignatureObject => ({
+  algorithm: 'ed25519',
+  key_id: signer.keyId,
+  signature: signer.sign(stable(header)),
+})
+
+/** Refused unless this key signed exactly this header, under the key id computed from it. */
+export function signatureProblem(header: Json, signature: SignatureObject, publicKey: string): Refused | undefined {
+  if (signature.key_id !== keyIdOf(publicKey)) return refused('key id', 'the key id is not that of the key')
+  if (verifySignature(publicKey, stable(header), signature.signature)) return undefined
+  return refused('signature', 'the signature does not verify')
+}
+
+/** Refused unless the party's own claim to its key holds at this time. */
+export function partyProblem({ host_id, public_key, host_identity }: Party, at: string): Refused | undefined {
+  const problem = identityProblem(host_identity, { hostId: host_id, publicKey: public_key })
+  if (problem !== undefined) return problem
+  if (withinWindow(parseTime(at), host_identity.valid_from, host_identity.valid_until)) return undefined
+  return refused('window', 'the identity was not valid at that time')
+}
+
+/** Refused unless the party signed these members of the statement, with a key that was its own at this time. */
+export const statementProblem = <T extends { readonly signature: SignatureObject }>(
+  statement: T,
+  members: readonly (keyof T)[],
+  party: Party,
+  at: string,
+): Refused | undefined =>
+  signatureProblem(headerOf(statement, members), statement.signature, party.public_key) ?? partyProblem(party, at)
+
+/** Who signs: a key, and the host's own claim to it. */
+export interface Signatory {
+  readonly signer: Signer
+  readonly identity: HostIdentity
+}
+
+export const partyOf = ({ signer, identity }: Signatory): Party => ({
+  host_id: identity.host_id,
+  public_key: signer.publicKey,
+  host_identity: identity,
+})
+
+/** The input as this shape. Never throws, whatever the input is. */
+export function readShape<S extends z.ZodType>(schema: S, input: unknown): Verified<z.output<S>> {
+  try {
+    const parsed = schema.safeParse(input)
+    if (parsed.success) return { ok: true, value: parsed.data }
+    const [problem] = problemsOf(schema, input)
+    return refused('shape', problem ? `${quote(problem.pointer || '/')} ${problem.message}` : 'not the right shape')
+  } catch {
+    return refused('shape', 'the value cannot be read')
+  }
+}
+
+/** The members of a statement that are signed: all that its shape has, but for the signature itself and these. */
+export const signedMembers = <S extends z.ZodRawShape, K extends keyof S>(
+  { shape }: z.ZodObject<S>,
+  ...unsigned: K[]
+) =>
+  Object.keys(shape).filter(
+    (name): name is Exclude<keyof S & string, K | 'signature'> =>
+      name !== 'signature' && !unsigned.some((other) => other === name),
+  )
+
+/** The members of `value` a header takes; those that are absent are left out. */
+export function headerOf<T extends object>(value: T, members: readonly (keyof T)[]): Json {
+  const present = members.filter((member) => value[member] !== undefined)
+  return asJson(Object.fromEntries(present.map((member) => [member, value[member]])))
+}
+
+/** A set of public keys that may speak, or `any` where the caller decides afterwards. */
+export type Pins = ReadonlySet<string> | 'any'
+
+export const isPinned = (pins: Pins, publicKey: string): boolean => pins === 'any' || pins.has(publicKey)

@@ -1,0 +1,61 @@
+import type { Json } from '../../base/canonical.ts'
+import { objectHash } from '../../base/hash.ts'
+import { actionDigest, invocationDigest, type TenantDigest } from '../../evidence/digests.ts'
+import { payloadCommitment } from '../../evidence/event.ts'
+import type { TenantId } from '../../model/identity/tenant-id.ts'
+import type { Attempt } from '../attempt.ts'
+import { contextEntry } from '../events.ts'
+
+export interface BindingDeps {
+  readonly tenant: TenantId
+  readonly hostId: string
+  readonly digest: TenantDigest
+}
+
+export interface Binding {
+  readonly payloadCommitment: string
+  readonly actionDigest: string
+  readonly invocationDigest: string
+}
+
+/**
+ * What a yes is bound to: this caller, capability, input, policy and context. The nonce stays in the queue, so that
+ * nobody can test guesses at a payload against the digest.
+ */
+export function bindingOf(
+  { call, subject, capability, version, policy, context }: Attempt,
+  nonce: string,
+  deps: BindingDeps,
+): Binding {
+  const principal = { id: subject.id }
+  const action = actionDigest({
+    capability: { id: call.capabilityId, version: version ?? '' },
+    principal,
+    input: call.payload as Json,
+    semanticContext: {},
+  })
+  const snapshot = call.metadata['evidence_snapshot']
+  return {
+    payloadCommitment: payloadCommitment(call.payload as Json),
+    actionDigest: action,
+    invocationDigest: invocationDigest({
+      invocationId: call.invocationId,
+      actionDigest: action,
+      actor: call.actor as Json,
+      principal,
+      binding: call.binding ?? { id: 'self' },
+      provider: { id: deps.hostId },
+      host: { id: deps.hostId },
+      governanceContext: {
+        tenant: deps.tenant,
+        run_id: null,
+        grants: null,
+        descriptor: capability?.digest ?? null,
+        policy: policy?.hash ?? null,
+        context: objectHash(context.fields.map((field) => contextEntry(field, deps.digest)) as Json),
+        evidence_snapshot: snapshot ?? null,
+        nonce,
+      },
+    }),
+  }
+}

@@ -1,0 +1,258 @@
+import { canonical, type Json } from '../../base/canonical.ts'
+import { quote } from '../../base/failure.ts'
+import { sha256 } from '../../base/hash.ts'
+import { limits } from '../../base/limits.ts'
+import { formatTime } from '../../base/time.ts'
+import { allMarked, redact, scrubText } from '../../evidence/redaction/redact.ts'
+import type { ApprovalRequest, Demand } from '../../model/approval.ts'
+import type { TenantId } from '../../model/identity/tenant-id.ts'
+import type { ApprovalTerms } from '../../model/policy.ts'
+import { bindOf, demandsOf, partiesOf, requiredOf, secondsOpen } from '../../policy/approval.ts'
+import { type Refusal, refuse } from '../../policy/gates/refusal.ts'
+import { problemText, type SchemaProblem } from '../../policy/schema/problems.ts'
+import { type Asked, approvalRecords, type StoredApproval } from '../../storage/tables/approvals.ts'
+import type { Change, Work } from '../../storage/work.ts'
+import { type Attempt, sayMore, secretsOf } from '../attempt.ts'
+import { type Call, callKey, fingerprintOf } from '../call.ts'
+import type { GatewayDeps } from '../deps.ts'
+import { hideInBaggage } from '../events.ts'
+import { inputProblems, unfit } from '../gates/input.ts'
+import { bindingOf } from './binding.ts'
+
+/** What asks for a yes: a rule, or the capability itself. */
+export interface Asking {
+  readonly gate: 6 | 8
+  /** Each of them is to be met; none asks for anybody who may. */
+  readonly terms: readonly ApprovalTerms[]
+  readonly rule: string
+}
+
+/** What the queue knows of a request and shows to nobody. */
+export interface Private {
+  readonly nonce: string
+  readonly excluded: readonly string[]
+  readonly bind: 'call' | 'protocol'
+  readonly record_key: string
+  /** The call itself while it may still be edited; gone once the request is settled. */
+  readonly call?: Call
+  /** The payload of the call is one that an approver has put in the place of the caller's. */
+  readonly edited?: true
+  /** Of the call that was asked for, whatever was edited in it since. */
+  readonly fingerprint: string
+  /** The request that took the place of this one when it was edited. */
+  readonly replaced_by?: string
+  /** Signed grants of approvers who hold their own keys. */
+  readonly grants?: readonly Json[]
+}
+
+export const privateOf = ({ private: kept }: StoredApproval): Private => kept as unknown as Private
+
+/** The request as it is kept from now on: with other members, and without the call once nobody may edit it any more. */
+export function amended(
+  stored: StoredApproval,
+  request: Partial<ApprovalRequest>,
+  more: Partial<Private> = {},
+): StoredApproval {
+  const next = { ...stored.request, ...request }
+  const { call, ...rest } = { ...privateOf(stored), ...more }
+  const kept: Private = isOpen(next) && call !== undefined ? { ...rest, call } : rest
+  return { request: next, private: kept as unknown as Json }
+}
+
+/** True while people may still decide about it, or their yes may still be used. */
+export const isOpen = ({ state }: Pick<ApprovalRequest, 'state'>): boolean =>
+  state === 'pending' || state === 'approved'
+
+/** The name of a call in the queue and among the recorded results. */
+export const recordKey = ({ caller, invocationId }: Pick<Call, 'caller' | 'invocationId'>): string =>
+  `${recordKeysOf(invocationId)}${callKey(caller.name)}`
+
+/** How the names of all calls with one id begin, whoever made them. */
+export const recordKeysOf = (invocationId: string): string => callKey(invocationId)
+
+/** Prepares the request that people are asked with, and answers that the call has to wait for them. */
+export async function mintRequest(deps: GatewayDeps, attempt: Attempt, asking: Asking): Promise<Refusal> {
+  hideInBaggage(attempt)
+  const nonce = Buffer.from(deps.random(16)).toString('hex')
+  const problems = await inputProblems(attempt)
+  const [asked] = attempt.requests
+  const isFirst = problems.length === 0 && asked === undefined && !attempt.edited
+  const room = isFirst ? roomFor(deps, attempt.call.caller) : undefined
+  const full = room && (await deps.store.read(() => room(deps.tenant)))
+  if (full !== undefined) return crowded(attempt, asking, full)
+  const request = requestOf(deps, attempt, asking, { nonce, problems })
+  const kept: Private = {
+    nonce,
+    fingerprint: asked === undefined ? fingerprintOf(attempt.call) : privateOf(asked).fingerprint,
+    excluded: partiesOf(attempt.subject, attempt.call.actor),
+    bind: bindOf(asking.terms),
+    record_key: recordKey(attempt.call),
+    ...(isOpen(request) && { call: { ...attempt.call, grants: [] } }),
+    ...(attempt.edited && { edited: true }),
+  }
+  const minted: StoredApproval = { request, private: kept as unknown as Json }
+  if (isOpen(request)) attempt.minted = minted
+  attempt.changes.push(room ? whileFits(room, addRequest(minted)) : addRequest(minted))
+  attempt.events.push({ type: 'approval_requested', payload: requestedPayload(request) })
+  const refusal = waiting(asking, request)
+  // Nobody is asked about a call that could not run: whoever made it is told what is wrong.
+  return problems.length === 0 ? refusal : sayMore(attempt, refusal, `, and ${unfit}: ${problemText(problems)}`)
+}
+
+/** Adds a request to the queue. */
+export const addRequest = (stored: StoredApproval): Change =>
+  approvalRecords.add(privateOf(stored).record_key, stored, askedBy(stored))
+
+function askedBy(stored: StoredApproval): Asked {
+  const { record_key, fingerprint } = privateOf(stored)
+  const { invocation_id, actor } = stored.request
+  const asker = record_key.slice(recordKeysOf(invocation_id).length)
+  return { asker, ask: askOf(asker, fingerprint, actor) }
+}
+
+/** Who asks for what, whatever the id of the call: by it, those who cannot repeat an id find what they asked for. */
+export const askOf = (asker: string, fingerprint: string, actor: Call['actor']): string =>
+  sha256(canonical([asker, fingerprint, actor?.id ?? null]))
+
+/** Somebody else of the same caller took the last place among the requests that wait. */
+export class Crowded extends Error {}
+
+/**
+ * How many requests of one caller wait, if those are all that may. Looked at before people are asked, and again with the
+ * request, so that it is exact. What takes the place of a request is not counted.
+ */
+const roomFor = ({ clock }: GatewayDeps, { name }: Call['caller']) =>
+  function* (tenant: TenantId): Work<number | undefined> {
+    const pending = yield* approvalRecords.countPending(tenant, callKey(name), clock.now())
+    return pending < limits.pendingRequestsPerCallerMax ? undefined : pending
+  }
+
+const whileFits = (room: ReturnType<typeof roomFor>, change: Change): Change =>
+  function* (tenant) {
+    if ((yield* room(tenant)) !== undefined) throw new Crowded()
+    yield* change(tenant)
+  }
+
+function crowded(attempt: Attempt, { gate }: Asking, used: number): Refusal {
+  const counts = { limit: 'pending_requests', used, max: limits.pendingRequestsPerCallerMax }
+  attempt.events.push({ type: 'budget_exceeded', payload: counts })
+  const required_next_action = 'wait until people have decided about some of them, then call with a new invocation_id'
+  return refuse(gate, 'budget_exceeded', {
+    message: `${used} calls of this caller wait for people, and no more may`,
+    details: { ...counts, required_next_action },
+  })
+}
+
+export const requestedPayload = ({ approval_id, expires_at, required, invocation_digest }: ApprovalRequest) => ({
+  approval_id,
+  expires_at,
+  quorum: required.quorum,
+  roles: required.roles,
+  ...(required.also && { also: required.also }),
+  digest: invocation_digest,
+})
+
+function requestOf(
+  deps: GatewayDeps,
+  attempt: Attempt,
+  { gate, terms }: Asking,
+  { nonce, problems }: { readonly nonce: string; readonly problems: readonly SchemaProblem[] },
+): ApprovalRequest {
+  const { call, capability, subject, policy } = attempt
+  const version = attempt.version ?? '0'
+  const asking = gate === 6 ? policy : capability?.declared
+  const { payloadCommitment, invocationDigest } = bindingOf(attempt, nonce, deps)
+  const now = deps.clock.now()
+  const secrets = secretsOf(attempt)
+  return {
+    approval_id: deps.ids.next('apr'),
+    state: problems.length === 0 ? 'pending' : 'withdrawn',
+    created_at: formatTime(now),
+    expires_at: formatTime(now + secondsOpen(terms) * 1000),
+    invocation_id: call.invocationId,
+    correlation: call.correlation,
+    capability: { id: call.capabilityId, version },
+    policy: {
+      name: asking?.name ?? 'declared',
+      version: asking?.version ?? version,
+      statement: capability?.descriptor.metadata?.policy?.statement ?? '',
+    },
+    requested_by: subject,
+    actor: call.actor,
+    purpose: call.purpose === undefined ? null : scrubText(call.purpose, secrets),
+    shown: shownOf(attempt),
+    payload_commitment: payloadCommitment,
+    invocation_digest: invocationDigest as `sha256:${string}`,
+    required: requiredOf(terms),
+    votes: [],
+    preview: {
+      input_valid: problems.length === 0,
+      problems: problems.map(({ path, keyword }) => ({ path, keyword })),
+    },
+    decided_at: null,
+    redeemed_at: null,
+  }
+}
+
+/**
+ * What an approver is shown: the fields the contract marks, and the arguments, of which none goes without its name; hidden
+ * is only what the capability itself says is private, by a mark or by the name of a declared argument. What is hidden in
+ * one place is not looked for in others, and names that nobody declared hide nothing: whoever asks could hide there what
+ * is to be done.
+ */
+function shownOf({ call, capability, context }: Attempt): ApprovalRequest['shown'] {
+  const marked = context.fields.flatMap(({ name, shown, sensitive, value }) =>
+    shown && !sensitive && value !== undefined ? [{ name, value }] : [],
+  )
+  const marks = capability?.approverMarks() ?? allMarked
+  const members = Object.entries(call.payload).map(([name, member]) => ({
+    name: `payload:/${shortened(name)}`,
+    value: redact(member as Json, marks.member(name), [], () => false).value,
+  }))
+  return [...marked, ...members]
+}
+
+const nameCharsMax = 200
+
+/** A name that is too long to be shown whole, and still not to be taken for another. */
+const shortened = (name: string): string =>
+  name.length > nameCharsMax ? `${name.slice(0, nameCharsMax)}… (${sha256(name).slice(0, 16)})` : name
+
+/** The call waits for people, and is told what for. */
+export function waiting(
+  { gate, rule }: Asking,
+  { approval_id, policy, required, expires_at, preview }: ApprovalRequest,
+): Refusal {
+  return refuse(gate, 'approval_required', {
+    message:
+      gate === 6
+        ? `${policy.name} must approve before execution`
+        : 'the capability demands that people approve before execution',
+    details: {
+      policy: policy.name,
+      approval_id,
+      decision: 'requires_approval',
+      matched_rule: rule,
+      policy_version: policy.version,
+      expires_at,
+      quorum: required.quorum,
+      roles: required.roles,
+      ...(required.also && { also: required.also }),
+      required_next_action: preview.input_valid
+        ? `wait for ${demandsOf(required).map(demandText).join(' and ')}, then repeat this invocation_id`
+        : 'send a payload that passes the input schema, with a new invocation_id',
+      ...(!preview.input_valid && { preview: preview as unknown as Json }),
+    },
+  })
+}
+
+/** Who it was is not for whoever asked to know; why is. */
+export function notApproved({ votes }: ApprovalRequest): string {
+  const { rationale = '' } = votes.find(({ decision }) => decision === 'deny') ?? {}
+  return rationale === '' ? 'the call was not approved' : `the call was not approved: ${quote(rationale)}`
+}
+
+function demandText({ roles, approvers, quorum }: Demand): string {
+  const who = [...roles, ...approvers].join(', ') || 'an approver'
+  return `${quorum} approval${quorum === 1 ? '' : 's'} by ${who}`
+}

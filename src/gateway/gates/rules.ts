@@ -1,0 +1,161 @@
+import type { Json } from '../../base/canonical.ts'
+import type { CapabilityDescriptor } from '../../model/capability.ts'
+import type { AttemptRecord, PolicyDecision } from '../../model/evidence.ts'
+import type { Facts } from '../../policy/conditions/values.ts'
+import { decide, type Ruling } from '../../policy/decide.ts'
+import { byStrictness, decideByPatterns, denialCodeOf } from '../../policy/decisions.ts'
+import { effectiveRisk } from '../../policy/gates/boundary.ts'
+import { fraction, hasFraction } from '../../policy/gates/invariants.ts'
+import { type Refusal, refuse } from '../../policy/gates/refusal.ts'
+import { type History, historyFacts, rememberedOf } from '../../policy/history.ts'
+import { valuesOf } from '../../policy/kept-facts.ts'
+import type { PolicySet } from '../../policy/policies.ts'
+import { askPeople } from '../approvals/ask.ts'
+import type { Attempt } from '../attempt.ts'
+import type { GatewayDeps, Offer } from '../deps.ts'
+import { type Registered, stateOf } from '../registry.ts'
+import { recall } from './history.ts'
+
+type Policy = NonNullable<AttemptRecord['policy']>
+
+/** The last part of gate 6: the rules. Without a policy that speaks of the capability, its own declaration decides. */
+export function rulesGate(
+  deps: GatewayDeps,
+  offer: Offer,
+  attempt: Attempt,
+): Promise<Refusal | undefined> | Refusal | undefined {
+  const { capability } = attempt
+  if (capability === undefined) return undefined
+  return offer.policies.applicable(capability.descriptor.id).readsHistory
+    ? recall(deps, offer, attempt.call).then((history) => rule(deps, offer, attempt, capability, history))
+    : rule(deps, offer, attempt, capability)
+}
+
+function rule(deps: GatewayDeps, offer: Offer, attempt: Attempt, capability: Registered, history?: History) {
+  const { policies } = offer
+  const ruled = policies.applicable(capability.descriptor.id).policies.length > 0
+  const ruling = ruled ? askRules(policies, attempt, factsOf(deps, attempt, capability, history)) : undefined
+  if (ruling !== undefined)
+    attempt.basis = ruling.matched.map(({ rule, effect, reads }) => ({ gate: 6, rule, effect, reads: [...reads] }))
+  attempt.policy = ruling === undefined ? capability.declared : policyOf(ruling, capability)
+  return ruling?.applies ? ruledOn(deps, offer, attempt, ruling) : declared(deps, offer, attempt, capability)
+}
+
+/** The ruling; the attempt keeps what is put on record of its facts, and how to ask again with another history. */
+function askRules(policies: PolicySet, attempt: Attempt, facts: Facts): Ruling {
+  const { capabilityId } = attempt.call
+  const ruling = decide(policies, capabilityId, facts)
+  const { readsHistory, kept } = policies.applicable(capabilityId)
+  attempt.facts = valuesOf(kept, facts)
+  if (readsHistory)
+    attempt.holds = (history) =>
+      answers(decide(policies, capabilityId, { ...facts, history: historyFacts(history) })) === answers(ruling)
+  return ruling
+}
+
+function ruledOn(deps: GatewayDeps, offer: Offer, attempt: Attempt, ruling: Ruling) {
+  attempt.decision = stricter(ruling.decision, patternsAsk(offer, attempt))
+  if (attempt.decision === 'allow') return undefined
+  if (attempt.decision !== 'requires_approval') return refused(ruling, attempt)
+  return ask(deps, attempt, ruling.approval, ruling.rule ?? 'host/pattern')
+}
+
+/** What comes of a ruling, as text: two that are equal here treat a call alike. */
+const answers = ({ decision, rule, approval, applies }: Ruling): string =>
+  JSON.stringify([applies, decision, rule, approval])
+
+/** What rules may read: verified claims, never the raw payload. */
+function factsOf(
+  { clock }: GatewayDeps,
+  { call, subject, context }: Attempt,
+  { descriptor }: Registered,
+  history: History | undefined,
+): Facts {
+  return {
+    subject: (subject.verified === true ? subject : { id: subject.id, verified: false }) as Json,
+    actor: (call.actor ?? undefined) as Json | undefined,
+    context: context.value as Json,
+    purpose: call.purpose,
+    environment: call.correlation.environment,
+    capability: capabilityFacts(descriptor),
+    history: history && historyFacts(history),
+    now: new Date(clock.now()).toISOString(),
+  }
+}
+
+/** What rules may read of a capability. */
+export function capabilityFacts(descriptor: CapabilityDescriptor): Json {
+  const { class: data_classification, origin } = rememberedOf(descriptor)
+  return {
+    id: descriptor.id,
+    version: descriptor.version,
+    risk: effectiveRisk(descriptor),
+    side_effects: descriptor.side_effects ?? [],
+    tags: descriptor.tags ?? [],
+    data_classification,
+    origin,
+    network: descriptor.metadata?.network,
+  } as Json
+}
+
+function declared(deps: GatewayDeps, offer: Offer, attempt: Attempt, { descriptor }: Registered) {
+  if (descriptor.policy === undefined)
+    return refuse(6, 'policy_blocked', {
+      message: 'nothing allows this call: the capability declares no policy and no policy names it',
+      details: { decision: 'deny', reason: 'no_matching_allow' },
+    })
+  attempt.basis = attempt.basis.length === 0 ? declaredBasis : [...attempt.basis, ...declaredBasis]
+  if (patternsAsk(offer, attempt) === 'allow') return undefined
+  return ask(deps, attempt, [], 'host/pattern')
+}
+
+const declaredBasis: Attempt['basis'] = [{ gate: 6, rule: 'declared/policy', effect: 'allow', reads: [] }]
+
+/** Block patterns that ask for approval; those that refuse did so before. */
+function patternsAsk({ rules }: Offer, { call }: Attempt): PolicyDecision {
+  if (rules.patterns.length === 0) return 'allow'
+  return decideByPatterns(rules.patterns, { capabilityId: call.capabilityId, input: call.payload })
+}
+
+const stricter = (a: PolicyDecision, b: PolicyDecision): PolicyDecision =>
+  byStrictness.indexOf(a) <= byStrictness.indexOf(b) ? a : b
+
+function ask(deps: GatewayDeps, attempt: Attempt, terms: Ruling['approval'], rule: string) {
+  return hasFraction(attempt.call.payload as Json) ? fraction(6) : askPeople(deps, attempt, { gate: 6, terms, rule })
+}
+
+function refused(ruling: Ruling, { capability }: Attempt): Refusal {
+  const { decision, rule, policy, reason } = ruling
+  const name = policy?.name ?? capability?.descriptor.metadata?.policy?.name
+  return refuse(6, denialCodeOf(decision) ?? 'policy_blocked', {
+    message: rule === null ? 'no rule allows this call' : `${name ?? 'a policy'} does not allow this call`,
+    details: {
+      decision,
+      policy: name,
+      matched_rule: rule ?? undefined,
+      policy_version: policy?.version,
+      reason: reason ?? undefined,
+      required_next_action: nextAction[decision],
+    },
+  })
+}
+
+const nextAction: Partial<Record<Ruling['decision'], string>> = {
+  requires_escalation: 'bring the call to whoever may decide beyond this policy',
+  requires_more_evidence: 'send more evidence with a new invocation_id',
+}
+
+/** The policy that is on record for the call: the one that decided, or the capability's own declaration. */
+function policyOf({ policy, decision }: Ruling, { declared: own, descriptor }: Registered): Policy | null {
+  if (policy === null) return own
+  const state = decision === 'requires_approval' ? 'approval_required' : stateOf(descriptor)
+  return { name: policy.name, version: policy.version, hash: policy.hash as `sha256:${string}`, state }
+}
+
+/** The declaration on record for a call that no rule was asked about, in the state that the refusal shows. */
+export function declaredState({ declared: own }: Registered, { denial }: Refusal): Policy | null {
+  const { reason, matched_rule } = denial.details ?? {}
+  if (own === null) return null
+  if (reason === 'entitlement_revoked') return { ...own, state: 'revoked' }
+  return matched_rule === 'host/blocked' || matched_rule === 'host/allow' ? { ...own, state: 'blocked' } : own
+}

@@ -1,0 +1,287 @@
+import type { Json } from '../../base/canonical.ts'
+import { Failure } from '../../base/failure.ts'
+import { sha256 } from '../../base/hash.ts'
+import { limits } from '../../base/limits.ts'
+import { isObject } from '../../base/object.ts'
+import { formatTime } from '../../base/time.ts'
+import type { EventDraft } from '../../model/evidence.ts'
+import type { CallError } from '../../model/wire/denial.ts'
+import { rememberedOf } from '../../policy/history.ts'
+import { allPages } from '../../storage/page.ts'
+import {
+  amendClaim,
+  type Claim,
+  findClaim,
+  runningClaims,
+  settleClaim,
+  unknownClaims,
+} from '../../storage/tables/claims.ts'
+import { hasEvent } from '../../storage/tables/events.ts'
+import { leaseOf } from '../../storage/tables/leases.ts'
+import { type Change, inOrder } from '../../storage/work.ts'
+import type { Reconciled } from '../capability.ts'
+import type { GatewayDeps } from '../deps.ts'
+import { readResult } from '../execute.ts'
+import { idempotencyKeyOf } from '../handler-context.ts'
+import type { Host } from '../invoke.ts'
+import { belongingTo, callScope, type Interrupted } from '../journal.ts'
+import { unanswered, unspent, unused } from '../limits/budgets.ts'
+import type { Registered } from '../registry.ts'
+import { type Ending, readRecord, recordText, resultOf } from '../results.ts'
+import { within } from '../within.ts'
+import { writeEvents } from '../write.ts'
+import { presenceName } from './presence.ts'
+import type { Over } from './unrecorded.ts'
+
+type Reconciling = Pick<Host, 'deps' | 'running' | 'starting' | 'unwritten'>
+
+/**
+ * Ends the calls of processes that are gone: each is indeterminate, because nobody knows whether its effect happened. And
+ * those of this process whose end could not be written: they end as it knows. Answers the ids of the calls. One that
+ * cannot be ended does not keep the others from it.
+ */
+export async function reconcile(host: Reconciling): Promise<readonly string[]> {
+  const { deps, unwritten } = host
+  const claims = await deps.store.read(() => allPages((options) => runningClaims(deps.tenant, callScope, options)))
+  const ended: string[] = []
+  const failures: unknown[] = []
+  for (const claim of claims) {
+    try {
+      const known = claim.owner === deps.owner ? knownEnd(host, claim.key) : undefined
+      if (known === undefined && (claim.owner === deps.owner || (await isPresent(deps, claim.owner)))) continue
+      const call = JSON.parse(claim.body) as Interrupted
+      if (await endCall(deps, claim, call, known)) ended.push(call.invocation_id)
+      unwritten.delete(claim.key)
+    } catch (error) {
+      failures.push(error)
+    }
+  }
+  unwritten.prune(new Set(claims.map(({ key }) => key)), deps.clock.now())
+  if (failures.length > 0) throw failures[0]
+  return ended
+}
+
+/** How a call of this process ended, if it is neither running nor about to. */
+function knownEnd({ running, starting, unwritten }: Reconciling, key: string): Over | undefined {
+  for (const start of starting) if (start.key === key) return undefined
+  return running.has(key) ? undefined : unwritten.get(key)
+}
+
+const asksMax = 64
+
+/**
+ * Asks about calls of which nobody knows what they did, as far as it is time to: calls of this process whose handlers have
+ * ended, and those of processes that are gone.
+ */
+export async function askAgain({ deps, late }: Pick<Host, 'deps' | 'late'>): Promise<void> {
+  const max = asksMax + late.size
+  const due = await deps.store.read(() => unknownClaims(deps.tenant, callScope, deps.clock.now(), max))
+  await Promise.all(due.filter(({ key }) => !late.has(key)).map((claim) => findOut(deps, claim)))
+}
+
+const isPresent = (deps: GatewayDeps, owner: string): Promise<boolean> =>
+  deps.store.read(function* () {
+    const lease = yield* leaseOf(deps.tenant, presenceName(owner))
+    return lease !== undefined && lease.expiresAtMs > deps.clock.now()
+  })
+
+/** Writes the end of a call; whether that was for us to do. */
+async function endCall(deps: GatewayDeps, claim: Claim, call: Interrupted, known: Over | undefined): Promise<boolean> {
+  const now = deps.clock.now()
+  const error = endedAs(known)
+  const [event_type, outcome] =
+    known?.effect === 'none'
+      ? (['execution_failed', 'failure'] as const)
+      : (['execution_indeterminate', 'indeterminate'] as const)
+  const draft = draftOf(deps, call, { event_type, outcome, error })
+  const { invocation_id: invocationId, capability_id: capabilityId, correlation, version } = call
+  const result = resultOf(
+    { call: { invocationId, capabilityId, correlation }, version },
+    { outcome, error },
+    { evidenceIds: [...call.evidence_ids, draft.event_id], startedAt: call.started_at, completedAt: formatTime(now) },
+  )
+  const text = recordText({ result })
+  const settled =
+    error.effect === 'unknown'
+      ? settleClaim({ ...claim, body: JSON.stringify({ ...call, ...givenBack(known) }) }, text, now, 'unknown')
+      : settleClaim({ ...claim, body: belongingTo(call) }, text, now + limits.requiredResultMs)
+  try {
+    await writeEvents(deps, [draft], [settled, ...settlementOf(known, call)])
+  } catch (error) {
+    // Another process was quicker, or its owner came back after all.
+    if (error instanceof Failure && error.code === 'claim.not_found') return false
+    throw error
+  }
+  return true
+}
+
+const givenBack = (known: Over | undefined) => known?.reserved && { reserved: known.reserved }
+
+function settlementOf(known: Over | undefined, { reserved }: Interrupted): readonly Change[] {
+  if (known?.began === false) return unused(reserved)
+  return known?.settlement ?? unanswered(reserved)
+}
+
+/** How a call is said to have ended, by what this process knows of it; nothing of one of another process. */
+export function endedAs(known: Over | undefined): CallError {
+  if (known === undefined)
+    return {
+      type: 'Interrupted',
+      code: 'interrupted',
+      message: 'the process ended before the call did',
+      effect: 'unknown',
+    }
+  const message = known.began
+    ? 'the handler ended, and its outcome could not be recorded'
+    : 'the call was not carried out: its start could not be recorded'
+  return { type: 'Unrecorded', code: 'outcome_not_recorded', message, effect: known.effect }
+}
+
+const firstPauseMs = 10_000
+const pauseFactor = 4
+
+/**
+ * Asks a capability that can find out whether the effect of a call happened, and adds its answer to the record. One that
+ * does not know yet, or is not offered just now, is asked again later, ever more rarely, and in the end no more.
+ */
+async function findOut(deps: GatewayDeps, claim: Claim): Promise<void> {
+  try {
+    if (claim.owner !== deps.owner && (await isPresent(deps, claim.owner))) return
+    const call = JSON.parse(claim.body) as Interrupted
+    const capability = deps.offer().registry.get(call.capability_id, call.version ?? '')
+    const { asked = 0, invocation_id: invocationId, correlation, subject } = call
+    const isLast = asked + 1 >= limits.reconcileAsksMax || (capability !== undefined && !capability.reconcile)
+    const body = JSON.stringify({ ...call, asked: asked + 1 })
+    const later = { body, expiresAtMs: deps.clock.now() + firstPauseMs * pauseFactor ** asked }
+    // Before it is asked: of several processes one does, and one that ends meanwhile is not the last.
+    await deps.store.write(deps.tenant, amendClaim(claim, isLast ? settledSince(deps, call) : later))
+    const unknown: Reconciled = { effect: 'unknown' }
+    const idempotencyKey = idempotencyKeyOf(deps.digest, claim.key)
+    const asking = capability?.reconcile?.({ invocationId, idempotencyKey, correlation, subject }) ?? unknown
+    const found = await within<Reconciled>(asking, limits.reconcileMs, () => unknown, { aside: true })
+    const { effect } = isObject(found) && effects.has(found.effect) ? found : unknown
+    if (effect !== 'unknown') await appendEffect(deps, claim.key, call, { effect, ...answerIn(found, capability) })
+  } catch {
+    // Another process asks, nobody knows, or what is known could not be written.
+  }
+}
+
+/** What is no answer says nothing. */
+const effects: ReadonlySet<unknown> = new Set(['done', 'none', 'unknown'])
+
+/** What a call answered as its capability says, if that fits its output schema. */
+function answerIn(found: Reconciled, capability: Registered | undefined): Pick<Found, 'data'> {
+  if (found.effect !== 'done' || found.data === undefined) return {}
+  const data = readResult(found.data)
+  return capability?.checkOutput(data).length === 0 ? { data } : {}
+}
+
+const settledSince = ({ clock }: GatewayDeps, call: Interrupted): Partial<Claim> => ({
+  state: 'settled',
+  body: belongingTo(call),
+  expiresAtMs: clock.now() + limits.requiredResultMs,
+})
+
+/** What came of a call after all. */
+interface Found {
+  readonly effect: 'done' | 'none'
+  /** What it answered; left out where only its effect is known. */
+  readonly data?: Json
+  /** What the call has really taken of budgets, where that is known. */
+  readonly taken?: readonly Change[] | undefined
+  /** Said by the process that carried it out, which knows better than a capability that was asked. */
+  readonly isOwn?: boolean
+}
+
+/**
+ * Adds to the record of a call what came of it after all, under an id of its own and with the call as its cause, and
+ * answers repeats with it from now on. Whoever says the same again, because he does not know whether it was written, adds
+ * nothing. Budgets go by whoever spoke first.
+ */
+export async function appendEffect(deps: GatewayDeps, key: string, call: Interrupted, found: Found): Promise<void> {
+  const { effect, taken = [], isOwn } = found
+  const correlation = { ...call.correlation, causation_id: call.invocation_id }
+  const ending = endingOf(found)
+  const draft = draftOf(
+    deps,
+    { ...call, invocation_id: deps.ids.next('inv'), correlation },
+    {
+      event_id: effectEventOf(call, effect),
+      event_type: effect === 'done' ? 'execution_completed' : 'execution_failed',
+      outcome: ending.outcome,
+      payload: { reconciles: call.invocation_id, effect },
+      error: effect === 'done' ? null : (ending.error ?? null),
+    },
+  )
+  const changes = [...(effect === 'none' ? unspent(call.reserved) : []), ...taken]
+  const other = effectEventOf(call, effect === 'done' ? 'none' : 'done')
+  const settled = changes.length === 0 ? [] : [unlessOnRecord(other, inOrder(...changes))]
+  const answer = answerWith(deps, key, call, found)
+  try {
+    await writeEvents(deps, [draft], [...settled, answer])
+  } catch (error) {
+    if (!(error instanceof Failure && error.code === 'event.conflict')) throw error
+    // Who was asked and said that it was done knew neither what it took nor what it answered.
+    if (effect === 'done' && isOwn) await writeEvents(deps, [], [...settled, answer])
+  }
+}
+
+/** How a call ended of which it is known only now what came of it. */
+function endingOf({ effect, data }: Found): Ending {
+  const error = { type: 'Interrupted', effect }
+  if (effect === 'none')
+    return { outcome: 'failure', error: { ...error, code: 'not_executed', message: 'the effect did not happen' } }
+  if (data !== undefined) return { outcome: 'success', data }
+  const message = 'the effect happened; what the call answered is not known'
+  return { outcome: 'success', error: { ...error, code: 'result_not_known', message } }
+}
+
+/** Answers repeats of a call with what came of it: in place of what nobody knew, or of what was only asked. */
+const answerWith = (deps: GatewayDeps, key: string, call: Interrupted, found: Found): Change =>
+  function* (tenant) {
+    const claim = yield* findClaim(tenant, callScope, key)
+    const recorded = claim?.result == null ? undefined : readRecord(claim.result)
+    // The id may stand for another call by now.
+    if (!claim || !recorded?.result.evidence_ids.includes(call.evidence_ids.at(-1) ?? '')) return
+    if (!found.isOwn && recorded.result.outcome !== 'indeterminate') return
+    const { outcome, data = null, error = null } = endingOf(found)
+    const evidence_ids = [...new Set([...recorded.result.evidence_ids, effectEventOf(call, found.effect)])]
+    const completed_at = formatTime(deps.clock.now())
+    const known = { outcome, success: outcome === 'success', data, error, evidence_ids, completed_at }
+    const capability = deps.offer().registry.get(call.capability_id, call.version ?? '')
+    const carries = capability && rememberedOf(capability.descriptor)
+    const result = { ...recorded.result, ...known }
+    const text = recordText({ ...recorded, ...(carries && { carries }), result })
+    yield* amendClaim(claim, { ...settledSince(deps, call), result: text })(tenant)
+  }
+
+const effectEventOf = ({ evidence_ids }: Interrupted, effect: 'done' | 'none'): string =>
+  `evt_${sha256(`${effect} ${evidence_ids.at(-1)}`).slice(0, 26)}`
+
+const unlessOnRecord = (eventId: string, change: Change): Change =>
+  function* (tenant) {
+    if (!(yield* hasEvent(tenant, eventId))) yield* change(tenant)
+  }
+
+/** Whether nobody knows if what failed was written. */
+export const isUnknown = (error: unknown): boolean => error instanceof Failure && error.data['outcome'] === 'unknown'
+
+const draftOf = (
+  { ids, clock }: GatewayDeps,
+  call: Interrupted,
+  more: Pick<EventDraft, 'event_type' | 'outcome'> & Partial<EventDraft>,
+): EventDraft => ({
+  event_id: ids.next('evt'),
+  invocation_id: call.invocation_id,
+  capability_id: call.capability_id,
+  capability_version: call.version,
+  timestamp: formatTime(clock.now()),
+  correlation: call.correlation,
+  payload: {},
+  subject: call.subject,
+  actor: call.actor,
+  denial: null,
+  error: null,
+  redacted: true,
+  ...more,
+})

@@ -1,0 +1,139 @@
+import type { Json } from '../../base/canonical.ts'
+import { sha256 } from '../../base/hash.ts'
+import { limits } from '../../base/limits.ts'
+import type { CapabilityDescriptor } from '../../model/capability.ts'
+import { isCallable } from '../../policy/gates/resolve.ts'
+import { resolveVersion } from '../../policy/versions.ts'
+import { asksItself } from '../registry.ts'
+import { fenceText } from './result-text.ts'
+import { type Remark, withoutWords } from './schema.ts'
+
+export { failureText, resultText } from './result-text.ts'
+
+type Members = { readonly [key: string]: Json | undefined }
+
+/** A capability as a model is shown it. */
+export interface Tool {
+  /** At most 64 letters, digits, `_` and `-`; the same for the same offer. */
+  readonly name: string
+  readonly description: string
+  /** Always that of an object. */
+  readonly inputSchema: Members
+  readonly outputSchema?: Members
+  readonly capabilityId: string
+  readonly version: string
+  readonly mode: CapabilityDescriptor['modes'][number]
+  readonly annotations: ToolAnnotations
+}
+
+/**
+ * Hints for people and clients; the gates decide. What declares nothing of its effects is taken to have some, and
+ * what has some to destroy, unless it says that its risk is small and needs nobody's yes.
+ */
+export interface ToolAnnotations {
+  readonly title?: string
+  readonly readOnlyHint: boolean
+  readonly destructiveHint: boolean
+}
+
+export interface ToolOptions {
+  /** The secret of the fence, at least 128 random bits; one of this process unless given. */
+  readonly seed?: Uint8Array
+  /** How long the description of a capability that comes from elsewhere may be, its fence included. */
+  readonly descriptionCharsMax?: number
+}
+
+/**
+ * The tools that these capabilities are, as `Gateway.discover` answers them: of each id the highest version that can
+ * be called, in the order of their ids.
+ */
+export function toolsOf(descriptors: readonly CapabilityDescriptor[], options: ToolOptions = {}): readonly Tool[] {
+  const offered = newest(descriptors.filter(isOffered))
+  const names = namesOf(offered.map(({ id }) => id))
+  return offered.map((descriptor) => toolOf(descriptor, names.get(descriptor.id) ?? '', options))
+}
+
+/** True if it can be called as far as is known before. One without a policy of its own may still be allowed by the host's. */
+export const isOffered = ({ policy, metadata }: CapabilityDescriptor): boolean => {
+  const { lifecycle = 'invokable', policy: boundary } = metadata ?? {}
+  return isCallable(lifecycle) && lifecycle !== 'blocked' && (policy === undefined || boundary?.state !== 'blocked')
+}
+
+function newest(descriptors: readonly CapabilityDescriptor[]): readonly CapabilityDescriptor[] {
+  const ofId = Map.groupBy(descriptors, ({ id }) => id)
+  return [...ofId.keys()].toSorted(byCodeUnits).flatMap((id) => {
+    const known = ofId.get(id) ?? []
+    const found = resolveVersion(
+      known.map(({ version }) => version),
+      { range: '*' },
+    )
+    return known.filter(({ version }) => found.ok && version === found.version).slice(0, 1)
+  })
+}
+
+const byCodeUnits = (a: string, b: string): number => (a < b ? -1 : 1)
+
+/**
+ * A name of its own for every id. Ids that would read alike all get a hash, so that none of them has the name that
+ * another would have alone; a name with a hash that somebody else has already makes them get one too.
+ */
+function namesOf(ids: readonly string[]): ReadonlyMap<string, string> {
+  const hashed = new Set(ids.filter((id) => id.length > limits.toolNameCharsMax))
+  for (;;) {
+    const names = new Map(ids.map((id) => [id, hashed.has(id) ? hashedName(id) : plainName(id)]))
+    const alike = [...Map.groupBy(ids, (id) => names.get(id)).values()].filter(({ length }) => length > 1).flat()
+    const added = alike.filter((id) => !hashed.has(id))
+    if (added.length === 0) return names
+    for (const id of added) hashed.add(id)
+  }
+}
+
+const plainName = (id: string): string => id.replace(/[^A-Za-z0-9_-]/g, '_')
+const hashedName = (id: string): string =>
+  `${plainName(id).slice(0, limits.toolNameCharsMax - 17)}_${sha256(id).slice(0, 16)}`
+
+function toolOf(descriptor: CapabilityDescriptor, name: string, options: ToolOptions): Tool {
+  const { id, version, modes, output_schema, input_schema = {}, side_effects } = descriptor
+  const foreign = isForeign(descriptor)
+  const input = foreign ? withoutWords(input_schema as Members) : { schema: input_schema as Members, remarks: [] }
+  const output = output_schema && (foreign ? withoutWords(output_schema as Members).schema : (output_schema as Members))
+  return {
+    name,
+    description: foreign ? foreignText(descriptor, input.remarks, options) : descriptor.description,
+    inputSchema: { ...input.schema, type: 'object', properties: input.schema['properties'] ?? {} },
+    ...(output && { outputSchema: output }),
+    capabilityId: id,
+    version,
+    mode: preferred.find((mode) => modes.includes(mode)) ?? 'sync',
+    annotations: {
+      ...(!foreign && descriptor.name !== undefined && { title: descriptor.name }),
+      readOnlyHint: side_effects?.length === 0,
+      destructiveHint: side_effects?.length !== 0 && !isHarmless(descriptor),
+    },
+  }
+}
+
+const isHarmless = (descriptor: CapabilityDescriptor): boolean =>
+  descriptor.side_effects !== undefined && ['low', 'medium'].includes(descriptor.risk ?? '') && !asksItself(descriptor)
+
+const preferred = ['sync', 'stream', 'async', 'fire_and_forget'] as const
+
+/** True if others wrote what it says of itself. */
+const isForeign = ({ metadata }: CapabilityDescriptor): boolean => metadata?.origin !== undefined
+
+/** The description and the remarks of the schema in one fence, cut so that all of it fits. */
+function foreignText(
+  { id, description }: CapabilityDescriptor,
+  remarks: readonly Remark[],
+  { seed, descriptionCharsMax = limits.toolDescriptionCharsMax }: ToolOptions,
+): string {
+  const whole = [description, ...remarks.map(({ at, text }) => `${at === '' ? 'arguments' : at}: ${text}`)].join('\n')
+  for (let room = descriptionCharsMax; ; ) {
+    const text = fenceText(id, cut(whole, Math.max(room, 0)), seed)
+    if (text.length <= descriptionCharsMax || room <= 0) return text
+    room -= text.length - descriptionCharsMax
+  }
+}
+
+const cut = (text: string, chars: number): string =>
+  text.length <= chars ? text : `${text.slice(0, Math.max(chars - 1, 0)).toWellFormed()}…`

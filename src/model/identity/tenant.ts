@@ -1,0 +1,23 @@
+import { z } from 'zod'
+import { limits } from '../../base/limits.ts'
+import { ownTime } from '../evidence.ts'
+import { grantPath } from '../grant.ts'
+import { form, id, line } from '../text.ts'
+import { tenantIdPattern } from './tenant-id.ts'
+
+export const tenantIdText = form(tenantIdPattern, '1 to 63 lower-case letters, digits and hyphens, no hyphen first')
+
+/**
+ * A tenant as stored: its own logical host, with its own keys and chains. `roots` are the namespace paths its
+ * grants must lie under; a tenant without roots can hold none. Closed.
+ */
+export const tenant = z.strictObject({
+  tenant_id: tenantIdText,
+  host_id: id,
+  name: line,
+  roots: z.array(grantPath).max(limits.grantsMax),
+  status: z.enum(['active', 'suspended']),
+  created_at: ownTime,
+})
+
+export type Tenant = z.infer<typeof tenant>

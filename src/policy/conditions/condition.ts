@@ -1,0 +1,106 @@
+import type { Json } from '../../base/canonical.ts'
+import { quote } from '../../base/failure.ts'
+import { limits } from '../../base/limits.ts'
+import { isJsonObject, type JsonObject } from '../../base/object.ts'
+import { forms } from './forms.ts'
+import { type Expression, type Operator, operators } from './operators.ts'
+import {
+  ask,
+  below,
+  compileOperand,
+  expectKind,
+  type Made,
+  type Operands,
+  type Place,
+  type Probe,
+  refusal,
+} from './place.ts'
+import { type Facts, Fault, isOpen, isScalar, kindOf, undecided } from './values.ts'
+
+export type Verdict = boolean | typeof undecided | Fault
+
+/** A rule's `when`, ready to run. It reads nothing but its argument, and never throws. */
+export interface Condition {
+  /** The paths of all facts it can read, sorted: known before it runs. */
+  readonly reads: readonly string[]
+  readonly probes: readonly Probe[]
+  /** Whether a fact of the right kind can still make it fail: a division by zero. */
+  readonly divides: boolean
+  readonly evaluate: (facts: Facts) => Verdict
+}
+
+export interface ConditionOptions {
+  /** Where the condition stands in its document: the pointers of refusals begin with it. */
+  readonly pointer?: string
+  /** The facts it may name; without them, all. */
+  readonly roots?: readonly string[]
+}
+
+/**
+ * Compiles a strict subset of JsonLogic: no coercion, own properties only, three-valued over absent facts. What is not
+ * in the subset is refused with `policy.invalid` and its place.
+ */
+export function compileCondition(when: Json, { pointer = '', roots }: ConditionOptions = {}): Condition {
+  const made: Made = { reads: new Set(), probes: [], roots, parts: 0, divides: false }
+  const top: Place = { made, pointer, depth: 0, inItem: false, compile }
+  const expression = compile(when, top)
+  expectKind('a condition', expression, ['boolean'], top)
+  ask(when, top, 'truth', () => undefined)
+  const evaluate = (facts: Facts): Verdict => {
+    const value = expression.run(facts)
+    if (value === true || value === false) return value
+    if (isOpen(value)) return undecided
+    return value instanceof Fault ? value : noCondition
+  }
+  return { reads: [...made.reads].sort(), probes: made.probes, divides: made.divides, evaluate }
+}
+
+const noCondition = new Fault('the condition is neither true nor false')
+
+function compile(json: Json, place: Place): Expression {
+  if (++place.made.parts > limits.conditionPartsMax)
+    throw refusal(place, `the condition has more than ${limits.conditionPartsMax} parts`)
+  if (place.depth > limits.conditionDepthMax)
+    throw refusal(place, `the condition has more than ${limits.conditionDepthMax} levels`)
+  if (isScalar(json) && !Number.isNaN(json)) return { run: () => json, gives: kindOf(json) }
+  const [name, ...others] = isJsonObject(json) ? Object.keys(json) : []
+  if (name === undefined || others.length > 0) {
+    const help = 'write text, a number, true, false, or an object with one operator'
+    throw refusal(place, 'this is no expression', help)
+  }
+  const given = (json as JsonObject)[name] ?? null
+  const inner = { ...below(place, name), depth: place.depth + 1 }
+  const at = (index: number): Place => (Array.isArray(given) ? below(inner, index) : inner)
+  return compileOperation({ name, list: Array.isArray(given) ? given : [given], at }, inner)
+}
+
+function compileOperation(operands: Operands, place: Place): Expression {
+  const { name, list } = operands
+  const form = Object.hasOwn(forms, name) ? forms[name] : undefined
+  const operator = Object.hasOwn(operators, name) ? operators[name] : undefined
+  const known = form ?? operator
+  if (known === undefined) throw refusal(place, `${quote(name)} is no operator`, `there are ${names}`)
+  const [least, most] = known.operands
+  if (list.length < least || list.length > most)
+    throw refusal(place, `\`${name}\` takes ${count(least, most)}, not ${list.length}`)
+  if (name === '/' || name === '%') place.made.divides = true
+  return operator === undefined ? (form as (typeof forms)[string]).compile(operands) : plain(operator, operands)
+}
+
+const names = [...Object.keys(forms), ...Object.keys(operators)].join(' ')
+
+function count(least: number, most: number): string {
+  if (least === most) return `${least} ${least === 1 ? 'operand' : 'operands'}`
+  return most === Number.POSITIVE_INFINITY ? `at least ${least} operands` : `${least} to ${most} operands`
+}
+
+function plain({ takes, gives, make }: Operator, operands: Operands): Expression {
+  const { list, at } = operands
+  const compiled = list.map((_, index) => compileOperand(operands, index, takes))
+  list.forEach((operand, index) => {
+    if (gives !== 'boolean' || takes === undefined) return
+    if (takes.length === 1) ask(operand, at(index), 'truth', () => undefined)
+    else for (const [other, { run }] of compiled.entries()) if (other !== index) ask(operand, at(index), 'equal', run)
+  })
+  return { run: make(compiled), gives }
+}

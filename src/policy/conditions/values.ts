@@ -1,0 +1,49 @@
+import type { Json } from '../../base/canonical.ts'
+
+/**
+ * What an expression comes to: data; undefined where a fact is absent; an answer that an absent fact leaves open; or a
+ * fault. A fact that is null is absent.
+ */
+export type Value = Json | undefined | typeof undecided | Fault
+
+export const undecided = Symbol('undecided')
+
+/** Why there is no answer. Never thrown: it is handed up from operand to operator until the rule denies. */
+export class Fault {
+  readonly message: string
+  /** The path of a fact whose value nobody has kept, when that is the reason. */
+  readonly needs: string | undefined
+  /** That fact is known to be there, if nothing else is. */
+  readonly isThere: boolean
+
+  constructor(message: string, needs?: string, isThere = false) {
+    this.message = message
+    this.needs = needs
+    this.isThere = isThere
+  }
+}
+
+/** What a rule reads: plain data by root, such as `context`. */
+export type Facts = { readonly [root: string]: Json | undefined }
+
+export type Kind = 'boolean' | 'number' | 'text' | 'list' | 'object'
+
+export function kindOf(value: Json): Kind | undefined {
+  if (Array.isArray(value)) return 'list'
+  const type = typeof value
+  if (type === 'string') return 'text'
+  if (type === 'object') return value === null ? undefined : 'object'
+  return type as 'boolean' | 'number'
+}
+
+export const isScalar = (value: unknown): value is boolean | number | string =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+
+export const isOpen = (value: Value): value is undefined | typeof undecided =>
+  value === undefined || value === undecided
+
+/** JsonLogic's own: false, 0, empty text and an empty list are not true; nor is what is absent. */
+export function isTruthy(value: Json | undefined): boolean {
+  if (Array.isArray(value)) return value.length > 0
+  return value !== undefined && value !== null && value !== false && value !== 0 && value !== ''
+}

@@ -1,0 +1,141 @@
+import { Failure, quote } from '../../base/failure.ts'
+import { limits } from '../../base/limits.ts'
+import { formatTime } from '../../base/time.ts'
+import { rootHash } from '../../evidence/event.ts'
+import { makeAttestation } from '../../evidence/statements/dsse.ts'
+import { verifyBundle } from '../../evidence/verify/verify.ts'
+import { type EvidenceBundle, type EvidenceEvent, protocolVersion, type SealedEvent } from '../../model/evidence.ts'
+import type { TenantId } from '../../model/identity/tenant-id.ts'
+import type { ReplayQuery, ReplayResult } from '../../model/wire/result.ts'
+import type { DsseEnvelope } from '../../model/wire/statement.ts'
+import type { ChainReport } from '../../model/wire/wire.ts'
+import { lastSequence } from '../../storage/tables/events.ts'
+import type { Work } from '../../storage/work.ts'
+import type { Ambit } from '../ambit.ts'
+import { bundleOf, eventsInPages, eventsPerRead } from './export.ts'
+
+/** Who reads evidence over a wire: all of a tenant's, or of one subject what it did itself. */
+export interface Reader {
+  readonly tenant: TenantId
+  /** Null reads all. */
+  readonly subject: string | null
+}
+
+/** The events of one correlation in order. Unknown, or nothing in it for this reader: an empty list. */
+export async function replay(ambit: Ambit, reader: Reader, query: ReplayQuery): Promise<ReplayResult> {
+  const { correlation_id, limit = limits.replayEventsMax, since_sequence = 0, include_payloads = true } = query
+  const { events, partial } = await ambit.store.read(() => visible(reader, correlation_id, since_sequence, limit + 1))
+  const shown = events.slice(0, limit).map(({ body }) => JSON.parse(body) as EvidenceEvent)
+  return {
+    correlation_id,
+    events: include_payloads ? shown : shown.map((event) => ({ ...event, payload: {} })),
+    event_count: shown.length,
+    replayed_at: formatTime(ambit.clock.now()),
+    ...(events.length > limit && { truncated: true }),
+    ...(partial && { partial: true }),
+  }
+}
+
+/** Whether the chain of one correlation holds: all of it is checked, what the reader sees of it is counted. */
+export async function checkChain(ambit: Ambit, hostId: string, reader: Reader, id: string): Promise<ChainReport> {
+  const { events, chain } = await ambit.store.read(() => wholeFor(reader, id))
+  const report = verifyBundle(unsigned(hostId, id, chain), { tier: 'hash-chain' })
+  const { valid, covered, first_broken_sequence: broken } = report
+  const verified = valid ? events.length : events.filter(({ sequence }) => broken !== null && sequence < broken).length
+  return {
+    valid,
+    correlation_id: id,
+    event_count: events.length,
+    verified_count: verified,
+    unverified_count: events.length - verified,
+    first_broken_sequence: broken,
+    covered,
+  }
+}
+
+/** The signed export of one correlation, of which the reader must be able to see all: a chain with gaps proves nothing. */
+export async function exportFor(ambit: Ambit, reader: Reader, id: string): Promise<EvidenceBundle> {
+  const { events, chain } = await ambit.store.read(() => wholeFor(reader, id))
+  if (events.length === chain.length) return bundleOf(ambit, reader.tenant, id)
+  const message = `${quote(id)} holds calls of others too, and is exported whole by those who may audit`
+  throw new Failure('caller.not_permitted', message, { id }, 'ask somebody who may audit, or read your own events')
+}
+
+/** The same as an attestation, for tools that know in-toto and nothing of bundles. */
+export async function attestationFor(ambit: Ambit, hostId: string, reader: Reader, id: string): Promise<DsseEnvelope> {
+  return makeAttestation(await exportFor(ambit, reader, id), await ambit.keyring.signer(hostId))
+}
+
+/** How many events a tenant has. */
+export const countEvents = (ambit: Ambit, tenant: TenantId): Promise<number> =>
+  ambit.store.read(() => lastSequence(tenant))
+
+/** All that the reader sees of a correlation, and all of it, which is for nobody's eyes here. */
+function* wholeFor(reader: Reader, id: string) {
+  const { events } = yield* visible(reader, id, 0, Number.MAX_SAFE_INTEGER)
+  if (events.length === 0) throw new Failure('correlation.not_found', `nothing is recorded under ${quote(id)}`, { id })
+  const chain = yield* eventsInPages(reader.tenant, id, 0, Number.MAX_SAFE_INTEGER)
+  return { events, chain }
+}
+
+interface Visible {
+  readonly events: readonly SealedEvent[]
+  /** True if calls of others were left out. */
+  readonly partial: boolean
+}
+
+/**
+ * What of a correlation a reader sees: the events that name it, verified, as their subject, and what people decided
+ * about its own requests. A correlation is a name that anybody may use, and so is an invocation id: having called under
+ * the same ones shows nothing of what others did there. It may be long, so no more is held than is asked for.
+ */
+function* visible({ tenant, subject }: Reader, id: string, after: number, limit: number): Work<Visible> {
+  if (subject === null) return { events: yield* eventsInPages(tenant, id, after, limit), partial: false }
+  const isOwn = ownEvents(subject)
+  const events: SealedEvent[] = []
+  let [owns, others, last] = [false, false, 0]
+  for (;;) {
+    const page = yield* eventsInPages(tenant, id, last, eventsPerRead)
+    for (const event of page) {
+      const own = isOwn(event)
+      owns ||= own
+      others ||= !own
+      if (own && event.sequence > after && events.length < limit) events.push(event)
+    }
+    last = page.at(-1)?.sequence ?? last
+    if (page.length < eventsPerRead || events.length >= limit) return { events, partial: owns && others }
+  }
+}
+
+/** Says of one event after the other whether it is the subject's own. */
+function ownEvents(subject: string): (event: SealedEvent) => boolean {
+  const asked = new Set<unknown>()
+  return (event) => {
+    if (!isBy(event, subject)) return asked.size > 0 && asked.has(payloadOf(event).approval_id)
+    if (event.eventType === 'approval_requested') asked.add(payloadOf(event).approval_id)
+    return true
+  }
+}
+
+const isBy = ({ subjectId, body }: SealedEvent, subject: string): boolean =>
+  subjectId === subject && (JSON.parse(body) as EvidenceEvent).subject?.verified === true
+
+const payloadOf = ({ body }: SealedEvent): { readonly approval_id?: unknown } =>
+  (JSON.parse(body) as { readonly payload: { readonly approval_id?: unknown } }).payload
+
+/** As much of a bundle as the checks of a chain need; unlike an export it may be made of damaged events. */
+const unsigned = (hostId: string, id: string, events: readonly SealedEvent[]): unknown => ({
+  host_id: hostId,
+  protocol_version: protocolVersion,
+  created_at: events.at(-1)?.timestamp,
+  canonicalization: 'chp-stable-v1',
+  assurance: 'hash-chain',
+  root_hash: rootHash(events.map(({ contentHash }) => contentHash)),
+  completeness: {
+    scheme: 'chp-completeness-v1',
+    correlation_id: id,
+    as_of_sequence: events.at(-1)?.sequence,
+    head_hash: events.at(-1)?.contentHash,
+  },
+  events: events.map(({ body }): unknown => JSON.parse(body)),
+})

@@ -1,0 +1,52 @@
+import type { Json } from '../../base/canonical.ts'
+import type { OwnEvent } from '../../model/own-events.ts'
+import { getTenant } from '../../storage/tables/tenants.ts'
+import type { Change } from '../../storage/work.ts'
+import type { Ambit } from '../ambit.ts'
+import { type EventInput, recordAs } from '../evidence/record.ts'
+import { type Caller, demand } from './caller.ts'
+
+/** The correlation that holds every change of a tenant's people, services, agents and keys: its history in one export. */
+export const adminCorrelation = (hostId: string): string => `ambit-admin-${hostId}`
+
+/** The correlation the protocol keeps for a host's own signing keys. */
+export const identityCorrelation = (hostId: string): string => `host-identity-${hostId}`
+
+type Payload = { readonly [key: string]: Json }
+
+/** A change of a tenant's state, and the event that records it. */
+export interface Recordable<T = unknown> {
+  readonly type: OwnEvent
+  readonly payload: Payload
+  readonly change: Change<T>
+}
+
+/** Something that happened outside any call, as the runtime says it. */
+export const ownEvent = (event_type: OwnEvent, payload: Payload): Omit<EventInput, 'correlation'> => ({
+  event_type,
+  payload,
+  outcome: 'success',
+})
+
+export const adminEvent = (hostId: string, type: OwnEvent, payload: Payload): EventInput => ({
+  ...ownEvent(type, payload),
+  correlation: { correlation_id: adminCorrelation(hostId) },
+})
+
+export const identityEvent = (hostId: string, type: OwnEvent, payload: Payload): EventInput => ({
+  ...ownEvent(type, payload),
+  correlation: { correlation_id: identityCorrelation(hostId) },
+})
+
+/** Changes the state of the caller's tenant and records who did it, as one. Needs the right to administer. */
+export async function administer<T>(
+  ambit: Ambit,
+  caller: Caller,
+  type: OwnEvent,
+  payload: Payload,
+  change?: Change<T>,
+): Promise<T> {
+  demand(caller, 'administer')
+  const { host_id } = await ambit.store.read(() => getTenant(caller.tenant))
+  return (await recordAs(ambit, caller, host_id, [adminEvent(host_id, type, payload)], change)).value
+}

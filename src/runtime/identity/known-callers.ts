@@ -1,0 +1,71 @@
+import { Failure } from '../../base/failure.ts'
+import { readJson } from '../../base/json.ts'
+import { limits } from '../../base/limits.ts'
+import { verifyToken } from '../../evidence/statements/token.ts'
+import type { TenantId } from '../../model/identity/tenant-id.ts'
+import { principalRecords } from '../../storage/tables/identities.ts'
+import type { Ambit } from '../ambit.ts'
+import { type Caller, rightsOf } from './caller.ts'
+
+export interface KnownName {
+  readonly name: string
+  /** How the name was proved. */
+  readonly type: 'api_key' | 'token'
+  readonly scopes: readonly string[]
+}
+
+/**
+ * Somebody whom the configuration knows by name. A principal of that name lends its roles and permissions; one that was
+ * revoked is refused like a wrong key.
+ */
+export async function callerNamed(ambit: Ambit, tenant: TenantId, { name, type, scopes }: KnownName): Promise<Caller> {
+  const principal = await ambit.store.read(() => principalRecords.find(tenant, name))
+  if (principal !== undefined && principal.status !== 'active') throw notAccepted()
+  const roles = principal?.roles ?? []
+  return {
+    tenant,
+    subject: { id: name, type, verified: true, tenant, roles: [...roles] },
+    scopes,
+    rights: rightsOf(roles, scopes),
+    permissions: principal?.permissions ?? [],
+    revokedPermissions: principal?.revoked_permissions ?? [],
+  }
+}
+
+/** A caller whose tokens are believed, and the one key they must be signed with. */
+export interface TokenKey {
+  readonly name: string
+  readonly publicKey: string
+}
+
+/** Who signed this token: for this host, now, with the very key that belongs to the name it bears. */
+export async function callerByToken(
+  ambit: Ambit,
+  { tenant, hostId }: { readonly tenant: TenantId; readonly hostId: string },
+  text: string,
+  known: readonly TokenKey[],
+): Promise<Caller> {
+  const verified = verifyToken(readToken(text), {
+    at: ambit.clock.now(),
+    audience: hostId,
+    pins: new Set(known.map(({ publicKey }) => publicKey)),
+  })
+  if (!verified.ok) throw notAccepted()
+  const { sub, caller } = verified.value
+  if (!known.some(({ name, publicKey }) => name === sub && publicKey === caller.public_key)) throw notAccepted()
+  return callerNamed(ambit, tenant, { name: sub, type: 'token', scopes: [] })
+}
+
+/** A token is JSON in its own header, and base64url of it where only a word fits. */
+function readToken(text: string): unknown {
+  if (text.length > limits.headerCharsMax) throw notAccepted()
+  try {
+    return readJson(text.trimStart().startsWith('{') ? text : Buffer.from(text, 'base64url'))
+  } catch {
+    throw notAccepted()
+  }
+}
+
+/** One refusal for every reason: nobody learns which names and keys there are. */
+export const notAccepted = (): Failure =>
+  new Failure('unauthenticated', 'the credentials are not accepted', {}, 'send a current key or token for this host')

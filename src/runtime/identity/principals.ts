@@ -1,0 +1,99 @@
+import { Failure, quote } from '../../base/failure.ts'
+import { formatTime } from '../../base/time.ts'
+import {
+  type Principal,
+  permission as permissionShape,
+  principal as principalShape,
+} from '../../model/identity/principal.ts'
+import type { OwnEvent } from '../../model/own-events.ts'
+import { parseAs } from '../../model/parse.ts'
+import type { Page, PageOptions } from '../../storage/page.ts'
+import { principalRecords } from '../../storage/tables/identities.ts'
+import type { Change } from '../../storage/work.ts'
+import type { Ambit } from '../ambit.ts'
+import { administer, type Recordable } from './admin.ts'
+import { type Caller, demand } from './caller.ts'
+
+export interface NewPrincipal {
+  readonly id: string
+  readonly kind: Principal['kind']
+  readonly display?: string
+  readonly roles?: readonly string[]
+  readonly permissions?: readonly string[]
+}
+
+/** Adds a person, service, agent or automation to the caller's tenant. */
+export async function createPrincipal(ambit: Ambit, caller: Caller, wish: NewPrincipal): Promise<Principal> {
+  const { type, payload, change } = draftPrincipal(ambit, wish)
+  return administer(ambit, caller, type, payload, change)
+}
+
+export function draftPrincipal(ambit: Ambit, wish: NewPrincipal): Recordable<Principal> {
+  const made: Principal = {
+    principal_id: wish.id,
+    kind: wish.kind,
+    display: wish.display ?? null,
+    roles: [...(wish.roles ?? [])],
+    permissions: [...new Set(wish.permissions)],
+    revoked_permissions: [],
+    status: 'active',
+    created_at: formatTime(ambit.clock.now()),
+  }
+  const principal = parseAs(principalShape, made, 'principal')
+  const { principal_id, kind, roles, permissions } = principal
+  const add: Change<Principal> = function* (tenant) {
+    yield* principalRecords.add(principal)(tenant)
+    return principal
+  }
+  return { type: 'ambit.principal.created', payload: { principal_id, kind, roles, permissions }, change: add }
+}
+
+/** Ends a principal: from now on none of its keys is accepted. Its record and history stay. */
+export async function revokePrincipal(ambit: Ambit, caller: Caller, id: string): Promise<Principal> {
+  const end = principalRecords.amend(id, (principal) => ({ ...principal, status: 'revoked' }))
+  return administer(ambit, caller, 'ambit.principal.revoked', { principal_id: id }, end)
+}
+
+/** Gives a principal a permission; one that was withdrawn counts again. */
+export const permit = (ambit: Ambit, caller: Caller, id: string, permission: string): Promise<Principal> =>
+  movePermission(ambit, caller, 'ambit.permission.given', { id, permission }, (principal) => ({
+    ...principal,
+    permissions: [...without(principal.permissions, permission), permission],
+    revoked_permissions: without(principal.revoked_permissions, permission),
+  }))
+
+/** Takes a permission back; one that the principal does not have is `permission.not_found`. */
+export const withdraw = (ambit: Ambit, caller: Caller, id: string, permission: string): Promise<Principal> =>
+  movePermission(ambit, caller, 'ambit.permission.withdrawn', { id, permission }, (principal) => {
+    if (!principal.permissions.includes(permission)) throw notHeld(id, permission)
+    return {
+      ...principal,
+      permissions: without(principal.permissions, permission),
+      revoked_permissions: [...principal.revoked_permissions, permission],
+    }
+  })
+
+async function movePermission(
+  ambit: Ambit,
+  caller: Caller,
+  type: OwnEvent,
+  { id, permission }: { readonly id: string; readonly permission: string },
+  next: (principal: Principal) => Principal,
+): Promise<Principal> {
+  parseAs(permissionShape, permission, 'permission')
+  return administer(ambit, caller, type, { principal_id: id, permission }, principalRecords.amend(id, next))
+}
+
+const without = (permissions: readonly string[], permission: string): string[] =>
+  permissions.filter((each) => each !== permission)
+
+function notHeld(id: string, permission: string): Failure {
+  const message = `${quote(id)} does not have the permission ${quote(permission)}`
+  return new Failure('permission.not_found', message, { id, permission })
+}
+
+/** The tenant's principals, in order of id. */
+export async function principalsOf(ambit: Ambit, caller: Caller, options?: PageOptions): Promise<Page<Principal>> {
+  demand(caller, 'audit')
+  return ambit.store.read(() => principalRecords.list(caller.tenant, options))
+}

@@ -1,0 +1,153 @@
+import { Failure, quote } from '../../base/failure.ts'
+import { limits } from '../../base/limits.ts'
+import { formatTime } from '../../base/time.ts'
+import type { EvidenceEvent, KeyRotation } from '../../model/evidence.ts'
+import type { IssuedKey } from '../../model/identity/key.ts'
+import type { Subject } from '../../model/identity/subject.ts'
+import { type Tenant, tenant as tenantShape } from '../../model/identity/tenant.ts'
+import { type TenantId, tenantId } from '../../model/identity/tenant-id.ts'
+import { parseAs } from '../../model/parse.ts'
+import type { IdentityDocument } from '../../model/wire/host.ts'
+import type { Page, PageOptions } from '../../storage/page.ts'
+import { eventsOf } from '../../storage/tables/events.ts'
+import { addTenant, amendTenant, getTenant, listTenants } from '../../storage/tables/tenants.ts'
+import { inOrder } from '../../storage/work.ts'
+import type { Ambit } from '../ambit.ts'
+import { recordAs } from '../evidence/record.ts'
+import { adminEvent, administer, identityCorrelation, identityEvent, type Recordable } from './admin.ts'
+import { draftKey } from './api-keys.ts'
+import { type Caller, demand, operator } from './caller.ts'
+import { draftPrincipal } from './principals.ts'
+
+export interface NewTenant {
+  readonly id: string
+  readonly name?: string
+  readonly roots?: readonly string[]
+  /** The id under which this tenant signs; its own id unless said. */
+  readonly hostId?: string
+}
+
+/** Makes a tenant: its own logical host with a signing key, a digest key and an empty chain. */
+export const createTenant = (ambit: Ambit, wish: NewTenant): Promise<Tenant> => addTenantWith(ambit, wish, [])
+
+/** As `createTenant`, with a principal `admin` and its key, all or nothing. The key is in the answer and nowhere else. */
+export async function createTenantWithAdmin(
+  ambit: Ambit,
+  wish: NewTenant,
+  by?: Subject,
+): Promise<{ readonly tenant: Tenant; readonly issued: IssuedKey }> {
+  const admin = draftPrincipal(ambit, { id: 'admin', kind: 'user', roles: ['admin'] })
+  const key = draftKey(ambit, tenantId(wish.id), { principal: 'admin' })
+  return { tenant: await addTenantWith(ambit, wish, [admin, key], by), issued: key.issued }
+}
+
+async function addTenantWith(
+  ambit: Ambit,
+  wish: NewTenant,
+  more: readonly Recordable[],
+  by?: Subject,
+): Promise<Tenant> {
+  const made: Tenant = {
+    tenant_id: wish.id,
+    host_id: wish.hostId ?? wish.id,
+    name: wish.name ?? wish.id,
+    roots: [...(wish.roots ?? [])],
+    status: 'active',
+    created_at: formatTime(ambit.clock.now()),
+  }
+  const tenant = parseAs(tenantShape, made, 'tenant')
+  const id = tenantId(tenant.tenant_id)
+  const { keyId, publicKey } = await hostKey(ambit, tenant.host_id)
+  const events = [
+    identityEvent(tenant.host_id, 'key_generated', { key_id: keyId, public_key: publicKey }),
+    adminEvent(tenant.host_id, 'ambit.tenant.created', { name: tenant.name, roots: tenant.roots }),
+    ...more.map(({ type, payload }) => adminEvent(tenant.host_id, type, payload)),
+  ]
+  const added = inOrder(addTenant(tenant), ...more.map(({ change }) => change))
+  await recordAs(ambit, { ...operator(id), ...(by && { subject: by }) }, tenant.host_id, events, added)
+  return tenant
+}
+
+/** A key that is there already was made for a tenant whose creation then failed: it has signed nothing yet. */
+const hostKey = (ambit: Ambit, hostId: string) =>
+  ambit.keyring.create(hostId).catch((error: unknown) => {
+    if (error instanceof Failure && error.code === 'key.exists') return ambit.keyring.publicKeys(hostId)
+    throw error
+  })
+
+/** The caller's tenant, or `tenant.not_found`. */
+export const tenantOf = (ambit: Pick<Ambit, 'store'>, caller: Pick<Caller, 'tenant'>): Promise<Tenant> =>
+  ambit.store.read(() => getTenant(caller.tenant))
+
+export const allTenants = (ambit: Pick<Ambit, 'store'>, options?: PageOptions): Promise<Page<Tenant>> =>
+  ambit.store.read(() => listTenants(options))
+
+export const suspendedTenant = (tenant: TenantId): Failure =>
+  new Failure('tenant.suspended', `tenant ${quote(tenant)} is suspended`, {}, 'run `ambit tenant resume` to end that')
+
+/** What may be published of the tenant's keys. Members that would be empty are left out. */
+export async function identityOf(ambit: Ambit, caller: Caller): Promise<IdentityDocument> {
+  const { host_id } = await tenantOf(ambit, caller)
+  const { keys, identity } = await ambit.keyring.signing(host_id)
+  const { keyId, publicKey, history, revoked } = keys
+  return {
+    assurance: 'signed',
+    key_id: keyId,
+    public_key: publicKey,
+    host_identity: identity,
+    ...(history.length > 0 && { key_history: [...history] }),
+    ...(revoked.length > 0 && { revoked_keys: [...revoked] }),
+  }
+}
+
+/**
+ * Gives the tenant a new signing key. The old one signs for the new, so who trusts the old can follow. With `revokeOld`
+ * it is listed as no longer to be believed from now on: for a key that others may have.
+ */
+export async function rotateTenantKey(
+  ambit: Ambit,
+  caller: Caller,
+  { revokeOld = false }: { readonly revokeOld?: boolean } = {},
+): Promise<KeyRotation> {
+  demand(caller, 'administer')
+  const { host_id } = await tenantOf(ambit, caller)
+  await tellRotations(ambit, caller, host_id)
+  await ambit.heads.checkpoint(caller.tenant)
+  const rotation = await ambit.keyring.rotate(host_id, { revokeOld })
+  await tellRotations(ambit, caller, host_id)
+  return rotation
+}
+
+/**
+ * Records every rotation and revocation of the key file that has no event yet. The file lies beside the store, so a
+ * crash may come between the two; the next rotation then makes up for it.
+ */
+async function tellRotations(ambit: Ambit, caller: Caller, hostId: string): Promise<void> {
+  const correlation = identityCorrelation(hostId)
+  const told = await ambit.store.read(() => eventsOf(caller.tenant, correlation, 0, limits.replayEventsMax))
+  const payloads = told.map(
+    ({ body }) => (JSON.parse(body) as EvidenceEvent).payload as { new_key_id?: string; key_id?: string },
+  )
+  const { history, revoked } = await ambit.keyring.publicKeys(hostId)
+  const rotations = history.filter((step) => !payloads.some((payload) => payload.new_key_id === step.new_key_id))
+  const toldRevoked = new Set(
+    told.flatMap(({ eventType }, index) => (eventType === 'key_revoked' ? [payloads[index]?.key_id] : [])),
+  )
+  const events = [
+    ...rotations.map((step) => identityEvent(hostId, 'key_rotated', { ...step })),
+    ...revoked.filter((id) => !toldRevoked.has(id)).map((id) => identityEvent(hostId, 'key_revoked', { key_id: id })),
+  ]
+  if (events.length > 0) await recordAs(ambit, caller, hostId, events)
+}
+
+/** Suspends a tenant: none of its keys opens anything until it is active again. Nothing is deleted. */
+export async function setTenantStatus(ambit: Ambit, caller: Caller, status: Tenant['status']): Promise<Tenant> {
+  const type = status === 'active' ? 'ambit.tenant.resumed' : 'ambit.tenant.suspended'
+  return administer(
+    ambit,
+    caller,
+    type,
+    {},
+    amendTenant((tenant) => ({ ...tenant, status })),
+  )
+}

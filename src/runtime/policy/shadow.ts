@@ -1,0 +1,73 @@
+import { limits } from '../../base/limits.ts'
+import { defined } from '../../base/object.ts'
+import { capabilityFacts } from '../../gateway/gates/rules.ts'
+import { asksItself, openRegistry, type Registered } from '../../gateway/registry.ts'
+import { callRecord, type SealedEvent } from '../../model/evidence.ts'
+import type { Facts } from '../../policy/conditions/values.ts'
+import type { PolicySet } from '../../policy/policies.ts'
+import { type ShadowAnswer, shadow } from '../../policy/shadow.ts'
+import type { Ambit } from '../ambit.ts'
+import { type EventFilter, searchEvidence } from '../evidence/export.ts'
+import { offeredBy } from '../hosting/upstreams.ts'
+import type { Caller } from '../identity/caller.ts'
+
+/** A recorded call and what other policies would have made of it. */
+export interface ShadowedCall {
+  readonly event_id: string
+  readonly invocation_id: string
+  readonly capability_id: string
+  readonly correlation_id: string
+  readonly timestamp: string
+  readonly answer: ShadowAnswer
+}
+
+export type ShadowFilter = Pick<EventFilter, 'capability' | 'correlation' | 'subject' | 'since' | 'until'>
+
+/**
+ * Which recorded decisions other policies would have changed, newest first. Each call is asked about once, by the last
+ * record of its last attempt. Needs the right to audit; nothing is written and nothing runs.
+ */
+export async function shadowDecisions(
+  ambit: Ambit,
+  caller: Caller,
+  candidates: PolicySet,
+  filter: ShadowFilter = {},
+): Promise<readonly ShadowedCall[]> {
+  const offered = openRegistry(offeredBy(ambit.settings.hosting, () => undefined)).all()
+  const seen = new Set<string>()
+  const found: ShadowedCall[] = []
+  for (let cursor: string | undefined; ; ) {
+    const page = await searchEvidence(ambit, caller, filter, defined({ limit: limits.pageRowsMax, cursor }))
+    for (const event of page.items) {
+      const call = JSON.stringify([event.correlationId, event.invocationId])
+      const answer = seen.has(call) ? undefined : answerTo(event, candidates, offered)
+      if (answer === undefined) continue
+      seen.add(call)
+      found.push({ ...namesOf(event), answer })
+    }
+    if (page.next === undefined) return found
+    cursor = page.next
+  }
+}
+
+function answerTo(
+  { body, capabilityId, timestamp }: SealedEvent,
+  candidates: PolicySet,
+  offered: readonly Registered[],
+): ShadowAnswer | undefined {
+  const { payload } = JSON.parse(body) as { readonly payload: { readonly decision?: unknown } }
+  const { data: record } = callRecord.safeParse(payload.decision)
+  if (record === undefined) return undefined
+  const asks = offered.some(({ descriptor }) => descriptor.id === capabilityId && asksItself(descriptor))
+  const same = offered.find(({ digest }) => digest === record.descriptor)
+  const capability = same && (capabilityFacts(same.descriptor) as Facts)
+  return shadow(candidates, { capabilityId, timestamp, record, asks, ...(capability && { capability }) })
+}
+
+const namesOf = (event: SealedEvent): Omit<ShadowedCall, 'answer'> => ({
+  event_id: event.eventId,
+  invocation_id: event.invocationId,
+  capability_id: event.capabilityId,
+  correlation_id: event.correlationId,
+  timestamp: event.timestamp,
+})

@@ -1,0 +1,202 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { Failure, quote } from '../../base/failure.ts'
+import { readJson } from '../../base/json.ts'
+import { nearest } from '../../base/nearest.ts'
+import { type Config, config } from '../../model/config/config.ts'
+import { type TenantId, tenantId } from '../../model/identity/tenant-id.ts'
+import { parseAs } from '../../model/parse.ts'
+import { type Hosting, settleHosting } from '../hosting/configured-host.ts'
+import { type KnowledgeSettings, settleKnowledge } from '../knowledge/settings.ts'
+import { type ConfigCode, partConfig } from './user-config.ts'
+import { importUserModule } from './user-module.ts'
+
+/** Only one of them may be in a folder. `.mts` and `.mjs` are for packages that are not `"type": "module"`. */
+export const configNames = [
+  'ambit.config.ts',
+  'ambit.config.mts',
+  'ambit.config.js',
+  'ambit.config.mjs',
+  'ambit.config.json',
+] as const
+
+/** A configuration with every default filled in and every path absolute. */
+export interface Settings {
+  /** The file the settings came from, or undefined when there was none. */
+  readonly file: string | undefined
+  readonly dataDir: string
+  readonly keysDir: string
+  readonly store:
+    | { readonly driver: 'sqlite'; readonly path: string; readonly durability: 'full' | 'normal' }
+    | { readonly driver: 'postgres'; readonly url: string }
+  readonly tenant: TenantId
+  readonly passphrase: string | undefined
+  readonly checkpoint: { readonly everyEvents: number; readonly everyMs: number }
+  /** How long a running host keeps correlations; undefined keeps all. */
+  readonly retention: { readonly days: number } | undefined
+  readonly hosting: Hosting
+  readonly knowledge: KnowledgeSettings
+  /** The files of the user that the settings were made of: the configuration, and what it imports. */
+  readonly files: readonly string[]
+}
+
+export interface ConfigSource {
+  readonly folder: string
+  /** Instead of looking in `folder`. */
+  readonly file?: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Reads a module again that this process has read before. */
+  readonly fresh?: boolean
+}
+
+/** The settings in force: those of the configuration file, or the defaults when there is none. */
+export async function loadSettings(source: ConfigSource): Promise<Settings> {
+  const file = findConfig(source)
+  if (file === undefined) return settle(nothing, file, source)
+  return toldOf(basename(file), async () => settle(await readConfig(file, source), file, source))
+}
+
+/** What is wrong with the configuration is told with the name of its file. */
+async function toldOf<T>(name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    throw new Failure(error.code, error.message.replace(/^configuration(?=: )/, quote(name)), error.data, error.help)
+  }
+}
+
+type Given = {
+  readonly config: Config
+  readonly code: ConfigCode
+  readonly files: readonly string[]
+}
+
+const nothing: Given = { config: {}, code: {}, files: [] }
+
+function findConfig({ folder, file }: ConfigSource): string | undefined {
+  const wanted = file === undefined ? configNames.map((name) => join(folder, name)) : [resolve(folder, file)]
+  const [found, other] = wanted.filter(existsSync)
+  if (found !== undefined && other !== undefined) {
+    const message = `there are two configurations here, ${quote(basename(found))} and ${quote(basename(other))}`
+    throw new Failure('config.invalid', message, {}, 'remove one, or name the one you mean with --config')
+  }
+  if (found === undefined && file !== undefined) {
+    const help = 'correct the path, which starts at the folder you are in, or run `ambit init` to write one'
+    throw new Failure('config.not_found', `configuration ${quote(file)} not found`, {}, help)
+  }
+  return found
+}
+
+async function readConfig(file: string, { fresh = false }: ConfigSource): Promise<Given> {
+  const read = () => (file.endsWith('.json') ? jsonIn(file) : importDefault(file, fresh))
+  const { value, files } = await loading(basename(file), read)
+  const { json, code } = partConfig(value)
+  return { config: checked(json, basename(file)), code, files }
+}
+
+/** A member that is not known may be one that is code, misspelt: the shape of the JSON has none of those. */
+function checked(json: unknown, name: string): Config {
+  try {
+    return parseAs(config, json, quote(name))
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== 'field.unknown' || error.help !== undefined) throw error
+    const [, above = '', member = ''] = /^(.*)\/(.*)$/.exec(String(error.data['pointer'])) ?? []
+    const meant = nearest(member, codeMembers[above] ?? [])
+    throw new Failure(error.code, error.message, error.data, meant && `did you mean ${quote(meant)}?`)
+  }
+}
+
+const codeMembers: Readonly<Record<string, readonly string[]>> = {
+  '': ['capabilities'],
+  '/host': ['resolvers', 'safety'],
+}
+
+interface Loaded {
+  readonly value: unknown
+  readonly files: readonly string[]
+}
+
+const jsonIn = (file: string): Loaded => ({ value: readJson(readFileSync(file)), files: [file] })
+
+async function importDefault(file: string, fresh: boolean): Promise<Loaded> {
+  const { exports, files } = await importUserModule(file, { fresh })
+  if (exports['default'] !== undefined) return { value: exports['default'], files }
+  throw new Failure('config.invalid', 'the configuration exports nothing', {}, 'write `export default { … }`')
+}
+
+/** Whatever goes wrong while a file of the user is read becomes one line without the host's paths. */
+async function loading(name: string, work: () => Loaded | Promise<Loaded>): Promise<Loaded> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'config.invalid') throw error
+    const message = error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : 'it threw'
+    const [help] = hints.filter(([pattern]) => pattern.test(message)).map(([, text]) => text)
+    const remedy = error instanceof Failure ? (error.help ?? help) : help
+    const text = `${quote(name)} does not load: ${withoutPaths(message)}${lineIn(name, error)}`
+    throw new Failure('config.invalid', text, {}, remedy)
+  }
+}
+
+/** Where in the configuration something was thrown, as far as the error knows. */
+function lineIn(name: string, error: unknown): string {
+  const places =
+    error instanceof Error && !(error instanceof Failure) ? (error.stack ?? '').split(`/${name}`).slice(1) : []
+  const [line] = places.flatMap((rest) => /^(?:\?[^:\s]*)?:(\d+)/.exec(rest)?.[1] ?? [])
+  return line === undefined ? '' : ` (line ${line})`
+}
+
+const hints: readonly [RegExp, string][] = [
+  [/'export'|import statement/, 'this package is not `"type": "module"`: rename the file to `ambit.config.mts`'],
+  [/strip-only mode/, 'only TypeScript that Node can strip works here: no enums, namespaces or parameter properties'],
+]
+
+const withoutPaths = (message: string): string => message.replace(/(?:file:\/\/)?(?:\/[^\s'"/]+)+\/([^\s'"/]+)/g, '$1')
+
+function settle(
+  { config: given, code, files }: Given,
+  file: string | undefined,
+  { folder, env }: ConfigSource,
+): Settings {
+  const base = file === undefined ? folder : dirname(file)
+  const dataDir = resolve(base, given.dataDir ?? '.ambit')
+  return {
+    file,
+    dataDir,
+    keysDir: resolve(base, given.keys?.dir ?? join(dataDir, 'keys')),
+    store: settleStore(given.store, base, dataDir, env),
+    tenant: tenantId(given.tenant ?? 'local'),
+    passphrase: passphraseFrom(given.keys?.passphraseEnv, env),
+    checkpoint: { everyEvents: given.checkpoint?.everyEvents ?? 1_000, everyMs: given.checkpoint?.everyMs ?? 60_000 },
+    retention: given.retention,
+    hosting: settleHosting(given, code, base),
+    knowledge: settleKnowledge(given.knowledge, base),
+    files,
+  }
+}
+
+/** A variable that the configuration names must be set: otherwise keys would silently lie there unencrypted. */
+function passphraseFrom(name: string | undefined, env: ConfigSource['env']): string | undefined {
+  const passphrase = env[name ?? 'AMBIT_PASSPHRASE'] || undefined
+  if (passphrase !== undefined || name === undefined) return passphrase
+  const help = `set ${name} to the passphrase, or take \`passphraseEnv\` out`
+  throw new Failure('config.invalid', `keys: the variable ${quote(name)} is not set`, {}, help)
+}
+
+function settleStore(
+  given: Config['store'],
+  base: string,
+  dataDir: string,
+  env: ConfigSource['env'],
+): Settings['store'] {
+  if (given?.driver !== 'postgres') {
+    const path = given?.path === ':memory:' ? given.path : resolve(base, given?.path ?? join(dataDir, 'ambit.db'))
+    return { driver: 'sqlite', path, durability: given?.durability ?? 'full' }
+  }
+  const name = given.urlEnv ?? 'AMBIT_DATABASE_URL'
+  const url = given.url ?? env[name]
+  if (url) return { driver: 'postgres', url }
+  const help = `set ${name} to a postgres:// address`
+  throw new Failure('config.invalid', `store: neither \`url\` nor the variable ${quote(name)} is set`, {}, help)
+}

@@ -1,0 +1,49 @@
+import { Failure } from '../../base/failure.ts'
+import type { TenantId } from '../../model/identity/tenant-id.ts'
+import { checkpoints } from '../schema.ts'
+import { type Change, number, type Row, row, rows, sql, text, type Work } from '../work.ts'
+
+/** A signed head as the store keeps it: `body` is its JSON text, `hash` the hash of it, `log` what it is the root of. */
+export interface StoredCheckpoint {
+  readonly logSize: number
+  readonly log: string
+  readonly hash: string
+  readonly body: string
+}
+
+/**
+ * Keeps a checkpoint that follows `prev`, the hash of the last one kept (null for the first); otherwise another
+ * process was first, and it fails with `head.conflict`.
+ */
+export const addCheckpoint = ({ logSize, log, hash, body }: StoredCheckpoint, prev: string | null): Change<void> =>
+  function* (tenant) {
+    // Whoever adds a checkpoint holds the tenant: the check and the insert are one step.
+    yield [sql('SELECT tenant_id FROM tenants WHERE tenant_id = ? FOR UPDATE', tenant)]
+    const last = yield* lastCheckpoint(tenant)
+    if ((last?.hash ?? null) !== prev) throw new Failure('head.conflict', 'another head was signed in between')
+    yield [{ into: checkpoints, rows: [[tenant, logSize, log, hash, body]] }]
+  }
+
+const select = 'SELECT log_size, log, hash, body FROM checkpoints WHERE tenant_id = ?'
+
+export function* lastCheckpoint(tenant: TenantId): Work<StoredCheckpoint | undefined> {
+  const found = yield* row(`${select} ORDER BY log_size DESC LIMIT 1`, tenant)
+  return found && checkpointOf(found)
+}
+
+export function* checkpointAt(tenant: TenantId, logSize: number): Work<StoredCheckpoint | undefined> {
+  const found = yield* row(`${select} AND log_size = ?`, tenant, logSize)
+  return found && checkpointOf(found)
+}
+
+/** All of them, oldest first. */
+export function* allCheckpoints(tenant: TenantId): Work<readonly StoredCheckpoint[]> {
+  return (yield* rows(`${select} ORDER BY log_size`, tenant)).map(checkpointOf)
+}
+
+const checkpointOf = (found: Row): StoredCheckpoint => ({
+  logSize: number(found, 'log_size'),
+  log: text(found, 'log'),
+  hash: text(found, 'hash'),
+  body: text(found, 'body'),
+})

@@ -1,0 +1,186 @@
+import { Failure } from '../../base/failure.ts'
+import type { TenantId } from '../../model/identity/tenant-id.ts'
+import { type Page, type PageOptions, pageBy } from '../page.ts'
+import {
+  type Change,
+  counted,
+  number,
+  oneStatement,
+  optionalText,
+  type Row,
+  row,
+  rows,
+  text,
+  type Value,
+  type Work,
+} from '../work.ts'
+
+/**
+ * Who does one thing, once. A claim is `running` while its owner does it, `waiting` while nobody may (it needs a
+ * yes first), `unknown` once it is over and somebody is still to find out what it did, and `settled` once there is a
+ * result that stands.
+ */
+export interface Claim extends NewClaim {
+  readonly state: 'running' | 'waiting' | 'unknown' | 'settled'
+  /** The recorded result as JSON text; null while running. */
+  readonly result: string | null
+  /** When a settled claim may be forgotten, or is to be asked about an unknown one; null for others, and for never. */
+  readonly expiresAtMs: number | null
+}
+
+interface NewClaim extends ClaimName {
+  /** What exactly is claimed: a repeat with another fingerprint is another thing under the same name. */
+  readonly fingerprint: string
+  readonly owner: string
+  /** As JSON text: what is to be done, enough for another process to say what was left undone; later what it belongs to. */
+  readonly body: string
+}
+
+interface ClaimName {
+  readonly scope: string
+  readonly key: string
+}
+
+type OwnClaim = ClaimName & Pick<Claim, 'owner' | 'body'>
+
+/**
+ * Takes a claim, or fails with `claim.taken`. A settled claim may be taken anew after its result has expired; a
+ * running one never, however long its owner is silent, because nobody knows whether the thing was done.
+ */
+export const takeClaim = (claim: NewClaim, nowMs: number): Change<void> =>
+  addClaim({ ...claim, state: 'running', result: null, expiresAtMs: null }, nowMs)
+
+/** Adds a claim as it is, such as one that has its result already. Fails with `claim.taken` where `takeClaim` does. */
+export const addClaim = (claim: Claim, nowMs: number): Change<void> =>
+  change(
+    taken,
+    `INSERT INTO claims (tenant_id, scope, claim_key, fingerprint, owner, state, body, result, expires_at_ms)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (tenant_id, scope, claim_key) DO UPDATE
+     SET fingerprint = excluded.fingerprint, owner = excluded.owner, state = excluded.state, body = excluded.body,
+         result = excluded.result, expires_at_ms = excluded.expires_at_ms
+     WHERE claims.state = 'settled' AND claims.expires_at_ms <= ?`,
+    (tenant) => [
+      tenant,
+      claim.scope,
+      claim.key,
+      claim.fingerprint,
+      claim.owner,
+      claim.state,
+      claim.body,
+      claim.result,
+      claim.expiresAtMs,
+      nowMs,
+    ],
+  )
+
+/** Lets one go on with a waiting claim of the same fingerprint; everybody else fails with `claim.taken`. */
+export const resumeClaim = ({ scope, key, owner, fingerprint, body }: NewClaim): Change<void> =>
+  change(
+    taken,
+    `UPDATE claims SET state = 'running', owner = ?, body = ?, result = NULL, expires_at_ms = NULL
+     WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND fingerprint = ? AND state = 'waiting'`,
+    (tenant) => [owner, body, tenant, scope, key, fingerprint],
+  )
+
+/** Ends the owner's running claim with a result that is kept until `expiresAtMs`, and with the body that it has from now on. */
+export const settleClaim = (
+  { scope, key, owner, body }: OwnClaim,
+  result: string,
+  expiresAtMs: number | null,
+  state: Exclude<Claim['state'], 'running'> = 'settled',
+): Change<void> =>
+  change(
+    missing,
+    `UPDATE claims SET state = ?, body = ?, result = ?, expires_at_ms = ?
+     WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND owner = ? AND state = 'running'`,
+    (tenant) => [state, body, result, expiresAtMs, tenant, scope, key, owner],
+  )
+
+/** Changes a claim that is over, unless somebody else has done so since it was read: then it fails with `claim.not_found`. */
+export const amendClaim = (claim: Claim, by: Partial<Claim>): Change<void> => {
+  const { state, body, result, expiresAtMs } = { ...claim, ...by }
+  return change(
+    missing,
+    `UPDATE claims SET state = ?, body = ?, result = ?, expires_at_ms = ?
+     WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND state = ? AND result = ? AND expires_at_ms = ?`,
+    (tenant) => [
+      ...[state, body, result, expiresAtMs],
+      ...[tenant, claim.scope, claim.key, claim.state, claim.result, claim.expiresAtMs],
+    ],
+  )
+}
+
+/** Leaves the owner's running claim waiting, with its body and with what to answer until it is resumed or settled. */
+export const holdClaim = (claim: OwnClaim, result: string): Change<void> => settleClaim(claim, result, null, 'waiting')
+
+/** Ends a waiting claim, whoever held it last: it will not be resumed any more. */
+export const settleWaiting = ({ scope, key }: ClaimName, result: string, expiresAtMs: number): Change<void> =>
+  change(
+    missing,
+    `UPDATE claims SET state = 'settled', result = ?, expires_at_ms = ?
+     WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND state = 'waiting'`,
+    (tenant) => [result, expiresAtMs, tenant, scope, key],
+  )
+
+export function* findClaim(tenant: TenantId, scope: string, key: string): Work<Claim | undefined> {
+  const select = `SELECT ${columns} FROM claims WHERE tenant_id = ? AND scope = ? AND claim_key = ?`
+  const found = yield* row(select, tenant, scope, key)
+  return found && claimOf(found)
+}
+
+/** The claims of a scope that somebody runs, or ran when the process ended; in order of key. */
+export function* runningClaims(tenant: TenantId, scope: string, options: PageOptions = {}): Work<Page<Claim>> {
+  const select = `SELECT ${columns} FROM claims
+    WHERE tenant_id = ? AND scope = ? AND claim_key > ? AND state = 'running' ORDER BY claim_key LIMIT ?`
+  return yield* pageBy('claim_key', options, [select, tenant, scope], claimOf)
+}
+
+/** At most `limit` claims of a scope that are to be asked about by now, those first that have waited longest. */
+export function* unknownClaims(tenant: TenantId, scope: string, nowMs: number, limit: number): Work<readonly Claim[]> {
+  const select = `SELECT ${columns} FROM claims
+    WHERE tenant_id = ? AND scope = ? AND state = 'unknown' AND expires_at_ms <= ? ORDER BY expires_at_ms LIMIT ?`
+  return (yield* rows(select, tenant, scope, nowMs, limit)).map(claimOf)
+}
+
+/** Forgets at most `limit` settled claims whose results have expired, the oldest first, and says how many. */
+export const dropExpiredClaims = (nowMs: number, limit: number): Change<number> =>
+  oneStatement(
+    (tenant) => {
+      // What makes a claim droppable is asked of the row itself too: it may have been taken anew since it was chosen.
+      const drop = `DELETE FROM claims WHERE tenant_id = ? AND state = 'settled' AND expires_at_ms <= ? AND (scope, claim_key) IN
+        (SELECT scope, claim_key FROM claims WHERE tenant_id = ? AND state = 'settled' AND expires_at_ms <= ?
+         ORDER BY expires_at_ms LIMIT ?)`
+      return counted(drop, tenant, nowMs, tenant, nowMs, limit)
+    },
+    ([dropped]) => Number(dropped?.['count']),
+  )
+
+/** A change that is one statement and touches one claim; `otherwise` is why it touched none. */
+const change = (
+  otherwise: () => Failure,
+  statement: string,
+  params: (tenant: TenantId) => readonly Value[],
+): Change<void> =>
+  oneStatement(
+    (tenant) => counted(statement, ...params(tenant)),
+    ([done]) => {
+      if (done?.['count'] === 0) throw otherwise()
+    },
+  )
+
+const taken = (): Failure => new Failure('claim.taken', 'this has been claimed already')
+const missing = (): Failure => new Failure('claim.not_found', 'no such claim in the state that this needs')
+
+const columns = 'scope, claim_key, fingerprint, owner, state, body, result, expires_at_ms'
+
+const claimOf = (found: Row): Claim => ({
+  scope: text(found, 'scope'),
+  key: text(found, 'claim_key'),
+  fingerprint: text(found, 'fingerprint'),
+  owner: text(found, 'owner'),
+  state: text(found, 'state') as Claim['state'],
+  body: text(found, 'body'),
+  result: optionalText(found, 'result'),
+  expiresAtMs: found['expires_at_ms'] === null ? null : number(found, 'expires_at_ms'),
+})

@@ -1,0 +1,84 @@
+import { Failure, quote } from '../../base/failure.ts'
+import type { TenantId } from '../../model/identity/tenant-id.ts'
+import { type Change, number, row, text, type Work } from '../work.ts'
+
+/** The sole right to do something until a time. `fence` rises with every new holder: who shows an older one is late. */
+export interface Lease {
+  readonly name: string
+  readonly holder: string
+  readonly fence: number
+  readonly expiresAtMs: number
+}
+
+/** Takes a lease that is free or has lapsed, or renews one's own (same fence); otherwise `lease.taken`. */
+export const acquireLease = (
+  wish: { readonly name: string; readonly holder: string; readonly ttlMs: number },
+  nowMs: number,
+): Change<Lease> =>
+  function* (tenant) {
+    const expiresAtMs = nowMs + wish.ttlMs
+    const held = yield* row(
+      `INSERT INTO leases (tenant_id, name, holder, fence, expires_at_ms) VALUES (?, ?, ?, 1, ?)
+       ON CONFLICT (tenant_id, name) DO UPDATE
+       SET fence = CASE WHEN leases.holder = excluded.holder AND leases.expires_at_ms > ? THEN leases.fence ELSE leases.fence + 1 END,
+           holder = excluded.holder, expires_at_ms = excluded.expires_at_ms
+       WHERE leases.expires_at_ms <= ? OR leases.holder = excluded.holder RETURNING fence`,
+      tenant,
+      wish.name,
+      wish.holder,
+      expiresAtMs,
+      nowMs,
+      nowMs,
+    )
+    if (held === undefined)
+      throw new Failure('lease.taken', `lease ${quote(wish.name)} is held by another`, { name: wish.name })
+    return { name: wish.name, holder: wish.holder, fence: number(held, 'fence'), expiresAtMs }
+  }
+
+/** Keeps one's lease for longer; `lease.lost` when it lapsed or went to another, even if it is free again. */
+export const renewLease = (lease: Lease, ttlMs: number, nowMs: number): Change<Lease> =>
+  function* (tenant) {
+    const expiresAtMs = nowMs + ttlMs
+    const renewed = yield* row(
+      'UPDATE leases SET expires_at_ms = ? WHERE tenant_id = ? AND name = ? AND holder = ? AND fence = ? AND expires_at_ms > ? RETURNING fence',
+      expiresAtMs,
+      tenant,
+      lease.name,
+      lease.holder,
+      lease.fence,
+      nowMs,
+    )
+    if (renewed === undefined) throw lost(lease)
+    return { ...lease, expiresAtMs }
+  }
+
+/** Gives one's lease back. The row stays, so that the fence goes on rising. */
+export const releaseLease = (lease: Lease): Change<void> =>
+  function* (tenant) {
+    const released = yield* row(
+      'UPDATE leases SET expires_at_ms = 0 WHERE tenant_id = ? AND name = ? AND holder = ? AND fence = ? RETURNING fence',
+      tenant,
+      lease.name,
+      lease.holder,
+      lease.fence,
+    )
+    if (released === undefined) throw lost(lease)
+  }
+
+const lost = ({ name }: Lease): Failure => new Failure('lease.lost', `lease ${quote(name)} is no longer held`, { name })
+
+/** The lease of this name, whoever holds it and whether or not it has lapsed. */
+export function* leaseOf(tenant: TenantId, name: string): Work<Lease | undefined> {
+  const found = yield* row(
+    'SELECT holder, fence, expires_at_ms FROM leases WHERE tenant_id = ? AND name = ?',
+    tenant,
+    name,
+  )
+  if (found === undefined) return undefined
+  return {
+    name,
+    holder: text(found, 'holder'),
+    fence: number(found, 'fence'),
+    expiresAtMs: number(found, 'expires_at_ms'),
+  }
+}

@@ -1,0 +1,161 @@
+import type { ApprovalRequest } from '../../model/approval.ts'
+import type { Leaf, LogRow, PurgedEvent } from '../../model/evidence.ts'
+import type { TenantId } from '../../model/identity/tenant-id.ts'
+import { purgedEvents } from '../schema.ts'
+import { type Change, number, type Row, row, rows, type Statement, sql, text, type Work } from '../work.ts'
+import type { Claim } from './claims.ts'
+import { withoutEvents } from './sections.ts'
+
+/** An event without its body. */
+export interface EventPlace extends Leaf {
+  readonly eventType: string
+  readonly invocationId: string
+  readonly timestamp: string
+}
+
+/** The events of one correlation, in order. */
+export function* placesOf(tenant: TenantId, correlation: string): Work<readonly EventPlace[]> {
+  const select = `SELECT ${placeColumns} FROM events WHERE tenant_id = ? AND correlation_id = ? ORDER BY sequence`
+  return (yield* rows(select, tenant, correlation)).map(placeOf)
+}
+
+/** When the last event of a correlation was; undefined when it has none. */
+export function* lastTimeOf(tenant: TenantId, correlation: string): Work<string | undefined> {
+  const select =
+    'SELECT timestamp FROM events WHERE tenant_id = ? AND correlation_id = ? ORDER BY sequence DESC LIMIT 1'
+  const found = yield* row(select, tenant, correlation)
+  return found && text(found, 'timestamp')
+}
+
+/** The events of a tenant in order, strictly after a sequence number, at most `limit`. */
+export function* placesFrom(tenant: TenantId, after: number, limit: number): Work<readonly EventPlace[]> {
+  const select = `SELECT ${placeColumns} FROM events WHERE tenant_id = ? AND sequence > ? ORDER BY sequence LIMIT ?`
+  return (yield* rows(select, tenant, after, limit)).map(placeOf)
+}
+
+const placeColumns = 'sequence, correlation_id, content_hash, event_type, invocation_id, timestamp'
+
+const placeOf = (found: Row): EventPlace => ({
+  sequence: number(found, 'sequence'),
+  correlationId: text(found, 'correlation_id'),
+  contentHash: text(found, 'content_hash'),
+  eventType: text(found, 'event_type'),
+  invocationId: text(found, 'invocation_id'),
+  timestamp: text(found, 'timestamp'),
+})
+
+/** The bodies of the events of one type in one correlation, in order. */
+export function* bodiesOf(tenant: TenantId, correlation: string, type: string): Work<readonly string[]> {
+  const select =
+    'SELECT body FROM events WHERE tenant_id = ? AND correlation_id = ? AND event_type = ? ORDER BY sequence'
+  return (yield* rows(select, tenant, correlation, type)).map((found) => text(found, 'body'))
+}
+
+/** What is kept of calls beside their events. */
+export interface CallRows {
+  readonly claims: readonly Pick<Claim, 'key' | 'state'>[]
+  readonly approvals: readonly { readonly id: string; readonly state: string; readonly expiresAtMs: number }[]
+}
+
+/**
+ * The claims and requests for approval of one correlation, among those whose keys begin so. A key goes on with the
+ * length of its next part, and so with a digit: that is where the range ends.
+ */
+export function* callRowsOf(
+  tenant: TenantId,
+  correlation: string,
+  scope: string,
+  beginnings: readonly string[],
+): Work<CallRows> {
+  const claims: CallRows['claims'][number][] = []
+  const approvals: CallRows['approvals'][number][] = []
+  for (let at = 0; at < beginnings.length; at += beginningsPerStep) {
+    const some = beginnings.slice(at, at + beginningsPerStep)
+    const answers = yield some.flatMap((beginning) => [
+      sql(selectClaims, tenant, scope, ...rangeOf(beginning)),
+      sql(selectApprovals, tenant, ...rangeOf(beginning)),
+    ])
+    for (const found of answers.flat()) {
+      if ('claim_key' in found) {
+        const { correlation: of } = JSON.parse(text(found, 'body')) as Pick<ApprovalRequest, 'correlation'>
+        if (of.correlation_id !== correlation) continue
+        claims.push({ key: text(found, 'claim_key'), state: text(found, 'state') as Claim['state'] })
+      } else {
+        const { request } = JSON.parse(text(found, 'body')) as { readonly request: ApprovalRequest }
+        if (request.correlation.correlation_id !== correlation) continue
+        const { approval_id: id, state, expires_at } = request
+        approvals.push({ id, state, expiresAtMs: Date.parse(expires_at) })
+      }
+    }
+  }
+  return { claims, approvals }
+}
+
+const beginningsPerStep = 100
+const rangeOf = (beginning: string): readonly [from: string, to: string] => [`${beginning}0`, `${beginning}:`]
+const selectClaims =
+  'SELECT claim_key, state, body FROM claims WHERE tenant_id = ? AND scope = ? AND claim_key >= ? AND claim_key < ?'
+const selectApprovals = 'SELECT body FROM approvals WHERE tenant_id = ? AND call_key >= ? AND call_key < ?'
+
+export interface Removal {
+  readonly correlation: string
+  readonly leaves: readonly Omit<PurgedEvent, 'purgeId'>[]
+  readonly scope: string
+  readonly rows: CallRows
+  /** Counters whose keys begin so go as well. */
+  readonly counters: { readonly scopes: readonly string[]; readonly beginning: string }
+}
+
+/** Takes a whole correlation out of the store, and leaves what the log needs of it. */
+export const removeCorrelation = (purgeId: string, removal: Removal): Change<void> =>
+  function* (tenant) {
+    const { correlation, leaves, scope, rows: calls, counters } = removal
+    const kept = leaves.map(({ sequence, leafHash }) => [tenant, sequence, leafHash, purgeId])
+    const sections = yield* withoutEvents(tenant, correlation)
+    const statements: Statement[] = [
+      { into: purgedEvents, rows: kept },
+      sql('DELETE FROM events WHERE tenant_id = ? AND correlation_id = ?', tenant, correlation),
+      ...sections,
+      ...calls.claims.map(({ key }) =>
+        sql('DELETE FROM claims WHERE tenant_id = ? AND scope = ? AND claim_key = ?', tenant, scope, key),
+      ),
+      ...calls.approvals.map(({ id }) =>
+        sql('DELETE FROM approvals WHERE tenant_id = ? AND approval_id = ?', tenant, id),
+      ),
+      ...counters.scopes.map((each) =>
+        sql(
+          'DELETE FROM counters WHERE tenant_id = ? AND scope = ? AND counter_key >= ? AND counter_key < ?',
+          tenant,
+          each,
+          ...rangeOf(counters.beginning),
+        ),
+      ),
+    ]
+    for (let at = 0; at < statements.length; at += statementsPerStep) yield statements.slice(at, at + statementsPerStep)
+  }
+
+const statementsPerStep = 100
+
+/** What `read` gives, and what was purged, in the order of the log: strictly after a number, at most `limit`. */
+export function* withPurged<T extends Leaf>(
+  read: (tenant: TenantId, after: number, limit: number) => Work<readonly T[]>,
+  tenant: TenantId,
+  after: number,
+  limit: number,
+): Work<readonly (T | PurgedEvent)[]> {
+  const kept = yield* read(tenant, after, limit)
+  const purged = (yield* rows(selectPurged, tenant, after, limit)).map(purgedOf)
+  if (purged.length === 0) return kept
+  return [...kept, ...purged].sort((a, b) => a.sequence - b.sequence).slice(0, limit)
+}
+
+const selectPurged =
+  'SELECT sequence, leaf_hash, purge_id FROM purged_events WHERE tenant_id = ? AND sequence > ? ORDER BY sequence LIMIT ?'
+
+const purgedOf = (found: Row): PurgedEvent => ({
+  sequence: number(found, 'sequence'),
+  leafHash: text(found, 'leaf_hash'),
+  purgeId: text(found, 'purge_id'),
+})
+
+export const isPurged = (row: LogRow): row is PurgedEvent => 'leafHash' in row

@@ -1,0 +1,36 @@
+import type { TenantId } from '../../model/identity/tenant-id.ts'
+import { type Page, type PageOptions, pageBy } from '../page.ts'
+import { type Change, type Row, row, text, type Work } from '../work.ts'
+
+/** A signed statement somebody sent us about a chain or a mandate, as JSON text: kept beside the store, never an event. */
+export interface StoredStatement {
+  readonly kind: 'revocation' | 'witness' | 'anchor'
+  readonly id: string
+  readonly body: string
+}
+
+/** Keeps a statement and answers true; one with this id that is there already stays as it is, and false is answered. */
+export const addStatement = ({ kind, id, body }: StoredStatement): Change<boolean> =>
+  function* (tenant) {
+    const added = yield* row(
+      `INSERT INTO statements (tenant_id, kind, statement_id, body) VALUES (?, ?, ?, ?)
+       ON CONFLICT (tenant_id, kind, statement_id) DO NOTHING RETURNING 1 AS added`,
+      tenant,
+      kind,
+      id,
+      body,
+    )
+    return added !== undefined
+  }
+
+/** The statements of one kind, in order of id. */
+export function* listStatements(
+  tenant: TenantId,
+  kind: StoredStatement['kind'],
+  options: PageOptions = {},
+): Work<Page<StoredStatement>> {
+  const select =
+    'SELECT statement_id, body FROM statements WHERE tenant_id = ? AND kind = ? AND statement_id > ? ORDER BY statement_id LIMIT ?'
+  const item = (found: Row) => ({ kind, id: text(found, 'statement_id'), body: text(found, 'body') })
+  return yield* pageBy('statement_id', options, [select, tenant, kind], item)
+}

@@ -1,0 +1,47 @@
+import { Failure, quote } from '../../base/failure.ts'
+import type { Tenant } from '../../model/identity/tenant.ts'
+import type { TenantId } from '../../model/identity/tenant-id.ts'
+import { type Page, type PageOptions, pageBy } from '../page.ts'
+import { tenants } from '../schema.ts'
+import { type Change, row, sql, type Work } from '../work.ts'
+import { bodyOf } from './records.ts'
+
+/** Adds a tenant. Its id and its host id must both be new. */
+export const addTenant = (record: Tenant): Change<void> =>
+  function* (tenant) {
+    const taken = yield* row('SELECT tenant_id FROM tenants WHERE tenant_id = ? OR host_id = ?', tenant, record.host_id)
+    if (taken !== undefined)
+      throw new Failure('tenant.exists', `tenant ${quote(tenant)} or its host id exists already`, { id: tenant })
+    yield [{ into: tenants, rows: [[tenant, record.host_id, JSON.stringify(record)]] }]
+  }
+
+/** The tenant, or `tenant.not_found`. */
+export function* getTenant(tenant: TenantId): Work<Tenant> {
+  const found = yield* row('SELECT body FROM tenants WHERE tenant_id = ?', tenant)
+  if (found === undefined) throw noTenant(tenant)
+  return bodyOf<Tenant>(found)
+}
+
+/** Replaces the tenant's record by what `next` makes of it. The host id stays. */
+export const amendTenant = (next: (record: Tenant) => Tenant): Change<Tenant> =>
+  function* (tenant) {
+    const found = yield* row('SELECT body FROM tenants WHERE tenant_id = ? FOR UPDATE', tenant)
+    if (found === undefined) throw noTenant(tenant)
+    const record = next(bodyOf<Tenant>(found))
+    yield [sql('UPDATE tenants SET body = ? WHERE tenant_id = ?', JSON.stringify(record), tenant)]
+    return record
+  }
+
+/** All tenants in order of id: for the operator of the store, who stands above them. */
+export function* listTenants(options: PageOptions = {}): Work<Page<Tenant>> {
+  const select = 'SELECT tenant_id, body FROM tenants WHERE tenant_id > ? ORDER BY tenant_id LIMIT ?'
+  return yield* pageBy('tenant_id', options, [select], bodyOf<Tenant>)
+}
+
+export const noTenant = (tenant: string): Failure =>
+  new Failure(
+    'tenant.not_found',
+    `tenant ${quote(tenant)} not found`,
+    { id: tenant },
+    'create it with `ambit tenant create`',
+  )
