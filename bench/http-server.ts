@@ -6,6 +6,7 @@ import { conformanceOffer } from '../src/chp/conformance.ts'
 import { tenantId } from '../src/model/identity/tenant-id.ts'
 import { openAmbit } from '../src/runtime/ambit.ts'
 import { openHost } from '../src/runtime/hosting/host.ts'
+import { openHosts } from '../src/runtime/hosting/hosts.ts'
 import { defineCapability, makeOffer } from '../src/runtime/hosting/offer.ts'
 import { createTenant } from '../src/runtime/identity/tenants.ts'
 import { createApp } from '../src/server/app.ts'
@@ -22,12 +23,14 @@ async function ours(): Promise<string> {
     { id: 'bench.echo', version: '1.0.0', description: 'Answers its value.', policy: { auth_required: false } },
     (input) => ({ echo: (input as { value: string }).value }),
   )
-  const host = await openHost(ambit, tenantId('bench'), (hostId) =>
-    side === 'fixture' ? conformanceOffer(hostId) : makeOffer(hostId, { capabilities: [echo] }),
+  const offer = (hostId: string) =>
+    side === 'fixture' ? conformanceOffer(hostId) : makeOffer(hostId, { capabilities: [echo] })
+  const hosts = await openHosts(ambit, tenantId('bench'), (tenant, process) =>
+    openHost(ambit, tenant, offer, { process }),
   )
   const access = { open: false, keys: [{ name: null, secret: 'bench', scopes: [] }] }
   const limits = { requestsPerSecondMax: 1_000_000 }
-  return (await listen(createApp({ ambit, host, access, limits }), { port: 0 })).url
+  return (await listen(createApp({ ambit, hosts, access, limits }), { port: 0 })).url
 }
 
 /** The same server software, which reads the body and gives it back. */

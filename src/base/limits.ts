@@ -59,6 +59,11 @@ export const limits = {
   callTimeoutMs: 30_000,
   callTimeoutMaxMs: 3_600_000,
   presenceMs: 15_000,
+  /** Between two times that a process tidies up its open gateways. */
+  tidyMs: 5_000,
+  /** How long a tenant's host stays open after its last use, and how many tenants may have one open at once. */
+  hostIdleMs: 300_000,
+  openHostsMax: 256,
   reconcileMs: 10_000,
   reconcileAsksMax: 8,
   callWaitMs: 30_000,

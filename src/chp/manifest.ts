@@ -28,6 +28,6 @@ export async function manifestOf(ambit: Ambit, host: AmbitHost, caller: CallCall
   }
 }
 
-/** The public identity of the host. */
-export const identityFor = (ambit: Ambit, { tenant }: AmbitHost): Promise<IdentityDocument> =>
+/** The public identity of a tenant's host. */
+export const identityFor = (ambit: Ambit, { tenant }: Pick<AmbitHost, 'tenant'>): Promise<IdentityDocument> =>
   identityOf(ambit, operator(tenant))

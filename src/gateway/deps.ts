@@ -67,10 +67,8 @@ export interface GatewayDeps {
   readonly hostKeys: () => Promise<readonly string[]>
   /** To be told of every event that was written. */
   readonly wrote: (events: readonly SealedEvent[]) => void
-  /** Names this process, so that others can tell when it is gone. */
+  /** Names this process, so that others can tell when it is gone: see `Presence`. */
   readonly owner: string
-  /** How long others believe that this process is there after it was last seen. */
-  readonly presenceMs: number
   readonly offer: () => Offer
   /** Takes away correlations that are kept no longer, a hundred in a step, and answers how many. */
   readonly retain: (steps: Steps) => Promise<number>

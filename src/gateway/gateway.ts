@@ -25,7 +25,6 @@ import { type Host, invoke } from './invoke.ts'
 import { callScope, type Interrupted, openJournal } from './journal.ts'
 import { inProgress } from './look-up.ts'
 import { forgetExpired } from './recovery/forget.ts'
-import { showPresence } from './recovery/presence.ts'
 import { askAgain, reconcile } from './recovery/reconcile.ts'
 import { openUnwritten } from './recovery/unrecorded.ts'
 import { type Recorded, readRecord } from './results.ts'
@@ -61,8 +60,12 @@ export interface Gateway {
    * kept no longer, as far as that does not take long.
    */
   tidyUp(): Promise<Tidied>
+  /** One turn of the timer of the process: as `tidyUp`, but it never fails and does not wait for capabilities that are asked. */
+  tidyInTurn(): Promise<void>
   /** How many calls are carried out now. */
   underWay(): number
+  /** Whether it can be closed without losing anything: no call runs, and no outcome is left to be recorded. */
+  isIdle(): boolean
   /** Waits for calls under way. */
   close(): Promise<void>
 }
@@ -74,7 +77,6 @@ export interface Tidied {
   readonly purged: number
 }
 
-const tidyMs = 5_000
 // As much as a busy host may have added since the last time; at the start, which somebody waits for, a little.
 const stepsMax = { forget: 200, purge: 10 }
 const stepsAtStart = { forget: 1, purge: 1 }
@@ -97,7 +99,6 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
     closing: signal,
   }
   const [calls, asking] = [openUnderWay(), openUnderWay()]
-  const presence = await showPresence(deps)
   await tidied(host, stepsAtStart).catch(() => undefined)
   host.ask()
   let tidying: Promise<Tidied> | undefined
@@ -106,13 +107,6 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
     (tidying ??= tidied(host, stepsMax).finally(() => {
       tidying = undefined
     }))
-  const timer = setInterval(
-    () =>
-      void tidyOnce()
-        .catch(() => undefined)
-        .then(host.ask),
-    tidyMs,
-  ).unref()
   return {
     invoke: (caller, envelope, watch) =>
       calls.count(() => {
@@ -138,9 +132,16 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
     pendingFor: (principal) => pendingFor(deps, principal),
     waitForDecision: (id, options) => waiting.wait(id, options),
     tidyUp: () => tidyOnce().finally(host.ask).finally(asking.none),
+    tidyInTurn: () =>
+      tidyOnce()
+        .catch(() => undefined)
+        .then(host.ask),
     underWay: () => host.running.size,
+    isIdle: () =>
+      [calls, asking].every((work) => work.isNone()) &&
+      host.running.size + host.starting.size + host.late.size === 0 &&
+      host.unwritten.isEmpty(),
     close: async () => {
-      clearInterval(timer)
       waiting.close()
       closing.abort()
       await calls.none()
@@ -151,7 +152,6 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
       await inTime(reconcile(host))
       // What is not found out now is asked for by whoever comes next.
       await within(asking.none(), limits.reconcileMs, () => undefined)
-      await presence.stop()
     },
   }
 }

@@ -3,6 +3,7 @@ export interface UnderWay {
   count<T>(work: () => T | Promise<T>): Promise<T>
   /** Resolves when there is none. */
   none(): Promise<void>
+  isNone(): boolean
 }
 
 export function openUnderWay(): UnderWay {
@@ -18,6 +19,7 @@ export function openUnderWay(): UnderWay {
         if (count === 0) for (const resolve of waiting.splice(0)) resolve()
       }
     },
+    isNone: () => count === 0,
     none: () => new Promise((resolve) => (count === 0 ? resolve() : void waiting.push(resolve))),
   }
 }

@@ -371,9 +371,9 @@ test('a level for messages is taken from those who know of them, and nothing is 
 })
 
 test('trouble of ours is said in the same words as over HTTP, a failure of the caller with its help [H-74 H-100]', async () => {
-  const { ambit, host } = await givenServer()
+  const { ambit, hosts } = await givenServer()
   const errors: unknown[] = []
-  const app = createApp({ ambit, host, access: testAccess, onError: (error) => errors.push(error) })
+  const app = createApp({ ambit, hosts, access: testAccess, onError: (error) => errors.push(error) })
   const call = async (_meta: object) => {
     const params = { name: 'conformance_echo', arguments: {}, _meta }
     const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }

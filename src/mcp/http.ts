@@ -9,13 +9,13 @@ import { refusedHeaders } from './param-headers.ts'
 import { openMcpServer } from './server.ts'
 
 export interface McpHttp {
-  /** Answers one request of somebody whom the server has let in, with a body it has read. */
-  fetch(request: Request, body: unknown, by: McpVisitor): Promise<Response>
+  /** Answers one request of an authenticated caller, with a body that the server has read. */
+  fetch(request: Request, body: unknown, by: McpCaller): Promise<Response>
   /** Ends what clients listen to, which never ends by itself; calls under way go on. */
   close(): Promise<void>
 }
 
-export interface McpVisitor {
+export interface McpCaller {
   readonly caller: CallCaller
   /** See `McpServerDeps`. */
   readonly until?: (work: Promise<unknown>) => void
@@ -37,7 +37,7 @@ export interface McpHttpDeps {
 export function openMcpHttp({ ambit, host, content, ...options }: McpHttpDeps): McpHttp {
   const states = openStates(host)
   const open: McpServerFactory = ({ era, authInfo }) => {
-    const by = authInfo?.extra?.['by'] as McpVisitor
+    const by = authInfo?.extra?.['by'] as McpCaller
     const { caller, until } = by
     return openMcpServer({
       host,
@@ -62,7 +62,7 @@ export function openMcpHttp({ ambit, host, content, ...options }: McpHttpDeps): 
       const { caller } = by
       const authInfo = { token: '', clientId: caller.name, scopes: [], extra: { by } }
       if ((parsedBody as { method?: unknown } | null)?.method === 'subscriptions/listen')
-        return listeners.listen(caller.name, () => listening.fetch(request, { parsedBody, authInfo }))
+        return listeners.listen(caller.name, () => listening.fetch(request, { parsedBody, authInfo }), host.hold())
       return (
         refusedHeaders({ host, caller }, request.headers, parsedBody) ?? calls.fetch(request, { parsedBody, authInfo })
       )

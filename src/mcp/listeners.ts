@@ -2,26 +2,32 @@ import { Failure } from '../base/failure.ts'
 import { openPlaces } from '../base/places.ts'
 
 export interface Listeners {
-  /** Opens one more answer that stays open, for somebody who has not too many of them already. */
-  listen(name: string, open: () => Promise<Response>): Promise<Response>
+  /** Opens one more answer that stays open, unless the caller has too many already. `ended` is called once it is over. */
+  listen(name: string, open: () => Promise<Response>, ended: () => void): Promise<Response>
   /** Opens no more. */
   close(): void
 }
 
-/** Counts the answers that stay open by who listens, so that nobody takes the room of all others. */
+/** Counts the answers that stay open by caller, so that no caller takes the room of all others. */
 export function openListeners(perCallerMax: number): Listeners {
   const places = openPlaces(perCallerMax)
   let closed = false
   return {
-    listen: async (name, open) => {
-      if (closed) throw new Failure('overloaded', 'the host is about to end')
-      if (!places.take(name))
-        throw new Failure('rate.limited', 'this caller listens too often already: end a subscription first')
-      const response = await open().catch((error: unknown) => {
-        places.leave(name)
+    listen: async (name, open, ended) => {
+      let over = ended
+      try {
+        if (closed) throw new Failure('overloaded', 'the host is about to end')
+        if (!places.take(name))
+          throw new Failure('rate.limited', 'this caller listens too often already: end a subscription first')
+        over = () => {
+          places.leave(name)
+          ended()
+        }
+        return callWhenOver(await open(), over)
+      } catch (error) {
+        over()
         throw error
-      })
-      return told(response, () => places.leave(name))
+      }
     },
     close: () => {
       closed = true
@@ -29,8 +35,8 @@ export function openListeners(perCallerMax: number): Listeners {
   }
 }
 
-/** The same answer, saying once when it is over, whoever ends it. Its connection ends with it: it may be the last thing waited for. */
-function told(response: Response, over: () => void): Response {
+/** The same answer; `over` is called once it has ended, from either side. Its connection ends with it: a closing server may wait for it. */
+function callWhenOver(response: Response, over: () => void): Response {
   const reader = response.body?.getReader()
   if (reader === undefined) over()
   void reader?.closed.then(over, over)

@@ -7,65 +7,70 @@ import { authenticate } from '../runtime/identity/api-keys.ts'
 import type { Caller } from '../runtime/identity/caller.ts'
 import { callerByToken, callerNamed, notAccepted, type TokenKey } from '../runtime/identity/known-callers.ts'
 import { suspendedTenant, tenantOf } from '../runtime/identity/tenants.ts'
-import type { Visitor } from './route.ts'
+import type { AuthenticatedCaller } from './route.ts'
 
-/** Who may come in, besides the holders of the tenant's API keys. */
+/** Who may call, besides the holders of API keys: all of it means the configured tenant. */
 export interface Access {
   readonly keys: readonly AccessKey[]
   /** Callers whose signed tokens are believed. */
   readonly tokens?: readonly TokenKey[]
-  /** Lets in callers without credentials. Asked for by name, never derived from the store; on the machine itself only. */
+  /** Accepts callers without credentials. Asked for by name, never derived from the store; on the machine itself only. */
   readonly open: boolean
 }
 
 export interface AccessKey {
-  /** Who holds the key; null for the shared one, whose holders nobody tells apart. */
+  /** The holder of the key; null for a shared one, whose holders are anonymous. */
   readonly name: string | null
   readonly secret: string
   /** Capabilities, or beginnings of them with a `*`; empty means all. */
   readonly scopes: readonly string[]
 }
 
-export type Admit = (headers: Headers) => Promise<Visitor>
+export type Authenticate = (headers: Headers) => Promise<AuthenticatedCaller>
 
 /**
- * Finds out who asks. Every credential that is sent must be good; a name that one of them proves is the caller's, and two
- * names are refused. Any refusal is the same `unauthenticated`.
+ * Finds the caller of a request and its tenant: the one of its API key, or the configured one. Every credential that is
+ * sent must be good, and all must be of one tenant; a name that one of them proves is the caller's, and two names are
+ * refused. Any refusal is the same `unauthenticated`.
  */
-export function admitting(ambit: Ambit, host: AmbitHost, access: Access): Admit {
+export function openAuthentication(ambit: Ambit, home: Home, access: Access): Authenticate {
   checkKeys(access.keys)
   const known = access.keys.map((key) => ({ ...key, digest: digestOf(key.secret) }))
 
-  const unlessSuspended = async (visitor: Visitor): Promise<Visitor> => {
-    if ((await tenantOf(ambit, host)).status === 'active') return visitor
-    throw suspendedTenant(host.tenant)
+  const unlessSuspended = async (caller: AuthenticatedCaller): Promise<AuthenticatedCaller> => {
+    if ((await tenantOf(ambit, home)).status === 'active') return caller
+    throw suspendedTenant(home.tenant)
   }
-  const byKey = async (text: string): Promise<Visitor> => {
+  const byKey = async (text: string): Promise<AuthenticatedCaller> => {
     const key = matching(known, text)
-    if (key === undefined) return visitorOf(await ofTenant(authenticate(ambit, text), host))
-    if (key.name === null) return unlessSuspended(anonymous('shared', key.scopes))
-    return visitorOf(await callerNamed(ambit, host.tenant, { name: key.name, type: 'api_key', scopes: key.scopes }))
+    if (key === undefined) return asAuthenticated(await authenticate(ambit, text))
+    if (key.name === null) return unlessSuspended(anonymous(home, 'shared', key.scopes))
+    const name = { name: key.name, type: 'api_key', scopes: key.scopes } as const
+    return unlessSuspended(asAuthenticated(await callerNamed(ambit, home.tenant, name)))
   }
-  const byToken = async (text: string): Promise<Visitor> =>
-    visitorOf(await callerByToken(ambit, host, text, access.tokens ?? []))
+  const byToken = async (text: string): Promise<AuthenticatedCaller> =>
+    unlessSuspended(asAuthenticated(await callerByToken(ambit, home, text, access.tokens ?? [])))
 
   return async (headers) => {
     const key = headers.get('x-chp-key')
     const token = headers.get('x-chp-token')
     const bearer = bearerOf(headers.get('authorization'))
-    const found: Visitor[] = []
+    const found: AuthenticatedCaller[] = []
     if (key !== null) found.push(await byKey(key))
     if (bearer !== null) found.push(await (isToken(bearer) ? byToken(bearer) : byKey(bearer)))
     if (token !== null) found.push(await byToken(token))
+    if (new Set(found.map(({ tenant }) => tenant)).size > 1) throw notAccepted()
     if (new Set(found.flatMap(({ caller }) => caller.subject?.id ?? [])).size > 1) throw notAccepted()
-    const visitor = found.find(({ caller }) => caller.subject !== null) ?? found[0]
-    if (visitor !== undefined) return visitor
+    const proven = found.find(({ caller }) => caller.subject !== null) ?? found[0]
+    if (proven !== undefined) return proven
     if (!access.open) throw notAccepted()
-    return unlessSuspended(anonymous('open', []))
+    return unlessSuspended(anonymous(home, 'open', []))
   }
 }
 
-/** A key that is empty would let everybody in, and one of two holders would name the wrong one. */
+type Home = Pick<AmbitHost, 'tenant' | 'hostId'>
+
+/** An empty key would accept everybody, and a key of two holders would name the wrong one. */
 function checkKeys(keys: readonly AccessKey[]): void {
   if (keys.some(({ secret }) => secret.trim() !== secret || secret === ''))
     throw new Failure('config.invalid', 'a key of the server is empty, or has blanks around it')
@@ -102,20 +107,16 @@ function matching<T extends { readonly digest: Buffer }>(entries: readonly T[], 
 
 const digestOf = (text: string): Buffer => hash('sha256', text, 'buffer')
 
-async function ofTenant(asking: Promise<Caller>, { tenant }: AmbitHost): Promise<Caller> {
-  const caller = await asking
-  if (caller.tenant !== tenant) throw notAccepted()
-  return caller
-}
-
-const visitorOf = (caller: Caller): Visitor => ({
+const asAuthenticated = (caller: Caller): AuthenticatedCaller => ({
+  tenant: caller.tenant,
   caller: callerOf(caller),
   reads: caller.rights.includes('audit') ? 'all' : 'own',
   administers: caller.rights.includes('administer'),
 })
 
-/** Whoever holds what many hold: no name, and all of the evidence unless the key is for some capabilities alone. */
-const anonymous = (name: 'shared' | 'open', scopes: readonly string[]): Visitor => ({
+/** A caller without a name, who reads all of the evidence unless the key is for some capabilities alone. */
+const anonymous = ({ tenant }: Home, name: 'shared' | 'open', scopes: readonly string[]): AuthenticatedCaller => ({
+  tenant,
   caller: { subject: null, name, scopes, permissions: [], revokedPermissions: [] },
   reads: scopes.length === 0 ? 'all' : 'own',
   administers: false,

@@ -1,11 +1,23 @@
-/** Counts of what the server did, in the text form of Prometheus. Labels have few values, none of them a caller's. */
+import type { TenantId } from '../model/identity/tenant-id.ts'
+
+/** Counts of what the server did for one tenant, in the text form of Prometheus. Labels have few values, none of them a caller's. */
 export interface Counts {
   request(route: string, status: number): void
   invocation(outcome: string): void
   text(gauges: Readonly<Record<string, number>>): string
 }
 
-export function openCounts(): Counts {
+/** Each tenant has counts of its own: what the others do is not for it to see. */
+export function openCountsByTenant(): (tenant: TenantId) => Counts {
+  const byTenant = new Map<TenantId, Counts>()
+  return (tenant) => {
+    const counts = byTenant.get(tenant) ?? openCounts()
+    byTenant.set(tenant, counts)
+    return counts
+  }
+}
+
+function openCounts(): Counts {
   const requests = new Map<string, number>()
   const invocations = new Map<string, number>()
   return {

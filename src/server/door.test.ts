@@ -5,7 +5,7 @@ import { tenantId } from '../model/identity/tenant-id.ts'
 import { issueKey } from '../runtime/identity/api-keys.ts'
 import { operator } from '../runtime/identity/caller.ts'
 import { createPrincipal } from '../runtime/identity/principals.ts'
-import { createTenant } from '../runtime/identity/tenants.ts'
+import { createTenant, setTenantStatus } from '../runtime/identity/tenants.ts'
 import { fakeClock } from '../testing/ports.ts'
 import { createApp } from './app.ts'
 import { listen } from './listen.ts'
@@ -29,15 +29,15 @@ test('the wire version is judged first: on every path and method, before credent
     assert.equal((await ask('GET', '/health', { key: null, headers: { 'x-chp-version': version } })).status, 200)
 })
 
-test('four paths are for everybody and name no capability, all others want to know who asks [H-75]', async () => {
+test('five paths are for everybody and name no capability, all others want to know who asks [H-75]', async () => {
   const { ask } = await givenServer()
-  const open = ['/', '/health', '/.well-known/chp-identity', '/v1/ready']
+  const open = ['/', '/health', '/.well-known/chp-identity', '/v1/ready', '/v1/tenants/northlight/identity']
   for (const path of open) {
     const { status, text } = await ask('GET', path, { key: null })
     assert.equal(status, path === '/v1/ready' ? 204 : 200)
     assert.doesNotMatch(text, /capabilit|conformance/)
   }
-  for (const { method, path } of routes.filter((route) => !open.includes(route.path))) {
+  for (const { method, path } of routes.filter((route) => !route.public)) {
     const { status, text } = await ask(method, path, { key: null })
     assert.equal(status, 401, path)
     assert.match(text, path.startsWith('/v1/') ? /"code":"unauthenticated"/ : /"code":"unauthorized"/)
@@ -80,7 +80,7 @@ test('credentials of two people in one request are refused, whichever headers th
 })
 
 test('a server does not start with a key that is empty, reads like a token, has no good name, or is held by two [H-78]', async () => {
-  const { ambit, host } = await givenServer()
+  const { ambit, hosts } = await givenServer()
   const key = (secret: string, name: string | null = null) => ({ name, secret, scopes: [] })
   for (const keys of [
     [key('')],
@@ -91,16 +91,23 @@ test('a server does not start with a key that is empty, reads like a token, has 
     [key('a', '')],
     [key('a', 'a\nb')],
   ])
-    assert.throws(() => createApp({ ambit, host, access: { open: false, keys } }), { code: 'config.invalid' })
+    assert.throws(() => createApp({ ambit, hosts, access: { open: false, keys } }), { code: 'config.invalid' })
 })
 
-test('a key of another tenant opens nothing here [H-73 H-76]', async () => {
+test('the key says which tenant is meant, and one of a suspended tenant is like a wrong one [H-73 H-76]', async () => {
   const { ask, ambit } = await givenServer()
   await createTenant(ambit, { id: 'elsewhere' })
   const there = operator(tenantId('elsewhere'))
   await createPrincipal(ambit, there, { id: 'dave', kind: 'user', roles: ['admin'] })
   const { secret } = await issueKey(ambit, there, { principal: 'dave' })
-  assert.equal((await ask('GET', '/capabilities', { key: secret })).status, 401)
+  assert.equal((await ask('GET', '/host', { key: secret })).body.id, 'elsewhere')
+  assert.equal((await ask('GET', '/host')).body.id, 'northlight-depot')
+  const both = { key: secret, headers: { authorization: `Bearer ${sharedKey}` } }
+  assert.equal((await ask('GET', '/host', both)).status, 401)
+  await setTenantStatus(ambit, there, 'suspended')
+  const wrong = await ask('GET', '/host', { key: 'no such key' })
+  const refused = await ask('GET', '/host', { key: secret })
+  assert.deepEqual([refused.status, refused.body.error.code], [401, wrong.body.error.code])
 })
 
 test('a call outside the scope of a key is answered, and is evidence [H-76]', async () => {
@@ -176,8 +183,8 @@ test('more requests than there is room for are sent away, those under way end [H
 })
 
 test('without keys the host is for this machine alone [H-78]', async () => {
-  const { ambit, host, ask } = await givenServer({ access: { open: true, keys: [] } })
-  const app = createApp({ ambit, host, access: { open: true, keys: [] } })
+  const { ambit, hosts, ask } = await givenServer({ access: { open: true, keys: [] } })
+  const app = createApp({ ambit, hosts, access: { open: true, keys: [] } })
   for (const hostname of ['0.0.0.0', '::', '192.0.2.1', 'example.org'])
     await assert.rejects(listen(app, { port: 0, hostname }), { code: 'config.invalid' })
   const { url, close } = await listen(app, { port: 0 })
@@ -187,7 +194,7 @@ test('without keys the host is for this machine alone [H-78]', async () => {
   assert.equal((await from({ host: 'localhost:80' })).status, 200)
   for (const headers of [{ host: 'attacker.example' }, { origin: 'https://attacker.example' }, { origin: 'null' }])
     assert.equal((await from(headers)).body.error.code, 'forbidden')
-  const closed = createApp({ ambit, host, access: testAccess })
+  const closed = createApp({ ambit, hosts, access: testAccess })
   await (await listen(closed, { port: 0, hostname: '0.0.0.0' })).close()
 })
 

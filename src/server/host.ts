@@ -1,14 +1,22 @@
+import { Failure, quote } from '../base/failure.ts'
 import { version } from '../base/version.ts'
 import { identityFor, manifestOf, wireVersion } from '../chp/manifest.ts'
+import { type TenantId, tenantId, tenantIdPattern } from '../model/identity/tenant-id.ts'
 import type { Health } from '../model/wire/wire.ts'
 import { countEvents } from '../runtime/evidence/reading.ts'
 import { always, json } from './answer.ts'
-import type { Ask, Route } from './route.ts'
+import { type Ask, problem, type Route } from './route.ts'
 
 const health = ({ deps: { host } }: Ask): Response => {
   const versions = { version: wireVersion, host_version: version }
   const body: Health = { status: 'ok', host_id: host.hostId, protocol: 'chp', ...versions }
   return json(body)
+}
+
+/** What cannot be the id of a tenant is that of none. */
+function knownId(text: string): TenantId {
+  if (!tenantIdPattern.test(text)) throw new Failure('tenant.not_found', `tenant ${quote(text)} not found`)
+  return tenantId(text)
 }
 
 const metricsType = 'text/plain; version=0.0.4'
@@ -36,6 +44,14 @@ export const hostRoutes: readonly Route[] = [
   },
   {
     method: 'GET',
+    path: '/v1/tenants/:id/identity',
+    summary: 'The keys of one tenant, for everybody.',
+    public: true,
+    answers: { 200: { schema: 'identity-document' }, 404: problem },
+    handle: async ({ deps: { ambit }, param }) => json(await identityFor(ambit, { tenant: knownId(param('id')) })),
+  },
+  {
+    method: 'GET',
     path: '/host',
     summary: 'The manifest of the host, with what this caller may call.',
     answers: { 200: { schema: 'host-descriptor' } },
@@ -53,8 +69,11 @@ export const hostRoutes: readonly Route[] = [
     path: '/metrics',
     summary: 'Counts of what the server did, in the text form of Prometheus.',
     answers: { 200: { type: metricsType } },
-    handle: async ({ deps: { ambit, host, counts, crowd } }) => {
-      const gauges = { requests_in_flight: crowd.size(), evidence_events: await countEvents(ambit, host.tenant) }
+    handle: async ({ deps: { ambit, host, counts, concurrency } }) => {
+      const gauges = {
+        requests_in_flight: concurrency.size(host.tenant),
+        evidence_events: await countEvents(ambit, host.tenant),
+      }
       return new Response(counts.text(gauges), { headers: { ...always, 'content-type': metricsType } })
     },
   },

@@ -1,4 +1,5 @@
 import type { McpHttp, McpHttpDeps } from '../mcp/http.ts'
+import type { AmbitHost } from '../runtime/hosting/host.ts'
 import { readBody } from './body.ts'
 import { checkSameOrigin } from './headers.ts'
 import type { Route } from './route.ts'
@@ -17,14 +18,27 @@ export const mcpRoutes: readonly Route[] = [
   },
 ]
 
-/** Loaded when the first client comes: most hosts never see one. */
-export function lazyMcp(deps: McpHttpDeps) {
-  let opened: Promise<McpHttp> | undefined
+/** The MCP doors of all tenants: each is opened when the first client of its tenant comes, and ends with the tenant's host. */
+export function openMcpDoors(deps: Omit<McpHttpDeps, 'host'>) {
+  const doors = new Map<AmbitHost, Promise<McpHttp>>()
+  let isClosed = false
+  const open = (host: AmbitHost): Promise<McpHttp> => {
+    // Loaded late: most servers never see an MCP client.
+    const opening = import('../mcp/http.ts').then(({ openMcpHttp }) => openMcpHttp({ ...deps, host }))
+    if (isClosed) void opening.then((door) => door.close())
+    doors.set(host, opening)
+    const end = (): void => {
+      doors.delete(host)
+      void opening.then((door) => door.close())
+    }
+    host.closing.addEventListener('abort', end, { once: true })
+    return opening
+  }
   return {
-    open: (): Promise<McpHttp> => {
-      opened ??= import('../mcp/http.ts').then(({ openMcpHttp }) => openMcpHttp(deps))
-      return opened
+    for: (host: AmbitHost): Promise<McpHttp> => doors.get(host) ?? open(host),
+    close: async (): Promise<void> => {
+      isClosed = true
+      await Promise.all([...doors.values()].map(async (door) => (await door).close()))
     },
-    close: async () => (await opened)?.close(),
   }
 }

@@ -1,13 +1,15 @@
 import type { McpHttp } from '../mcp/http.ts'
+import type { TenantId } from '../model/identity/tenant-id.ts'
 import type { Ambit } from '../runtime/ambit.ts'
 import type { AmbitHost, CallCaller } from '../runtime/hosting/host.ts'
 import type { Readiness } from '../runtime/hosting/readiness.ts'
+import type { ConcurrencyLimit } from './concurrency.ts'
 import type { Counts } from './counts.ts'
-import type { Crowd } from './crowd.ts'
 import type { Traced } from './telemetry.ts'
 
-/** Somebody who was let in. */
-export interface Visitor {
+/** The caller that the credentials of a request prove. */
+export interface AuthenticatedCaller {
+  readonly tenant: TenantId
   readonly caller: CallCaller
   /** Whose evidence they read: the whole tenant's, or what they did themselves. */
   readonly reads: 'all' | 'own'
@@ -18,9 +20,11 @@ export interface Visitor {
 /** What the routes stand on. */
 export interface RouteDeps {
   readonly ambit: Ambit
+  /** The host of the caller's tenant; of the configured one for what is public. */
   readonly host: AmbitHost
+  /** Those of the same tenant. */
   readonly counts: Counts
-  readonly crowd: Crowd
+  readonly concurrency: ConcurrencyLimit
   /** Lets the other requests of this moment catch up. */
   readonly gathered: () => Promise<void>
   /** What a body may have, and how long it may take to come. */
@@ -41,7 +45,7 @@ export interface Ask {
   query(): URLSearchParams
 }
 export interface VisitorAsk extends Ask {
-  readonly visitor: Visitor
+  readonly visitor: AuthenticatedCaller
 }
 
 /** What a route answers under one status: the name of a schema, with its media type unless that is JSON. */

@@ -127,7 +127,10 @@ describe('host serve --conformance [H-94]', () => {
     const shell = givenShell()
     const host = await startHost(shell, '--conformance', '--port', '0', '--key', 'k1', '--scoped-key', 'k2')
     assert.match(host.err(), /^\{.*"message":"warning: this fixture believes the mandate of any principal"\}\n/)
-    assert.match(host.said(), /^listening on \S+ as host `conformance`: 8 capabilities; callers need a key$/m)
+    assert.match(
+      host.said(),
+      /^listening on \S+ as host `conformance`: 8 capabilities for 1 tenant; callers need a key$/m,
+    )
     assert.equal((await host.call('conformance.echo', { value: 1 }, 'k1')).outcome, 'success')
     assert.equal((await host.call('conformance.fail', {}, 'k2')).outcome, 'denied')
     host.process.kill('SIGTERM')

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { tenantId } from '../../src/model/identity/tenant-id.ts'
 import { openAmbit } from '../../src/runtime/ambit.ts'
 import { type AmbitHost, openHost } from '../../src/runtime/hosting/host.ts'
+import { openHosts } from '../../src/runtime/hosting/hosts.ts'
 import { makeOffer, type Offer } from '../../src/runtime/hosting/offer.ts'
 import { addApprover } from '../../src/runtime/identity/approvers.ts'
 import { operator } from '../../src/runtime/identity/caller.ts'
@@ -31,10 +32,13 @@ export async function startConformanceServer(): Promise<ConformanceServer> {
   await addApprover(ambit, operator(tenant), { principal: approver, roles: [] })
   let host: AmbitHost | undefined
   const offer = offering((next) => host?.offer(next))
-  host = await openHost(ambit, tenant, offer)
+  const hosts = await openHosts(ambit, tenant, async (tenant, process) => {
+    host = await openHost(ambit, tenant, offer, { process })
+    return approving(host)
+  })
   const app = createApp({
     ambit,
-    host: approving(host),
+    hosts,
     access: { keys: [], open: true },
     mcp: { content: () => suiteContent, fenced: false, roundMs },
     onError: (error) => process.stderr.write(`${String(error)}\n`),
@@ -44,7 +48,7 @@ export async function startConformanceServer(): Promise<ConformanceServer> {
     url: `${listening.url}/mcp`,
     close: async () => {
       await listening.close()
-      await host.close()
+      await hosts.close()
       await ambit.close()
       rmSync(folder, { recursive: true, force: true })
     },

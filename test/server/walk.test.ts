@@ -40,6 +40,7 @@ test('a client walks through every endpoint of the fixture, and every answer has
   assert.deepEqual(await get('health', '/'), await get('health', '/health'))
   assert.equal((await ask('GET', '/v1/ready')).status, 204)
   const identity = await get('identity-document', '/.well-known/chp-identity')
+  assert.deepEqual(await get('identity-document', '/v1/tenants/northlight/identity'), identity)
   const manifest = await get('host-descriptor', '/host')
   assert.deepEqual((await get('capability-list', '/capabilities')).capabilities, manifest.capabilities)
   assert.deepEqual(

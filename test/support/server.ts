@@ -6,6 +6,7 @@ import { conformanceOffer } from '../../src/chp/conformance.ts'
 import { tenantId } from '../../src/model/identity/tenant-id.ts'
 import type { Ambit } from '../../src/runtime/ambit.ts'
 import { type AmbitHost, openHost } from '../../src/runtime/hosting/host.ts'
+import { type Hosts, type HostsOptions, openHosts } from '../../src/runtime/hosting/hosts.ts'
 import { makeOffer, type Offer, type OfferSpec } from '../../src/runtime/hosting/offer.ts'
 import { issueKey } from '../../src/runtime/identity/api-keys.ts'
 import { operator } from '../../src/runtime/identity/caller.ts'
@@ -31,6 +32,8 @@ export const testAccess: Access = {
 
 export interface GivenServer {
   readonly ambit: Ambit
+  readonly hosts: Hosts
+  /** That of the configured tenant. */
   readonly host: AmbitHost
   readonly app: App
   /** The answer to a request; the shared key unless another is named, none with null. */
@@ -62,6 +65,7 @@ export interface GivenServerOptions {
   readonly mcp?: ServerDeps['mcp']
   readonly clock?: { now(): number }
   readonly config?: object
+  readonly hosts?: HostsOptions
 }
 
 export async function givenServer(options: GivenServerOptions = {}): Promise<GivenServer> {
@@ -72,12 +76,17 @@ export async function givenServer(options: GivenServerOptions = {}): Promise<Giv
   })
   const me = await givenTenant(ambit, { id: 'northlight', hostId: 'northlight-depot' })
   const make = typeof offer === 'function' ? offer : (hostId: string) => makeOffer(hostId, offer)
-  const host = await openHost(ambit, tenantId('northlight'), make)
-  onTestFinished(() => host.close())
+  const hosts = await openHosts(
+    ambit,
+    tenantId('northlight'),
+    (tenant, process) => openHost(ambit, tenant, make, { process }),
+    options.hosts,
+  )
+  onTestFinished(() => hosts.close())
   const errors: unknown[] = []
   const app = createApp({
     ambit,
-    host,
+    hosts,
     access,
     ...(limits && { limits }),
     ...(mcp && { mcp }),
@@ -90,7 +99,8 @@ export async function givenServer(options: GivenServerOptions = {}): Promise<Giv
   })
   return {
     ambit,
-    host,
+    hosts,
+    host: hosts.home,
     app,
     ask: async (method, path, asked) => {
       const answered = await answeredBy(await app.fetch(requestOf('http://localhost', method, path, asked)))

@@ -19,7 +19,8 @@ const register: Register = (command, io) => {
         const stopping = new AbortController()
         // Standard output is the client's.
         const aside = { ...io, out: io.err }
-        const kept = keepUp(aside, { ambit, host, source: sourceOf(io, options) }, stopping.signal)
+        const served = { ...host, underWay: host.gateway.underWay }
+        const kept = keepUp(aside, { ambit, served, source: sourceOf(io, options) }, stopping.signal)
         void kept.then(() => stopping.abort())
         // A key may be revoked at any time.
         const asks = async () => callerOf(await whoAsks(ambit, io, options))

@@ -3,14 +3,22 @@ import { isDeepStrictEqual } from 'node:util'
 import { counted } from '../../base/counted.ts'
 import { problem } from '../../base/failure.ts'
 import type { Ambit } from '../../runtime/ambit.ts'
-import { type ConfiguredHost, offerFilesOf } from '../../runtime/hosting/configured-host.ts'
+import { type Hosting, offerFilesOf } from '../../runtime/hosting/configured-host.ts'
+import type { Offer } from '../../runtime/hosting/offer.ts'
 import { type ConfigSource, loadSettings, type Settings } from '../../runtime/settings/config.ts'
 import { type Io, line, plain } from '../terminal/io.ts'
 
 interface Kept {
   readonly ambit: Ambit
-  readonly host: ConfiguredHost
+  readonly served: Reloadable
   readonly source: ConfigSource
+}
+
+/** The host or hosts of this process. */
+interface Reloadable {
+  reload(hosting: Hosting): Promise<void>
+  current(): Offer
+  underWay(): number
 }
 
 const pollMs = 300
@@ -20,14 +28,14 @@ const patienceMs = 500
  * Offers what the configuration says whenever it changes, until a signal of the system or of `stop` ends it. A second
  * signal is not held up.
  */
-export async function keepUp(io: Io, { ambit, host, source }: Kept, stop?: AbortSignal): Promise<void> {
+export async function keepUp(io: Io, { ambit, served, source }: Kept, stop?: AbortSignal): Promise<void> {
   const stopped = Promise.withResolvers<void>()
   let files = stampsOf(filesOf(ambit.settings))
   let work: Promise<void> = Promise.resolve()
   const reload = () => {
     work = work.then(async () => {
       files = stampsOf([...files.keys()])
-      const next = await offered(io, host, source, ambit.settings)
+      const next = await offered(io, served, source, ambit.settings)
       if (next !== undefined) files = stampsOf(filesOf(next))
     })
   }
@@ -39,28 +47,28 @@ export async function keepUp(io: Io, { ambit, host, source }: Kept, stop?: Abort
   await stopped.promise
   clearInterval(timer)
   off()
-  setTimeout(() => tellWaiting(io, host), patienceMs).unref()
+  setTimeout(() => tellWaiting(io, served), patienceMs).unref()
   await work
 }
 
-/** Whoever ended it would otherwise wonder why it stays, for as long as a call may take. */
-function tellWaiting(io: Io, { gateway }: ConfiguredHost): void {
-  const calls = gateway.underWay()
+/** Says why the process stays, for as long as a call may take. */
+function tellWaiting(io: Io, served: Reloadable): void {
+  const calls = served.underWay()
   if (calls > 0) io.err(`waiting for ${counted(calls, 'call')} under way; a second signal ends at once\n`)
 }
 
 /** Makes the new offer whole before it takes the place of the old one. Answers its settings, or says why it stays. */
 async function offered(
   io: Io,
-  host: ConfiguredHost,
+  served: Reloadable,
   source: ConfigSource,
   begun: Settings,
 ): Promise<Settings | undefined> {
   try {
     const next = await loadSettings({ ...source, fresh: true })
-    await host.reload(next.hosting)
+    await served.reload(next.hosting)
     const found = [
-      counted(host.current().registry.all().length, 'capability', 'capabilities'),
+      counted(served.current().registry.all().length, 'capability', 'capabilities'),
       counted(next.hosting.policies.length, 'policy', 'policies'),
     ]
     line(io, `reloaded: ${found.join(', ')}`)

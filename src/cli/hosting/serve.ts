@@ -9,13 +9,14 @@ import { version } from '../../base/version.ts'
 import { conformanceOffer } from '../../chp/conformance.ts'
 import { type TenantId, tenantId } from '../../model/identity/tenant-id.ts'
 import { type Ambit, openAmbit } from '../../runtime/ambit.ts'
-import { openConfiguredHost } from '../../runtime/hosting/configured-host.ts'
-import { type AmbitHost, openHost } from '../../runtime/hosting/host.ts'
+import { openConfiguredHosts } from '../../runtime/hosting/configured-host.ts'
+import { openHost } from '../../runtime/hosting/host.ts'
+import { type Hosts, openHosts } from '../../runtime/hosting/hosts.ts'
 import { openReadiness } from '../../runtime/hosting/readiness.ts'
 import { keysIn } from '../../runtime/identity/api-keys.ts'
 import { anonymous } from '../../runtime/identity/caller.ts'
 import { principalsOf } from '../../runtime/identity/principals.ts'
-import { createTenant } from '../../runtime/identity/tenants.ts'
+import { allTenants, createTenant } from '../../runtime/identity/tenants.ts'
 import { wholeList } from '../../runtime/pages.ts'
 import type { Access } from '../../server/access.ts'
 import { createApp } from '../../server/app.ts'
@@ -28,19 +29,21 @@ import type { ServeOptions } from './host.ts'
 import { type Log, loggingErrors, loggingStore } from './host-log.ts'
 import { keepUp } from './reload.ts'
 
-/** Serves the configured host of a tenant until it is told to end. */
+/** Serves what the configuration offers, to every tenant of the store, until a signal ends it. */
 export const serve = (io: Io, options: ServeOptions, log: Log): Promise<void> =>
   inTenant(io, options, async (ambit, caller) => {
     refuseAdministrator(caller)
     const { tenant } = caller
-    const host = await openConfiguredHost(ambit, tenant, tell(io))
+    const hosts = await openConfiguredHosts(ambit, tenant, tell(io))
     const address = { ...ambit.settings.hosting, ...defined({ port: options.port, hostname: options.hostname }) }
     const { key, open = false } = options
     const access = { keys: key === undefined ? [] : [{ name: null, secret: key, scopes: [] }], open }
-    const locked = !open && key === undefined && !(await hasLiveKey(ambit, tenant))
+    const tenants = (await wholeList((page) => allTenants(ambit, page))).map((each) => tenantId(each.tenant_id))
+    const locked = !open && key === undefined && !(await hasLiveKey(ambit, tenants))
     if (locked && !isLoopback(address.hostname)) throw unreachable()
-    const served = { ambit, host, log, access, locked }
-    const keeping = () => keepUp(io, { ambit, host, source: sourceOf(io, options) })
+    const served = { ambit, hosts, tenants: tenants.length, log, access, locked }
+    const reloaded = { ...hosts, current: hosts.home.current }
+    const keeping = () => keepUp(io, { ambit, served: reloaded, source: sourceOf(io, options) })
     await serving(io, served, address, options, keeping)
   })
 
@@ -51,7 +54,9 @@ export async function serveConformance(io: Io, options: ServeOptions, log: Log):
   try {
     const tenant = tenantId('conformance')
     await createTenant(ambit, { id: tenant })
-    const host = await openHost(ambit, tenant, conformanceOffer)
+    const hosts = await openHosts(ambit, tenant, (tenant, process) =>
+      openHost(ambit, tenant, conformanceOffer, { process }),
+    )
     const keys = [
       ...(options.key === undefined ? [] : [{ name: null, secret: options.key, scopes: [] }]),
       ...(options.scopedKey === undefined
@@ -60,7 +65,7 @@ export async function serveConformance(io: Io, options: ServeOptions, log: Log):
     ]
     io.err('warning: this fixture believes the mandate of any principal\n')
     const address = { port: options.port ?? 0, hostname: options.hostname ?? '127.0.0.1' }
-    const served = { ambit, host, log, access: { keys, open: keys.length === 0 }, locked: false }
+    const served = { ambit, hosts, tenants: 1, log, access: { keys, open: keys.length === 0 }, locked: false }
     await serving(io, served, address, options, () => untilStopped(io))
   } finally {
     await ambit.close()
@@ -70,14 +75,21 @@ export async function serveConformance(io: Io, options: ServeOptions, log: Log):
 
 interface Served {
   readonly ambit: Ambit
-  readonly host: AmbitHost
+  readonly hosts: Hosts
+  /** How many the store has now. One that is made later is served too. */
+  readonly tenants: number
   readonly access: Access
-  /** Whether nobody can call: no key is live yet. One that is made later counts at once. */
+  /** Whether no key is live yet. One that is made later counts at once. */
   readonly locked: boolean
   readonly log: Log
 }
 
-async function hasLiveKey(ambit: Ambit, tenant: TenantId): Promise<boolean> {
+async function hasLiveKey(ambit: Ambit, tenants: readonly TenantId[]): Promise<boolean> {
+  for (const tenant of tenants) if (await tenantHasLiveKey(ambit, tenant)) return true
+  return false
+}
+
+async function tenantHasLiveKey(ambit: Ambit, tenant: TenantId): Promise<boolean> {
   const now = formatTime(ambit.clock.now())
   const principals = await wholeList((page) => principalsOf(ambit, anonymous(tenant), page))
   const active = new Set(principals.filter(({ status }) => status === 'active').map(({ principal_id: id }) => id))
@@ -99,11 +111,11 @@ async function serving(
   options: ServeOptions,
   until: () => Promise<void>,
 ): Promise<void> {
-  const { ambit, host, log } = served
+  const { ambit, hosts, log } = served
   try {
     const { limits } = ambit.settings.hosting
     const listening = await listen(createApp({ ...served, limits, onError: loggingErrors(log) }), address)
-    const stopLooking = loggingStore(log, openReadiness(ambit, host.tenant))
+    const stopLooking = loggingStore(log, openReadiness(ambit, hosts.home.tenant))
     try {
       ready(io, served, listening, options)
       await until()
@@ -112,7 +124,7 @@ async function serving(
       await listening.close()
     }
   } finally {
-    await host.close()
+    await hosts.close()
   }
 }
 
@@ -126,13 +138,14 @@ const untilStopped = (io: Io): Promise<void> =>
   })
 
 /** The one line that says it is there. */
-function ready(io: Io, { ambit, host, access, locked, log }: Served, { url }: Listening, { json }: ServeOptions): void {
-  const count = host.current().registry.all().length
-  const { hostId } = host
-  const offered = counted(count, 'capability', 'capabilities')
+function ready(io: Io, served: Served, { url }: Listening, { json }: ServeOptions): void {
+  const { ambit, hosts, tenants, access, locked, log } = served
+  const { hostId, current } = hosts.home
+  const count = current().registry.all().length
+  const offered = `${counted(count, 'capability', 'capabilities')} for ${counted(tenants, 'tenant')}`
   const keyed = locked ? `callers need a key, and there is none yet: ${makeKey}` : 'callers need a key'
   const who = access.open ? 'open: anyone on this machine may call' : keyed
-  const facts = { url, host_id: hostId, capabilities: count, open: access.open }
+  const facts = { url, host_id: hostId, tenants, capabilities: count, open: access.open }
   log('info', 'start', { version, store: ambit.settings.store.driver, ...facts })
   line(io, json ? jsonText(facts) : `listening on ${url} as host \`${hostId}\`: ${offered}; ${who}`)
 }

@@ -1,14 +1,31 @@
-import { acquireLease, releaseLease } from '../../storage/tables/leases.ts'
+import { type TenantId, tenantId, tenantIdPattern } from '../../model/identity/tenant-id.ts'
+import type { Store } from '../../storage/store.ts'
+import { acquireLease, leaseOf, releaseLease } from '../../storage/tables/leases.ts'
 import type { GatewayDeps } from '../deps.ts'
 
-/** The lease by which others see that a process is there. */
-export const presenceName = (owner: string): string => `host:${owner}`
+/** The lease by which other processes see that this one is alive. */
+export interface Presence {
+  /** Names the process as the owner of its calls, in every tenant. */
+  readonly owner: string
+  stop(): Promise<void>
+}
+
+export interface PresenceDeps {
+  readonly store: Store
+  readonly clock: GatewayDeps['clock']
+  readonly random: GatewayDeps['random']
+  /** The configured tenant of the process. */
+  readonly tenant: TenantId
+  /** How long others believe that this process is alive after it was last seen. */
+  readonly ttlMs: number
+}
 
 /** Shows this process to the others until it is stopped. A lease that lapses makes its calls indeterminate. */
-export async function showPresence(deps: GatewayDeps): Promise<{ stop(): Promise<void> }> {
-  const { store, tenant, owner, clock, presenceMs: ttlMs } = deps
-  const renew = () =>
-    store.write(tenant, acquireLease({ name: presenceName(owner), holder: owner, ttlMs }, clock.now()))
+export async function showPresence({ store, clock, random, tenant, ttlMs }: PresenceDeps): Promise<Presence> {
+  // Every row has a tenant, and the calls of a process belong to many: its one lease lies with its configured tenant,
+  // and the owner's name says which one that is. A tenant reserved for leases would be a row that no tenant owns.
+  const owner = `host_${Buffer.from(random(12)).toString('hex')}@${tenant}`
+  const renew = () => store.write(tenant, acquireLease({ name: leaseName(owner), holder: owner, ttlMs }, clock.now()))
   let lease = await renew()
   const timer = setInterval(() => {
     renew().then(
@@ -19,10 +36,26 @@ export async function showPresence(deps: GatewayDeps): Promise<{ stop(): Promise
     )
   }, ttlMs / 3).unref()
   return {
+    owner,
     stop: async () => {
       clearInterval(timer)
       // One that cannot be given back lapses by itself.
       await store.write(tenant, releaseLease(lease)).catch(() => undefined)
     },
   }
+}
+
+/** Whether the process that owns calls of this tenant is alive. */
+export const isPresent = (deps: Pick<GatewayDeps, 'store' | 'tenant' | 'clock'>, owner: string): Promise<boolean> =>
+  deps.store.read(function* () {
+    const lease = yield* leaseOf(leaseTenant(owner, deps.tenant), leaseName(owner))
+    return lease !== undefined && lease.expiresAtMs > deps.clock.now()
+  })
+
+const leaseName = (owner: string): string => `host:${owner}`
+
+/** Processes of older versions served one tenant and named none: their lease lies with their calls. */
+function leaseTenant(owner: string, tenant: TenantId): TenantId {
+  const [, named = ''] = owner.split('@')
+  return tenantIdPattern.test(named) ? tenantId(named) : tenant
 }

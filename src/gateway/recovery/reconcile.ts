@@ -17,7 +17,6 @@ import {
   unknownClaims,
 } from '../../storage/tables/claims.ts'
 import { hasEvent } from '../../storage/tables/events.ts'
-import { leaseOf } from '../../storage/tables/leases.ts'
 import { type Change, inOrder } from '../../storage/work.ts'
 import type { Reconciled } from '../capability.ts'
 import type { GatewayDeps } from '../deps.ts'
@@ -30,7 +29,7 @@ import type { Registered } from '../registry.ts'
 import { type Ending, readRecord, recordText, resultOf } from '../results.ts'
 import { within } from '../within.ts'
 import { writeEvents } from '../write.ts'
-import { presenceName } from './presence.ts'
+import { isPresent } from './presence.ts'
 import type { Over } from './unrecorded.ts'
 
 type Reconciling = Pick<Host, 'deps' | 'running' | 'starting' | 'unwritten'>
@@ -78,12 +77,6 @@ export async function askAgain({ deps, late }: Pick<Host, 'deps' | 'late'>): Pro
   const due = await deps.store.read(() => unknownClaims(deps.tenant, callScope, deps.clock.now(), max))
   await Promise.all(due.filter(({ key }) => !late.has(key)).map((claim) => findOut(deps, claim)))
 }
-
-const isPresent = (deps: GatewayDeps, owner: string): Promise<boolean> =>
-  deps.store.read(function* () {
-    const lease = yield* leaseOf(deps.tenant, presenceName(owner))
-    return lease !== undefined && lease.expiresAtMs > deps.clock.now()
-  })
 
 /** Writes the end of a call; whether that was for us to do. */
 async function endCall(deps: GatewayDeps, claim: Claim, call: Interrupted, known: Over | undefined): Promise<boolean> {

@@ -21,6 +21,7 @@ export interface Unwritten {
   add(key: string, over: Over, now: number): void
   get(key: string): Over | undefined
   delete(key: string): void
+  isEmpty(): boolean
   /** Forgets what is old, except for what is still open on record. */
   prune(open: ReadonlySet<string>, now: number): void
 }
@@ -34,6 +35,7 @@ export function openUnwritten(): Unwritten {
     add: (key, over, now) => void known.set(key, { over, since: now }),
     get: (key) => known.get(key)?.over,
     delete: (key) => void known.delete(key),
+    isEmpty: () => known.size === 0,
     prune: (open, now) => {
       for (const [key, { since }] of known) if (since <= now - keptMs && !open.has(key)) known.delete(key)
     },

@@ -10,8 +10,10 @@ import { type Policy, policy as policyShape } from '../../model/policy.ts'
 import type { Ambit } from '../ambit.ts'
 import type { ConfigCode } from '../settings/user-config.ts'
 import { type AmbitHost, openHost } from './host.ts'
+import { type Hosts, openHosts } from './hosts.ts'
 import { type NamedFile, readNamed } from './named-file.ts'
 import { makeOffer, type OfferSpec } from './offer.ts'
+import type { HostProcess } from './process.ts'
 import { filesOf } from './upstream-files.ts'
 import type { Notice } from './upstreams.ts'
 
@@ -77,6 +79,13 @@ function checkEgress(entry: string, pointer: string): void {
 export interface ConfiguredHost extends AmbitHost {
   /** Offers what this configuration lists from now on, or fails and changes nothing. */
   reload(hosting: Hosting): Promise<void>
+  /** As `reload` in two steps: makes the offer or fails; what it returns puts it in place. */
+  prepare(hosting: Hosting): () => void
+}
+
+interface ConfiguredOptions {
+  readonly hosting?: Hosting
+  readonly process?: HostProcess
 }
 
 /** The host of a tenant, offering what the configuration lists, with its upstreams. `notice` is told what is wrong with those. */
@@ -84,6 +93,7 @@ export async function openConfiguredHost(
   ambit: Ambit,
   tenant: TenantId,
   notice: Notice = () => undefined,
+  { hosting = ambit.settings.hosting, ...options }: ConfiguredOptions = {},
 ): Promise<ConfiguredHost> {
   const { openUpstreams } = await import('./upstreams.ts')
   const upstreams = openUpstreams(ambit, tenant, notice)
@@ -94,15 +104,47 @@ export async function openConfiguredHost(
     keep()
     return offer
   }
-  const host = await openHost(ambit, tenant, (hostId) => offerOf(hostId, ambit.settings.hosting))
+  const host = await openHost(ambit, tenant, (hostId) => offerOf(hostId, hosting), options)
+  const prepare = (hosting: Hosting): (() => void) => {
+    const offer = offerOf(host.hostId, hosting)
+    return () => host.offer(offer)
+  }
   return {
     ...host,
-    reload: async (hosting) => host.offer(offerOf(host.hostId, hosting)),
+    prepare,
+    reload: async (hosting) => prepare(hosting)(),
     close: async () => {
       await host.close()
       await upstreams.close()
     },
   }
+}
+
+/** The hosts of all tenants, with the same offer. */
+export interface ConfiguredHosts extends Hosts<ConfiguredHost> {
+  /** Offers what this configuration lists from now on, in every tenant, or fails and changes nothing. */
+  reload(hosting: Hosting): Promise<void>
+}
+
+/** As `openConfiguredHost`, for every tenant. Secrets are a tenant's own, and so are its connections to upstreams. */
+export async function openConfiguredHosts(ambit: Ambit, home: TenantId, notice: Notice): Promise<ConfiguredHosts> {
+  let { hosting } = ambit.settings
+  const opened = new Set<ConfiguredHost>()
+  const hosts = await openHosts(ambit, home, async (tenant, process) => {
+    const begun = hosting
+    const told: Notice = tenant === home ? notice : (text) => notice(`tenant ${quote(tenant)}: ${text}`)
+    const host = await openConfiguredHost(ambit, tenant, told, { hosting, process })
+    opened.add(host)
+    host.closing.addEventListener('abort', () => opened.delete(host))
+    if (hosting !== begun) await host.reload(hosting)
+    return host
+  })
+  const reload = async (next: Hosting): Promise<void> => {
+    const changes = [...opened].map((host) => host.prepare(next))
+    hosting = next
+    for (const change of changes) change()
+  }
+  return { ...hosts, reload }
 }
 
 const readPolicy = (file: NamedFile): Policy =>

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { limits } from '../../base/limits.ts'
 import { makeSeal } from '../../evidence/seal.ts'
 import type { CallCaller } from '../../gateway/call.ts'
 import type { GatewayDeps, Offer } from '../../gateway/deps.ts'
@@ -10,6 +9,7 @@ import { getTenant } from '../../storage/tables/tenants.ts'
 import type { Ambit } from '../ambit.ts'
 import { openRetention } from '../evidence/retention.ts'
 import type { Caller } from '../identity/caller.ts'
+import { type HostProcess, type ProcessOptions, startProcess } from './process.ts'
 
 export type { CallCaller } from '../../gateway/call.ts'
 
@@ -25,12 +25,17 @@ export interface AmbitHost {
   current(): Offer
   /** Calls back whenever something else is offered, until the returned function is called. */
   watch(changed: () => void): () => void
+  /** Keeps a host that would be closed when idle open, until the returned function is called. */
+  hold(): () => void
+  isHeld(): boolean
+  /** Aborts when the host closes. */
+  readonly closing: AbortSignal
   close(): Promise<void>
 }
 
-export interface HostOptions {
-  /** How long the calls of a process that is gone are believed to run. */
-  readonly presenceMs?: number
+export interface HostOptions extends ProcessOptions {
+  /** Where one process has several hosts: what they share. A host by itself has a process of its own. */
+  readonly process?: HostProcess
 }
 
 /** Opens the door of one tenant: calls through it are decided by the offer and recorded in the tenant's evidence. */
@@ -38,12 +43,15 @@ export async function openHost(
   ambit: Ambit,
   tenant: TenantId,
   makeOffer: (hostId: string) => Offer,
-  { presenceMs = limits.presenceMs }: HostOptions = {},
+  options: HostOptions = {},
 ): Promise<AmbitHost> {
   const { host_id: hostId } = await ambit.store.read(() => getTenant(tenant))
   let offered = makeOffer(hostId)
   const watching = new Set<() => void>()
+  const holders = new Set<symbol>()
+  const closing = new AbortController()
   const digest = await ambit.keyring.digest(hostId)
+  const process = options.process ?? (await startProcess(ambit, tenant, options))
   const deps: GatewayDeps = {
     tenant,
     hostId,
@@ -57,12 +65,16 @@ export async function openHost(
     signer: () => ambit.keyring.signer(hostId),
     hostKeys: async () => everyKeyOf(await ambit.keyring.publicKeys(hostId)),
     wrote: (events) => ambit.heads.grew(tenant, events),
-    owner: `host_${randomBytes(12).toString('hex')}`,
-    presenceMs,
+    owner: process.owner,
     offer: () => offered,
     retain: openRetention(ambit, tenant, hostId),
   }
-  const gateway = await openGateway(deps)
+  const stop = options.process === undefined ? process.stop : async () => undefined
+  const gateway = await openGateway(deps).catch(async (error: unknown) => {
+    await stop()
+    throw error
+  })
+  const endTidying = process.keepTidy(gateway)
   const secrets = new Map<string, Uint8Array>()
   const secretFor = (purpose: string): Uint8Array => {
     const made = () => Buffer.from(digest(['ambit-secret-for', purpose]).replace('hmac-sha256:', ''), 'hex')
@@ -84,7 +96,19 @@ export async function openHost(
       watching.add(changed)
       return () => void watching.delete(changed)
     },
-    close: () => gateway.close(),
+    hold: () => {
+      const holder = Symbol('holder')
+      holders.add(holder)
+      return () => void holders.delete(holder)
+    },
+    isHeld: () => holders.size > 0,
+    closing: closing.signal,
+    close: async () => {
+      endTidying()
+      closing.abort()
+      await gateway.close()
+      await stop()
+    },
   }
 }
 

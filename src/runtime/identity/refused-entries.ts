@@ -1,9 +1,10 @@
 import type { Subject } from '../../model/identity/subject.ts'
+import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { Ambit } from '../ambit.ts'
 import { recordAs } from '../evidence/record.ts'
-import type { AmbitHost } from '../hosting/host.ts'
 import { ownEvent } from './admin.ts'
 import { operator } from './caller.ts'
+import { tenantOf } from './tenants.ts'
 
 /** What somebody who is known was not let do: the place, never what was sent there. */
 export interface RefusedEntry {
@@ -20,7 +21,7 @@ export interface RefusedEntry {
 /** Records a refused request of a known caller, under an id of its own: no call, and in no caller's correlation. */
 export async function recordRefusedEntry(
   ambit: Ambit,
-  { tenant, hostId }: Pick<AmbitHost, 'tenant' | 'hostId'>,
+  tenant: TenantId,
   { subject, method, route, code, status, traceId, unrecorded }: RefusedEntry,
 ): Promise<void> {
   const id = ambit.ids.next('req')
@@ -31,5 +32,6 @@ export async function recordRefusedEntry(
     correlation: { correlation_id: id, trace_id: traceId },
     redacted: true,
   }
-  await recordAs(ambit, { ...operator(tenant), subject }, hostId, [event])
+  const { host_id } = await tenantOf(ambit, { tenant })
+  await recordAs(ambit, { ...operator(tenant), subject }, host_id, [event])
 }

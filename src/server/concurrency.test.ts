@@ -2,9 +2,12 @@ import assert from 'node:assert/strict'
 import { test, vi } from 'vitest'
 import { givenServer, requestOf } from '../../test/support/server.ts'
 import type { Json } from '../base/canonical.ts'
+import { tenantId } from '../model/identity/tenant-id.ts'
 import type { WireError } from '../model/wire/wire.ts'
 import { defineCapability } from '../runtime/hosting/offer.ts'
-import { openCrowd } from './crowd.ts'
+import { openConcurrencyLimit } from './concurrency.ts'
+
+const tenant = tenantId('northlight')
 
 /** A capability that speaks once and then goes on until it is let go. */
 function speaking() {
@@ -82,10 +85,10 @@ test.each([
   [4, 3],
   [1024, 768],
 ])('of %i places one caller takes %i [H-80]', (atOnceMax, most) => {
-  const crowd = openCrowd(atOnceMax)
-  const places = Array.from({ length: atOnceMax }, () => crowd.enter())
-  const got = places.filter((place) => place?.isFor('bob'))
+  const limit = openConcurrencyLimit(atOnceMax)
+  const places = Array.from({ length: atOnceMax }, () => limit.enter())
+  const got = places.filter((place) => place?.assign(tenant, 'bob'))
   assert.equal(got.length, most)
-  got[0]?.left()
-  assert.equal(crowd.enter()?.isFor('bob'), true)
+  got[0]?.leave()
+  assert.equal(limit.enter()?.assign(tenant, 'bob'), true)
 })
