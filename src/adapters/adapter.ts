@@ -1,6 +1,10 @@
+import { sha256 } from '../base/hash.ts'
 import type { Clock } from '../base/time.ts'
-import type { Capability } from '../gateway/capability.ts'
+import { formatTraceparent } from '../base/trace.ts'
+import { type CallContext, type Capability, protocolTypes } from '../gateway/capability.ts'
 import type { SecretValue } from '../keys/secret-value.ts'
+import type { CapabilityDescriptor } from '../model/capability.ts'
+import type { Upstream } from '../model/config/upstream.ts'
 import type { Egress } from './egress/egress.ts'
 
 /** What an upstream of one tenant stands on. */
@@ -21,4 +25,42 @@ export interface OpenUpstream {
   readonly capabilities: readonly Capability[]
   /** Ends its connections and processes. Calls under way end as they can. */
   close(): Promise<void>
+}
+
+type Offered = Upstream['capabilities'][number]['descriptor']
+type Metadata = NonNullable<CapabilityDescriptor['metadata']>
+
+/**
+ * A capability of an upstream. Whatever its file says, it comes from elsewhere: its words are fenced, and what it
+ * answers is remembered by its origin. How far a call reaches out, the file may know better.
+ */
+export function foreignDescriptor(
+  { modes = ['sync'], emits = [], metadata, ...declared }: Offered,
+  { credentials = {}, ...from }: Pick<Metadata, 'credentials'> & Required<Pick<Metadata, 'origin' | 'network'>>,
+): CapabilityDescriptor {
+  const { credentials: _, network = from.network, ...kept } = metadata ?? {}
+  return {
+    ...declared,
+    modes,
+    emits: [...new Set([...protocolTypes, ...emits])],
+    metadata: {
+      ...kept,
+      origin: from.origin,
+      network,
+      ...(Object.keys(credentials).length > 0 && { credentials }),
+    },
+  }
+}
+
+/** Structure has no place for a fence, and clients show it to their models: it is passed on only where the file says so. */
+export const isTextOnly = ({ structured_content }: Upstream): boolean => structured_content !== 'unfenced'
+
+/** The trace that a call continues upstream: the caller's, or one of its correlation's own. */
+export function traceparentOf({
+  correlation,
+  invocationId,
+}: Pick<CallContext, 'correlation' | 'invocationId'>): string {
+  const given = correlation.trace_id ?? ''
+  const traceId = /^(?!0{32})[0-9a-f]{32}$/.test(given) ? given : sha256(correlation.correlation_id).slice(0, 32)
+  return formatTraceparent({ traceId, spanId: sha256(invocationId).slice(0, 16), sampled: true })
 }

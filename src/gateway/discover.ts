@@ -3,8 +3,8 @@ import type { CapabilityDescriptor } from '../model/capability.ts'
 import type { Subject } from '../model/identity/subject.ts'
 import { inScope } from '../model/text.ts'
 import { isVisible } from '../policy/actors.ts'
+import { isAlwaysDenied } from '../policy/decide.ts'
 import { type HostRules, isRun } from '../policy/gates/boundary.ts'
-import { isHopeless } from '../policy/hopeless.ts'
 import type { PolicySet } from '../policy/policies.ts'
 import type { CallCaller } from './call.ts'
 import type { Offer } from './deps.ts'
@@ -27,7 +27,7 @@ export const discover = (
     .map((capability) => served(capability, rules))
 
 const isRefused = (policies: PolicySet, descriptor: CapabilityDescriptor, subject: Subject): boolean =>
-  isHopeless(policies, descriptor.id, { subject: subject as Json, capability: capabilityFacts(descriptor) })
+  isAlwaysDenied(policies, descriptor.id, { subject: subject as Json, capability: capabilityFacts(descriptor) })
 
 /** The descriptor as it is served: with its lifecycle and the state of its policy, which are the host's to say. */
 const served = (capability: Registered, rules: HostRules): CapabilityDescriptor => {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { policyDecision } from './evidence.ts'
-import { jsonValue } from './json.ts'
-import { capabilityScope, id, line } from './text.ts'
+import { jsonObject, jsonValue } from './json.ts'
+import { capabilityId, capabilityScope, id, line } from './text.ts'
 
 /** Who must say yes: holders of a role, or approvers by name; how many people, and how long they have. */
 const approvalTerms = z.strictObject({
@@ -34,3 +34,17 @@ export const policy = z.strictObject({
 
 export type Policy = z.infer<typeof policy>
 export type ApprovalTerms = z.infer<typeof approvalTerms>
+
+/** One call, as facts, and what must come of it. `rule` is `policy/rule`, or null where none may decide. */
+const policyCase = z.strictObject({
+  name: line,
+  capability: capabilityId,
+  facts: jsonObject,
+  expect: z.strictObject({ decision: policyDecision, rule: line.nullable().optional() }),
+})
+
+/** Policies, whole or by path from the folder of this file, and the cases they are held to. Closed. */
+export const policyTest = z.strictObject({
+  policies: z.array(z.union([line, policy])).min(1),
+  cases: z.array(policyCase).min(1),
+})

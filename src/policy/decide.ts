@@ -2,7 +2,7 @@ import type { PolicyDecision } from '../model/evidence.ts'
 import type { ApprovalTerms } from '../model/policy.ts'
 import { defaultTerms } from './approval.ts'
 import type { Verdict } from './conditions/condition.ts'
-import { type Facts, undecided } from './conditions/values.ts'
+import { type Facts, Fault, undecided } from './conditions/values.ts'
 import type { Applicable, PolicySet } from './policies.ts'
 import type { CompiledRule, MatchedRule, PolicyRef } from './rule.ts'
 
@@ -39,20 +39,20 @@ export function decide(set: PolicySet, capabilityId: string, facts: Facts): Ruli
 }
 
 /** A rule that has a say, and why. */
-export interface Holding {
+interface Holding {
   readonly rule: CompiledRule
   readonly because: 'holds' | 'undecided' | 'error'
 }
 
 /** Whether a rule has a say: it holds, it is left open and would not allow, or it cannot be evaluated. */
-export function holdingOf(rule: CompiledRule, verdict: Verdict): Holding | undefined {
+function holdingOf(rule: CompiledRule, verdict: Verdict): Holding | undefined {
   if (verdict === true) return { rule, because: 'holds' }
   if (verdict === false || (verdict === undecided && rule.decision === 'allow')) return undefined
   return { rule, because: verdict === undecided ? 'undecided' : 'error' }
 }
 
 /** The ruling of all rules that have a say, which must be in the order of those that apply. */
-export function conclude({ policies, audited }: Applicable, found: readonly Holding[]): Ruling {
+function conclude({ policies, audited }: Applicable, found: readonly Holding[]): Ruling {
   const enforced = found.filter(({ rule }) => rule.enforced)
   const deciding = decidingOf(enforced)
   const decision = decisionOf(deciding)
@@ -110,3 +110,59 @@ function mergedTerms(terms: readonly ApprovalTerms[]): ApprovalTerms {
 }
 
 const sorted = (names: readonly string[] = []): string[] => [...new Set(names)].sort()
+
+/** Stands among the facts in place of one that is not known, which is another thing than absent. */
+export const unknown = (path: string, isThere = false): Fault =>
+  new Fault(`the value of \`${path}\` is not known`, path, isThere)
+
+/**
+ * The ruling as far as facts are known, and the paths of those that are not and could make it another. `settle` has the
+ * last word about a ruling.
+ */
+export function judge(
+  applicable: Applicable,
+  facts: Facts,
+  settle: (ruling: Ruling) => Ruling = (ruling) => ruling,
+): { readonly ruling: Ruling; readonly needs: readonly string[] } {
+  const { rules } = applicable
+  const judged = rules.map((rule) => ({ rule, verdict: rule.condition.evaluate(facts) }) as const)
+  const found = judged.flatMap(({ rule, verdict }) => (needsOf(verdict) ? [] : (holdingOf(rule, verdict) ?? [])))
+  const byRank = (a: Holding, b: Holding) => rules.indexOf(a.rule) - rules.indexOf(b.rule)
+  const rulingWith = (...more: readonly Holding[]) => settle(conclude(applicable, [...found, ...more].sort(byRank)))
+  const ruling = rulingWith()
+  // The strictest of several decides, so it is enough to ask what each open rule would do alone.
+  // It may hold; or it divides, and the value that nobody knows was zero.
+  const turnsIt = (holding: Holding) => rulingWith(holding).decision !== ruling.decision
+  const turns = (rule: Holding['rule']) =>
+    turnsIt({ rule, because: 'holds' }) || (rule.condition.divides && turnsIt({ rule, because: 'error' }))
+  const needs = judged.flatMap(({ rule, verdict }) => (needsOf(verdict) && turns(rule) ? [needsOf(verdict) ?? ''] : []))
+  return { ruling, needs: ruling.error ? [] : [...new Set(needs)].sort() }
+}
+
+/** The path of the fact that a rule could not do without. */
+const needsOf = (verdict: unknown): string | undefined => (verdict instanceof Fault ? verdict.needs : undefined)
+
+/** What is known before anybody calls. */
+const known: ReadonlySet<string> = new Set(['subject', 'capability'])
+
+/**
+ * True if the rules refuse every call of this capability by this subject, whatever else is true of the call. Rules that
+ * read anything but the subject and the capability are left open: they may say yes and they may say nothing.
+ */
+export function isAlwaysDenied(
+  set: PolicySet,
+  capabilityId: string,
+  facts: Readonly<Pick<Facts, 'subject' | 'capability'>>,
+): boolean {
+  const { rules, policies, audited } = set.applicable(capabilityId)
+  if (policies.every(({ name }) => audited.includes(name))) return false
+  const enforced = rules.filter(({ enforced }) => enforced)
+  const settled = (rule: CompiledRule) => (isKnown(rule) ? rule.condition.evaluate(facts as Facts) : undefined)
+  if (enforced.some((rule) => refuses(rule) && settled(rule) === true)) return true
+  return enforced.filter((rule) => !refuses(rule)).every((rule) => settled(rule) === false)
+}
+
+const isKnown = ({ condition }: CompiledRule): boolean =>
+  condition.reads.every((path) => known.has(path.split('.', 1)[0] ?? ''))
+
+const refuses = ({ decision }: CompiledRule): boolean => decision === 'deny' || decision === 'sandbox_only'

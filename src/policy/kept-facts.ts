@@ -1,7 +1,6 @@
 import type { Json } from '../base/canonical.ts'
 import { limits } from '../base/limits.ts'
-import { compilePath, type Read } from './conditions/paths.ts'
-import { type Facts, Fault } from './conditions/values.ts'
+import { compilePath, type Facts, Fault, type Read } from './conditions/values.ts'
 import { noHistory, truncatedList } from './history.ts'
 
 /** A fact that nothing else on record says: it is put there with its value, so that the call can be decided again. */

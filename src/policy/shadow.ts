@@ -1,10 +1,9 @@
 import type { Json } from '../base/canonical.ts'
 import { type CallRecord, type PolicyDecision, policyDecision, redactedText } from '../model/evidence.ts'
 import type { Facts } from './conditions/values.ts'
-import type { Ruling } from './decide.ts'
+import { judge, type Ruling, unknown } from './decide.ts'
 import { strictest } from './decisions.ts'
 import { readWritten } from './history.ts'
-import { judge, unknown } from './judge.ts'
 import type { Applicable, PolicySet } from './policies.ts'
 
 /** What other policies would have answered to a call that was decided. */

@@ -1,12 +1,13 @@
 import type { Json } from '../../base/canonical.ts'
 import { quote } from '../../base/failure.ts'
 import { limits } from '../../base/limits.ts'
+import { isJsonObject } from '../../base/object.ts'
+import { headerKeyword, headerMembers, isHeaderName } from '../../model/config/param-headers.ts'
 import type { McpUpstream } from '../../model/config/upstream.ts'
 import { capabilityId, inScope, line } from '../../model/text.ts'
 import { schemaFault } from '../../policy/schema/schema.ts'
 import { proposeContext } from './context.ts'
 import { definitionOf, repeatsSecret, said, type ToolDefinition } from './definition.ts'
-import { hasUsableHeaders } from './param-headers.ts'
 
 export interface ImportOptions {
   /** Names of tools, or their beginnings with a `*`. Without them all are taken. */
@@ -16,7 +17,7 @@ export interface ImportOptions {
   readonly reads?: readonly string[]
 }
 
-export interface Skipped {
+interface Skipped {
   readonly tool: string
   readonly reason: string
 }
@@ -123,3 +124,25 @@ const memberOf = (value: Json | undefined, member: string): unknown =>
   typeof value === 'object' && value !== null && Object.hasOwn(value, member)
     ? (value as SchemaObject)[member]
     : undefined
+
+/**
+ * True if all that a schema wants repeated as headers can be: names of headers, each once, at plain members that are
+ * reached by name alone. A tool that wants something else must not be offered.
+ */
+function hasUsableHeaders(schema: Json | undefined): boolean {
+  const wanted = headerMembers(schema)
+  const names = wanted.map(({ header }) => String(header).toLowerCase())
+  return (
+    wanted.every(({ header, type }) => isHeaderName(header) && plain.has(type)) &&
+    new Set(names).size === names.length &&
+    mentions(schema) === wanted.length
+  )
+}
+
+const plain: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean'])
+
+function mentions(value: Json | undefined): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const inner = Object.values(value).reduce<number>((sum, one) => sum + mentions(one as Json), 0)
+  return inner + (isJsonObject(value) && headerKeyword in value ? 1 : 0)
+}

@@ -1,19 +1,19 @@
 import { quote } from '../../base/failure.ts'
 import { objectHash } from '../../base/hash.ts'
 import { limits } from '../../base/limits.ts'
+import type { Clock } from '../../base/time.ts'
 import type { McpUpstream } from '../../model/config/upstream.ts'
 import type { UpstreamDeps } from '../adapter.ts'
 import { secretNames, textsOf } from '../secret-text.ts'
 import { type Connection, connect } from './connection.ts'
 import { type Drift, driftOf, type ToolDefinition } from './definition.ts'
 import type { Address } from './http.ts'
-import { type Listing, openListing } from './listing.ts'
 import { unavailable } from './outcome.ts'
 import { fillServer } from './server.ts'
 import type { Program } from './stdio.ts'
 
 /** The one connection to a server, opened when it is needed and again when it is gone; and what is known of its tools. */
-export interface Link {
+interface Link {
   /**
    * Ready for a call, with the tools as they are now; at once where nothing has to be waited for. A server that is not
    * there is a `CallEnded` without effect.
@@ -164,3 +164,62 @@ const heldNotice = (server: string, tool: string, { gone }: Drift): string =>
   gone.includes(tool)
     ? `the server \`${server}\` has no tool ${quote(tool)} any more: its capability is held`
     : `the tool ${quote(tool)} of the server \`${server}\` has changed since it was accepted: its capability is held`
+
+/** The tools of a server as they were listed last, and again when that may no longer be so. */
+interface Listing {
+  /** At once where they are known. */
+  tools(): Tools | Promise<Tools>
+  /** What was listed may no longer be so: the next who asks waits for a new list, and one is fetched unasked. */
+  changed(): void
+  stop(): void
+}
+
+type Tools = readonly ToolDefinition[]
+
+interface Listed {
+  readonly at: number
+  tools: Tools | Promise<Tools>
+}
+
+/** `take` is told every list. */
+function openListing(connection: Connection, clock: Clock, take: (tools: Tools) => void): Listing {
+  let last: Listed | undefined
+  let started = 0
+  let soon: NodeJS.Timeout | undefined
+
+  const fetched = async () => {
+    started += 1
+    const mine = started
+    const tools = await connection.list()
+    // One that was asked for later knows better, whichever comes first.
+    if (mine === started) take(tools)
+    return tools
+  }
+  const tools = () => {
+    if (last && clock.now() - last.at < limits.mcpListMs) return last.tools
+    const fetching = fetched()
+    const listing: Listed = { at: clock.now(), tools: fetching }
+    last = listing
+    fetching.then(
+      (found) => {
+        listing.tools = found
+      },
+      () => {
+        if (last === listing) last = undefined
+      },
+    )
+    return fetching
+  }
+  return {
+    tools,
+    changed: () => {
+      last = undefined
+      // Not sooner, however often the server says it, and not later either.
+      soon ??= setTimeout(() => {
+        soon = undefined
+        void tools()
+      }, limits.mcpListPauseMs).unref()
+    },
+    stop: () => clearTimeout(soon),
+  }
+}

@@ -1,7 +1,7 @@
 import { Failure, quote } from '../../base/failure.ts'
 import { isObject } from '../../base/object.ts'
 import { parseAs } from '../../model/parse.ts'
-import { policyTest } from '../../model/policy-test.ts'
+import { policyTest } from '../../model/policy.ts'
 import { decide } from '../../policy/decide.ts'
 import { explain } from '../../policy/explain.ts'
 import { readWritten } from '../../policy/history.ts'

@@ -5,7 +5,7 @@ import { typesOf } from '../../../test/support/host.ts'
 import { addApprover, approversOf, revokeApprover } from '../../runtime/identity/approvers.ts'
 import { operator } from '../../runtime/identity/caller.ts'
 import { revokePrincipal } from '../../runtime/identity/principals.ts'
-import { approverRecords } from '../../storage/tables/approvers.ts'
+import { approverRecords } from '../../storage/tables/identities.ts'
 
 const _minute = 60_000
 const _typesIn = async ({ events }: GivenApprovals) =>

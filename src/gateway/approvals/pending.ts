@@ -1,7 +1,7 @@
 import type { ApprovalRequest } from '../../model/approval.ts'
 import { allPages } from '../../storage/page.ts'
 import { approvalRecords } from '../../storage/tables/approvals.ts'
-import { approversInOffice } from '../../storage/tables/approvers.ts'
+import { approversInOffice } from '../../storage/tables/identities.ts'
 import type { GatewayDeps } from '../deps.ts'
 import { isOver } from './ask.ts'
 import { barred } from './valid-votes.ts'

@@ -3,7 +3,7 @@ import { approvalRequest } from '../approval.ts'
 import { capabilityDescriptor } from '../capability.ts'
 import { hash, keyId, ownTime } from '../evidence.ts'
 import { jsonObject } from '../json.ts'
-import { line, prose } from '../text.ts'
+import { form, line, prose } from '../text.ts'
 import { wireId } from './correlation.ts'
 import { denial } from './denial.ts'
 import { mandateRevocation } from './mandate.ts'
@@ -111,3 +111,15 @@ export type WireError = z.infer<typeof wireError>
 export type CallPreview = z.infer<typeof callPreview>
 export type ApprovalList = z.infer<typeof approvalList>
 export type ApprovalDecision = z.infer<typeof approvalDecision>
+
+/** The body of every error answer of ours, `application/problem+json`; `problem()` of the base writes it. Closed. */
+export const problem = z.strictObject({
+  type: form(/^urn:ambit:problem:[a-z_]+$/u, '`urn:ambit:problem:` and a code'),
+  title: z.string(),
+  status: z.int().min(400).max(599),
+  code: form(/^[a-z_]+$/u, 'a code: lower-case words joined by `_`'),
+  detail: z.string(),
+  data: jsonObject.optional(),
+  remediation: z.string().optional(),
+  trace_id: z.string().optional(),
+})

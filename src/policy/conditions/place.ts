@@ -2,8 +2,7 @@ import type { Json } from '../../base/canonical.ts'
 import { Failure, quote } from '../../base/failure.ts'
 import { escapedKey } from '../../base/pointer.ts'
 import type { Expression } from './operators.ts'
-import { compilePath } from './paths.ts'
-import type { Kind, Value } from './values.ts'
+import { compilePath, type Kind, type Value } from './values.ts'
 
 /** A fact that a condition holds against something, and what: where another value of it may matter. */
 export interface Probe {

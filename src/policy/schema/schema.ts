@@ -7,7 +7,6 @@ import type { JsonObject } from '../../base/object.ts'
 import { Steps, StepsSpent } from '../../base/steps.ts'
 import { type Counts, uniqueItems, withCounting, withKeywords } from './keywords.ts'
 import { countSchema } from './parts.ts'
-import { pathFactor } from './paths.ts'
 import { compilePattern } from './pattern.ts'
 import { problemsOf, type SchemaProblem } from './problems.ts'
 
@@ -168,3 +167,21 @@ function patternsOf(steps: Steps) {
 
 const unusable = (why?: string): Failure =>
   new Failure('field.invalid', `the schema is not a JSON Schema that can be used${why === undefined ? '' : `: ${why}`}`)
+
+/**
+ * How many times as long as usual it takes to say where in a value something is. That is done at every part that a
+ * schema holds against a member, and `~` and `/` in names are then written otherwise.
+ */
+const pathFactor = (value: Json): number => 1 + (pathSteps(value) >> 4)
+
+/** Of the path that takes the most. */
+function pathSteps(value: Json | undefined): number {
+  if (typeof value !== 'object' || value === null) return 0
+  if (Array.isArray(value)) return value.reduce((most: number, item) => Math.max(most, pathSteps(item)), 0)
+  let most = 0
+  for (const [name, member] of Object.entries(value)) most = Math.max(most, nameSteps(name) + pathSteps(member))
+  return most
+}
+
+const nameSteps = (name: string): number =>
+  (name.length >> 4) + (/[~/]/.test(name) ? 4 * (name.split(/[~/]/).length - 1) : 0)

@@ -7,7 +7,7 @@ import type { ApprovalList } from '../../model/wire/wire.ts'
 import { ineligible } from '../../policy/approval.ts'
 import type { PageOptions } from '../../storage/page.ts'
 import { type ApprovalFilter, approvalRecords, type StoredApproval } from '../../storage/tables/approvals.ts'
-import { approversInOffice } from '../../storage/tables/approvers.ts'
+import { approversInOffice } from '../../storage/tables/identities.ts'
 import type { Work } from '../../storage/work.ts'
 import type { Ambit } from '../ambit.ts'
 

@@ -1,5 +1,4 @@
-import type { UpstreamDeps } from '../../adapters/adapter.ts'
-import { isTextOnly } from '../../adapters/descriptor.ts'
+import { isTextOnly, type UpstreamDeps } from '../../adapters/adapter.ts'
 import { type Drift, driftOf } from '../../adapters/mcp/definition.ts'
 import { discoverTools } from '../../adapters/mcp/discover.ts'
 import { Failure, quote } from '../../base/failure.ts'

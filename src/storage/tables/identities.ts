@@ -1,7 +1,9 @@
+import type { Approver } from '../../model/approval.ts'
 import type { ApiKey } from '../../model/identity/key.ts'
 import type { Principal } from '../../model/identity/principal.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
-import { apiKeys, principals } from '../schema.ts'
+import { allPages } from '../page.ts'
+import { apiKeys, approvers, principals } from '../schema.ts'
 import { rows, type Work } from '../work.ts'
 import { bodyOf, recordsIn } from './records.ts'
 
@@ -13,4 +15,18 @@ export const keyRecords = recordsIn<ApiKey>(apiKeys, 'key', (record) => [record.
 export function* keysOf(tenant: TenantId, principalId: string): Work<readonly ApiKey[]> {
   const select = 'SELECT body FROM api_keys WHERE tenant_id = ? AND principal_id = ? ORDER BY key_id'
   return (yield* rows(select, tenant, principalId)).map(bodyOf<ApiKey>)
+}
+
+export const approverRecords = recordsIn<Approver>(approvers, 'approver', (record) => [record.approver_id])
+
+/** The entries, of everybody or of one, whose principal is a person who has not been revoked: no others ever count. */
+export function* approversInOffice(tenant: TenantId, principal?: string): Work<readonly Approver[]> {
+  const all = yield* allPages((options) => approverRecords.list(tenant, options))
+  const entries = principal === undefined ? all : all.filter((approver) => approver.principal === principal)
+  const people = new Set<string>()
+  for (const id of new Set(entries.map((approver) => approver.principal))) {
+    const found = yield* principalRecords.find(tenant, id)
+    if (found?.kind === 'user' && found.status === 'active') people.add(id)
+  }
+  return entries.filter((approver) => people.has(approver.principal))
 }

@@ -3,7 +3,6 @@ import { sha256 } from '../../base/hash.ts'
 import { limits } from '../../base/limits.ts'
 import type { Seal } from '../../model/evidence.ts'
 import { approvalRecords } from '../../storage/tables/approvals.ts'
-import { approverRecords } from '../../storage/tables/approvers.ts'
 import { getBlob, putBlob } from '../../storage/tables/blobs.ts'
 import {
   addCheckpoint,
@@ -15,7 +14,7 @@ import {
 import { findClaim, settleClaim, takeClaim } from '../../storage/tables/claims.ts'
 import { addWithin, countOf } from '../../storage/tables/counters.ts'
 import { findEvents, getEvent } from '../../storage/tables/events.ts'
-import { principalRecords } from '../../storage/tables/identities.ts'
+import { approverRecords, principalRecords } from '../../storage/tables/identities.ts'
 import { acquireLease, renewLease } from '../../storage/tables/leases.ts'
 import { addStatement, listStatements } from '../../storage/tables/statements.ts'
 import { inOrder, sql } from '../../storage/work.ts'

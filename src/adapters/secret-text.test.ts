@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { replaceCredentials } from './credentials.ts'
+import { replaceCredentials } from './secret-text.ts'
 
 const token = 'ghp-0a1b2c3d4e5f6a7b8c9d'
 const hidden = (name: string, text: string) =>

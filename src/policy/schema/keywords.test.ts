@@ -4,7 +4,7 @@ import { test } from 'vitest'
 import type { Json } from '../../base/canonical.ts'
 import type { JsonObject } from '../../base/object.ts'
 import { Steps, StepsSpent } from '../../base/steps.ts'
-import { errorsKeptMax, sharedErrors } from './errors.ts'
+import { errorsKeptMax, sharedErrors } from './keywords.ts'
 import { countSchema, stepsKeyword } from './parts.ts'
 
 const options = { strict: false, inlineRefs: false, messages: false } as const

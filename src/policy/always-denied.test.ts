@@ -3,8 +3,7 @@ import fc from 'fast-check'
 import { test } from 'vitest'
 import type { Policy } from '../model/policy.ts'
 import type { Facts } from './conditions/values.ts'
-import { decide } from './decide.ts'
-import { isHopeless } from './hopeless.ts'
+import { decide, isAlwaysDenied } from './decide.ts'
 import { compilePolicies } from './policies.ts'
 
 type Rule = Policy['rules'][number]
@@ -17,8 +16,8 @@ const policy = (rules: readonly Omit<Rule, 'id'>[], more: Partial<Policy> = {}):
   ...more,
 })
 
-const hopeless = (given: Policy | undefined, subject: object = { id: 'ida', roles: ['lead'] }): boolean =>
-  isHopeless(compilePolicies(given === undefined ? [] : [given], [['a.x', null]]), 'a.x', {
+const alwaysDenied = (given: Policy | undefined, subject: object = { id: 'ida', roles: ['lead'] }): boolean =>
+  isAlwaysDenied(compilePolicies(given === undefined ? [] : [given], [['a.x', null]]), 'a.x', {
     subject: subject as never,
     capability: { id: 'a.x', risk: 'high' },
   })
@@ -26,13 +25,13 @@ const hopeless = (given: Policy | undefined, subject: object = { id: 'ida', role
 const isIda = { '==': [{ var: 'subject.id' }, 'ida'] }
 const inTest = { '==': [{ var: 'environment' }, 'test'] }
 
-test('a rule that surely refuses, and the lack of one that may allow, are hopeless; all else is open [H-68]', () => {
-  assert.equal(hopeless(undefined), false)
-  assert.equal(hopeless(policy([{ when: true, decision: 'deny' }])), true)
-  assert.equal(hopeless(policy([{ when: true, decision: 'allow' }])), false)
-  assert.equal(hopeless(policy([{ when: true, decision: 'requires_approval' }])), false)
+test('a rule that surely refuses, and the lack of one that may allow, always deny; all else is open [H-68]', () => {
+  assert.equal(alwaysDenied(undefined), false)
+  assert.equal(alwaysDenied(policy([{ when: true, decision: 'deny' }])), true)
+  assert.equal(alwaysDenied(policy([{ when: true, decision: 'allow' }])), false)
+  assert.equal(alwaysDenied(policy([{ when: true, decision: 'requires_approval' }])), false)
   assert.equal(
-    hopeless(
+    alwaysDenied(
       policy([
         { when: isIda, decision: 'deny' },
         { when: true, decision: 'allow' },
@@ -40,9 +39,9 @@ test('a rule that surely refuses, and the lack of one that may allow, are hopele
     ),
     true,
   )
-  assert.equal(hopeless(policy([{ when: isIda, decision: 'allow' }]), { id: 'jo' }), true)
+  assert.equal(alwaysDenied(policy([{ when: isIda, decision: 'allow' }]), { id: 'jo' }), true)
   assert.equal(
-    hopeless(
+    alwaysDenied(
       policy([
         { when: inTest, decision: 'deny' },
         { when: true, decision: 'allow' },
@@ -50,11 +49,11 @@ test('a rule that surely refuses, and the lack of one that may allow, are hopele
     ),
     false,
   )
-  assert.equal(hopeless(policy([{ when: inTest, decision: 'allow' }])), false)
-  assert.equal(hopeless(policy([{ when: true, decision: 'deny' }], { mode: 'audit_only' } as never)), false)
+  assert.equal(alwaysDenied(policy([{ when: inTest, decision: 'allow' }])), false)
+  assert.equal(alwaysDenied(policy([{ when: true, decision: 'deny' }], { mode: 'audit_only' } as never)), false)
 })
 
-test('what is hopeless is refused, whatever the call is like [H-68]', () => {
+test('what is alwaysDenied is refused, whatever the call is like [H-68]', () => {
   const when = fc.constantFrom(true, false, isIda, inTest, { and: [isIda, inTest] }, { '!': [inTest] })
   const decision = fc.constantFrom('allow', 'deny', 'requires_approval', 'requires_escalation') as fc.Arbitrary<never>
   const rules = fc.array(fc.record({ when, decision }), { minLength: 1, maxLength: 5 })
@@ -64,7 +63,7 @@ test('what is hopeless is refused, whatever the call is like [H-68]', () => {
     fc.property(rules, fc.constantFrom('ida', 'jo'), (given, id) => {
       const set = compilePolicies([policy(given)], [['a.x', null]])
       const facts = { subject: { id }, capability: { id: 'a.x' } }
-      if (!isHopeless(set, 'a.x', facts)) return
+      if (!isAlwaysDenied(set, 'a.x', facts)) return
       seen++
       for (const environment of environments)
         assert.equal(decide(set, 'a.x', { ...facts, environment } as Facts).decision, 'deny')
