@@ -41,14 +41,7 @@ export const invocationDigest = (call: Invocation): string =>
     governance_context: call.governanceContext,
   })
 
-/** The digest of the chunks of a stream, in the order they were sent. */
-export function chunkDigest(deltas: readonly Json[]): string {
-  const digest = digestChunks()
-  for (const delta of deltas) digest.add(delta)
-  return digest.end()
-}
-
-/** The same, chunk by chunk; `add` answers how long the chunk is as text. */
+/** The digest of the chunks of a stream, in the order they were sent; `add` answers how long the chunk is as text. */
 export function digestChunks(): { readonly add: (delta: Json) => number; readonly end: () => string } {
   const hash = createHash('sha256')
   return {

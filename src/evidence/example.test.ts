@@ -13,13 +13,13 @@ import {
   tenant,
 } from '../../test/support/evidence.ts'
 import * as example from '../../test/support/evidence-example.ts'
+import { chunkDigest, signGrant } from '../../test/support/evidence-statements.ts'
 import { keyedDigest, objectHash, sha256 } from '../base/hash.ts'
 import { approvalGrant } from '../model/approval.ts'
 import { callRecord } from '../model/evidence.ts'
 import { makeBundle } from './bundle.ts'
 import {
   actionDigest,
-  chunkDigest,
   contextDigest,
   inputDigest,
   invocationDigest,
@@ -28,7 +28,7 @@ import {
 } from './digests.ts'
 import { payloadCommitment } from './event.ts'
 import { grown } from './log.ts'
-import { signGrant, verifyGrant } from './statements/grant.ts'
+import { verifyGrant } from './statements/grant.ts'
 import { revocationHead } from './statements/head.ts'
 import { verifyBundle } from './verify/verify.ts'
 

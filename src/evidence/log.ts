@@ -1,9 +1,21 @@
 import { canonical } from '../base/canonical.ts'
+import { sha256 } from '../base/hash.ts'
 import type { LogRow } from '../model/evidence.ts'
-import { emptyRoot, leafHash, nodeHash } from './merkle.ts'
 
-// The log of all events of a host in sequence order is a Merkle tree that only grows. What must be kept to grow it
-// is its frontier: the roots of its complete subtrees, largest first. As text: the size, a colon, the hex hashes.
+// All events of a host in sequence order are the leaves of one Merkle tree (RFC 6962). Its frontier is enough to grow it:
+// the roots of its complete subtrees, largest first. As text: the size, a colon, the hex hashes.
+
+export const emptyRoot: string = sha256('')
+
+export const leafHash = (text: string): string => sha256(`\0${text}`)
+
+const node = Buffer.alloc(65, 1)
+
+export function nodeHash(left: string, right: string): string {
+  node.write(left, 1, 32, 'hex')
+  node.write(right, 33, 32, 'hex')
+  return sha256(node)
+}
 
 const hexChars = 64
 

@@ -25,15 +25,3 @@ const hiddenEvent = (event: EvidenceEvent): EvidenceEvent => ({
   error: null,
   capability_version: null,
 })
-
-/**
- * A stored event whose payload has been taken away for good. What it said can no longer be proved, so its hash goes
- * too, and its correlation no longer verifies.
- */
-export const clearPayload = (event: EvidenceEvent): EvidenceEvent => ({
-  ...event,
-  payload: {},
-  payload_commitment: null,
-  content_hash: null,
-  redacted: true,
-})

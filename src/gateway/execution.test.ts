@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
+import { chunkDigest } from '../../test/support/evidence-statements.ts'
 import { anyone, echo, givenHost, recordOf, typesOf } from '../../test/support/host.ts'
 import type { Json } from '../base/canonical.ts'
 import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
-import { chunkDigest } from '../evidence/digests.ts'
 import { defineCapability } from './capability.ts'
 
 test('what a handler is told of its call may be passed on whole, and cannot be changed [H-18]', async () => {

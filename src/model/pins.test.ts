@@ -6,7 +6,6 @@ import { jsonSchemaOf, listSchemas } from './schemas.ts'
 // A line that turns red asks: was this change of a wire or disk shape meant? Words for people are not pinned.
 const pins: Readonly<Record<string, string>> = {
   actor: 'sha256:95ce168d8f47d00dd1974221963c61845458edde017fc2da65efea8e8fe91486',
-  'adapter-provenance': 'sha256:f4a289eb4df3bae668a8481250b76aa327d77d020ba84ea3971fb73c86c65289',
   'anchor-list': 'sha256:baa1d626ec537155e0825ddfe637a2fa7f50e0638e408c6725b0717643a1e294',
   'anchor-receipt': 'sha256:6f93e46cc1155a16dba57b39ac8647a0e015e0862d8074b12fb688053c1215d3',
   'api-key': 'sha256:39c2055e8ca17b8b8fcaf1249994eb084fe7f0da1cbe900ee98e467fdb7daa4a',
@@ -59,9 +58,6 @@ const pins: Readonly<Record<string, string>> = {
   'signing-key': 'sha256:66d006980eb12ab2fc612959365d338236b70f5c3234321a66831b328c6c050d',
   'store-head': 'sha256:99fca7681e5c078045554bc976906182d7f454a3280ac396f82363b29315db1f',
   'store-head-anchor': 'sha256:727b111fe4fd42bb5a219cf4e239952c382dd5f15e5b9197d879aeb80ba86a54',
-  'store-head-consistency': 'sha256:367bee250a8bc7572b2cddf2051a82f18864b68490c805a6b44a41463b511dec',
-  'store-head-inclusion': 'sha256:6009509bf9caca46af6fce76ec763b27c6df6db7f51009ce4cb21966ec1d343e',
-  'store-head-monitor-report': 'sha256:8afbc8efa9b79da96a8db976e483aeb8b0ffa5a7bf8d978f2a86b7ad0947a6e0',
   subject: 'sha256:479d9348efaa2fe55017629b688ce397744f1881771ca3dcb5cee94040c2d070',
   'task-bundle': 'sha256:c7e7fa803ff7db8a1593edf866b8256f485b1b291aae2069fa850fe284cd13d4',
   tenant: 'sha256:9ef51bea0e84d72082c873546a45c171a04fa7dc517efcb6653390b94e9d1003',

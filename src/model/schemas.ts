@@ -62,7 +62,6 @@ type Entry = readonly [direction: Direction, schema: z.ZodType, description: str
 export const contracts: Readonly<Record<string, Contract>> = Object.fromEntries(
   Object.entries<Entry>({
     actor: ['both', actor, 'Who the caller says is acting.'],
-    'adapter-provenance': ['in', statement.adapterProvenance, 'A publisher names the file of its package.'],
     'anchor-list': ['out', wire.anchorList, 'Heads of this host that were countersigned outside.'],
     'anchor-receipt': ['out', wire.anchorReceipt, 'An anchor was verified and kept.'],
     'api-key': ['disk', apiKey, 'An API key as stored: the hash of its secret, never the secret.', 'API key'],
@@ -132,9 +131,6 @@ export const contracts: Readonly<Record<string, Contract>> = Object.fromEntries(
     'signing-key': ['disk', signingKey, "What anyone may read in a host's key file."],
     'store-head': ['out', wire.storeHead, 'One digest over the newest event of every correlation.'],
     'store-head-anchor': ['both', statement.storeHeadAnchor, 'A head countersigned by a key outside.'],
-    'store-head-consistency': ['both', statement.headConsistency, 'A later head only added to an earlier.'],
-    'store-head-inclusion': ['both', statement.headInclusion, 'One correlation stands under a head.'],
-    'store-head-monitor-report': ['in', statement.monitorReport, 'A live store against its anchors.'],
     subject: ['both', subject, 'Who authenticated, bound by the host.'],
     'task-bundle': ['both', statement.taskBundle, 'The bundles of all hosts that took part in one task.'],
     tenant: ['disk', tenant, 'A tenant: its own logical host, with its namespace roots.'],

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'vitest'
+import { verifyAttestation } from '../../test/support/evidence-dsse.ts'
 import { type GivenServer, givenServer, sharedKey } from '../../test/support/server.ts'
-import { verifyAttestation } from '../evidence/statements/dsse.ts'
 import { verifyBundle } from '../evidence/verify/verify.ts'
 
 const call = async (server: GivenServer, key: string, correlation_id: string, name = 'echo'): Promise<string> => {

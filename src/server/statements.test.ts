@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { signatory } from '../../test/support/evidence.ts'
+import {
+  signAnchor,
+  signMandate,
+  signRevocation,
+  signToken,
+  signWitness,
+} from '../../test/support/evidence-statements.ts'
 import { givenServer, sharedKey } from '../../test/support/server.ts'
 import { connect } from '../client/index.ts'
-import { signMandate, signRevocation } from '../evidence/statements/mandate.ts'
-import { signToken } from '../evidence/statements/token.ts'
-import { signAnchor, signWitness } from '../evidence/statements/witness.ts'
 
 const witness = signatory('watcher', 7)
 const owner = signatory('owner', 8)

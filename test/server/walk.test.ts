@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { signMandate, signRevocation } from '../../src/evidence/statements/mandate.ts'
-import { signAnchor, signWitness } from '../../src/evidence/statements/witness.ts'
 import { verifyBundle } from '../../src/evidence/verify/verify.ts'
 import { contracts } from '../../src/model/schemas.ts'
 import { routes } from '../../src/server/routes.ts'
 import { signatory } from '../support/evidence.ts'
+import { signAnchor, signMandate, signRevocation, signWitness } from '../support/evidence-statements.ts'
 import { servedServer } from '../support/serve.ts'
 import { scopedKey } from '../support/server.ts'
 

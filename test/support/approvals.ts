@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import type { Json } from '../../src/base/canonical.ts'
 import type { Signer } from '../../src/base/ed25519.ts'
-import { type GrantFields, signGrant } from '../../src/evidence/statements/grant.ts'
 import type { Decision } from '../../src/gateway/approvals/decide.ts'
 import type { CallCaller } from '../../src/gateway/call.ts'
 import { type CapabilitySpec, defineCapability } from '../../src/gateway/capability.ts'
@@ -13,6 +12,7 @@ import type { OfferSpec } from '../../src/runtime/hosting/offer.ts'
 import { addApprover, type NewApprover } from '../../src/runtime/identity/approvers.ts'
 import { operator } from '../../src/runtime/identity/caller.ts'
 import { approvalRecords } from '../../src/storage/tables/approvals.ts'
+import { type GrantFields, signGrant } from './evidence-statements.ts'
 import { type GivenHost, givenHost, stillClock } from './host.ts'
 
 export interface GivenApprovals extends GivenHost {

@@ -1,9 +1,9 @@
-import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
+import { createHash, createPrivateKey, createPublicKey, sign } from 'node:crypto'
 import { stable } from '../../src/base/canonical.ts'
 import { keyIdOf, type Signer } from '../../src/base/ed25519.ts'
 import { makeBundle } from '../../src/evidence/bundle.ts'
 import { makeSeal } from '../../src/evidence/seal.ts'
-import { didOf, sshSign } from '../../src/evidence/statements/sshsig.ts'
+import { didOf } from '../../src/evidence/statements/sshsig.ts'
 import type { Signatory } from '../../src/evidence/statements/statement.ts'
 import { identityStatement, rotationStatement } from '../../src/keys/statements.ts'
 import type {
@@ -14,6 +14,7 @@ import type {
   KeyRotation,
   SealedEvent,
 } from '../../src/model/evidence.ts'
+import { sshSign } from './ssh-sign.ts'
 
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex')
 
@@ -169,3 +170,15 @@ export function storyBundle(): EvidenceBundle {
 
 /** What JSON makes of a value. */
 export const copyOf = <T>(value: T): T => JSON.parse(JSON.stringify(value))
+
+/** The root of a Merkle tree over texts, as RFC 6962 defines it. */
+export const naiveRoot = (texts: readonly string[]): string => naiveRootBytes(texts).toString('hex')
+
+function naiveRootBytes(texts: readonly string[]): Buffer {
+  const hash = (...parts: readonly Uint8Array[]) => createHash('sha256').update(Buffer.concat(parts)).digest()
+  const [only] = texts
+  if (only === undefined) return hash()
+  if (texts.length === 1) return hash(Buffer.of(0), Buffer.from(only))
+  const split = 2 ** Math.ceil(Math.log2(texts.length) - 1)
+  return hash(Buffer.of(1), naiveRootBytes(texts.slice(0, split)), naiveRootBytes(texts.slice(split)))
+}

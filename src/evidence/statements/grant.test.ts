@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { signerOf } from '../../../test/support/evidence.ts'
+import { type GrantFields, signGrant } from '../../../test/support/evidence-statements.ts'
 import { tamperings } from '../../../test/support/evidence-tamper.ts'
 import type { Verified } from '../verify/verified.ts'
-import { type GrantFields, signGrant, verifyGrant } from './grant.ts'
+import { verifyGrant } from './grant.ts'
 
 const ida = signerOf(0xa1)
 const pins = new Set([ida.publicKey])

@@ -1,31 +1,9 @@
-import type { Signer } from '../../base/ed25519.ts'
 import { parseTime } from '../../base/time.ts'
 import { type ApprovalGrant, approvalGrant } from '../../model/approval.ts'
 import { type Refused, refused, type Verified } from '../verify/verified.ts'
-import { headerOf, isPinned, type Pins, readShape, signatureProblem, signedMembers, signHeader } from './statement.ts'
+import { headerOf, isPinned, type Pins, readShape, signatureProblem, signedMembers } from './statement.ts'
 
 const members = signedMembers(approvalGrant, 'approver_identity')
-
-export type GrantFields = Omit<
-  ApprovalGrant,
-  'kind' | 'decision' | 'approver' | 'canonicalization' | 'approver_identity' | 'signature'
->
-
-/** An approver's signed yes to one exact invocation. */
-export function signGrant(fields: GrantFields, signer: Signer, hostId: string = signer.keyId): ApprovalGrant {
-  const header = {
-    ...fields,
-    kind: 'approval-grant',
-    decision: 'granted',
-    approver: signer.keyId,
-    canonicalization: 'chp-stable-v1',
-  } as const
-  return {
-    ...header,
-    approver_identity: { host_id: hostId, public_key: signer.publicKey },
-    signature: signHeader(headerOf(header, members), signer),
-  }
-}
 
 /** What a grant is presented for. Each member given here must stand in the grant, and be equal. */
 export type Presented = Partial<

@@ -1,19 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { copyOf, rotate, signatory, signerOf } from '../../../test/support/evidence.ts'
+import { type MandateFields, signMandate, signRevocation } from '../../../test/support/evidence-statements.ts'
 import { tamperings } from '../../../test/support/evidence-tamper.ts'
 import { type Mandate, mandate as mandateShape } from '../../model/wire/mandate.ts'
 import type { Verified } from '../verify/verified.ts'
-import {
-  type MandateFields,
-  type MandateOptions,
-  revokes,
-  scopeCovers,
-  signMandate,
-  signRevocation,
-  verifyMandate,
-  verifyRevocation,
-} from './mandate.ts'
+import { type MandateOptions, revokes, scopeCovers, verifyMandate, verifyRevocation } from './mandate.ts'
 
 const principal = signatory('owner', 1)
 const delegate = signatory('planner', 2)

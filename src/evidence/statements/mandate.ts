@@ -1,4 +1,3 @@
-import { byCodePoint } from '../../base/canonical.ts'
 import { limits } from '../../base/limits.ts'
 import { parseTime } from '../../base/time.ts'
 import type { Subject } from '../../model/identity/subject.ts'
@@ -7,43 +6,9 @@ import { type Mandate, type MandateRevocation, mandate, mandateRevocation } from
 import { type Refused, refused, type Verified } from '../verify/verified.ts'
 import { withinWindow } from './attestation.ts'
 import { trustedKeys } from './rotation.ts'
-import {
-  headerOf,
-  type Pins,
-  partyOf,
-  readShape,
-  type Signatory,
-  signedMembers,
-  signHeader,
-  statementProblem,
-} from './statement.ts'
+import { type Pins, readShape, signedMembers, statementProblem } from './statement.ts'
 
 const members = signedMembers(mandate, 'principal', 'parent')
-
-export interface MandateFields
-  extends Pick<Mandate, 'mandate_id' | 'delegate_id' | 'valid_from' | 'valid_until' | 'created_at'> {
-  readonly scope: readonly string[]
-  readonly max_invocations?: number
-  /** The mandate that is narrowed by this one. */
-  readonly parent?: Mandate
-}
-
-/** A principal delegates to a named delegate, for a scope and a time. */
-export function signMandate({ parent, ...fields }: MandateFields, principal: Signatory): Mandate {
-  const header = {
-    ...fields,
-    kind: 'mandate',
-    scope: [...fields.scope].sort(byCodePoint),
-    canonicalization: 'chp-stable-v1',
-    ...(parent && { depth: depthOf(parent) + 1, parent_id: parent.mandate_id }),
-  } as const
-  return {
-    ...header,
-    ...(parent && { parent }),
-    principal: partyOf(principal),
-    signature: signHeader(headerOf(header, members), principal.signer),
-  }
-}
 
 export interface MandateOptions {
   /** The host's time in milliseconds. */
@@ -151,16 +116,6 @@ const subjectOf = (leaf: Mandate, root: Mandate): Subject => ({
 })
 
 const revocationMembers = ['kind', 'mandate_id', 'revoked_at', 'reason', 'canonicalization'] as const
-
-/** A principal takes its mandate back. */
-export function signRevocation(
-  fields: Pick<MandateRevocation, 'mandate_id' | 'revoked_at' | 'reason'>,
-  principal: Signatory,
-): MandateRevocation {
-  const header = { ...fields, kind: 'mandate-revocation', canonicalization: 'chp-stable-v1' } as const
-  const signature = signHeader(headerOf(header, revocationMembers), principal.signer)
-  return { ...header, principal: partyOf(principal), signature }
-}
 
 /** Verifies a revocation by itself. Whether it revokes a given mandate depends on that mandate's key: `revokes`. */
 export function verifyRevocation(input: unknown): Verified<MandateRevocation> {

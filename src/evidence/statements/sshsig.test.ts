@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { signerOf } from '../../../test/support/evidence.ts'
-import { didOf, type SshClaim, sshSign, verifySshSignature } from './sshsig.ts'
+import { sshSign } from '../../../test/support/ssh-sign.ts'
+import { didOf, type SshClaim, verifySshSignature } from './sshsig.ts'
 
 const signer = signerOf(9)
 const namespace = 'chp-host-anchor'

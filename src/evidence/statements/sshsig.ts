@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Signer, verifySignature } from '../../base/ed25519.ts'
+import { verifySignature } from '../../base/ed25519.ts'
 
 // SSH signatures (`ssh-keygen -Y sign`) by Ed25519 keys named as `did:key`.
 
@@ -20,16 +20,6 @@ export function verifySshSignature({ did, signature, namespace, message }: SshCl
   if (!parts.key.equals(key) || parts.namespace !== namespace) return false
   const signed = signedBytes(namespace, parts.hashName, message)
   return verifySignature(key.toString('base64'), signed, parts.signature.toString('base64'))
-}
-
-/** An armoured SSH signature over the message, in this namespace. */
-export function sshSign(signer: Signer, namespace: string, message: string): string {
-  const key = keyBlob(Buffer.from(signer.publicKey, 'base64'))
-  const signature = Buffer.from(signer.sign(signedBytes(namespace, 'sha512', message)), 'base64')
-  const fields = [key, Buffer.from(namespace), Buffer.alloc(0), Buffer.from('sha512')]
-  const blob = Buffer.concat([magic, version, ...fields.map(field), field(keyBlob(signature))])
-  const lines = blob.toString('base64').replace(/(.{70})(?=.)/g, '$1\n')
-  return `${begin}\n${lines}\n${end}\n`
 }
 
 const begin = '-----BEGIN SSH SIGNATURE-----'
@@ -66,8 +56,6 @@ function readSignature(blob: Buffer): SshSignature | undefined {
   if (reserved?.length !== 0 || (bare.hashName !== 'sha256' && bare.hashName !== 'sha512')) return undefined
   return { key: bare.key, namespace: namespace.toString(), hashName: bare.hashName, signature: bare.signature }
 }
-
-const keyBlob = (bytes: Buffer): Buffer => Buffer.concat([field(Buffer.from(keyType)), field(bytes)])
 
 function readKeyBlob(blob: Buffer | undefined): Buffer | undefined {
   const fields = blob && readFields(blob)

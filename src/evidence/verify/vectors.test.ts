@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { describe, test } from 'vitest'
 import { attest, copyOf, signatory, signerOf } from '../../../test/support/evidence.ts'
+import { verifyAttestation } from '../../../test/support/evidence-dsse.ts'
+import { chunkDigest, signMandate, signRevocation } from '../../../test/support/evidence-statements.ts'
 import {
   actionDigestOf,
   bareMandate,
@@ -18,27 +20,18 @@ import {
   verdictOf,
 } from '../../../test/support/evidence-vectors.ts'
 import { canonical, stable } from '../../base/canonical.ts'
-import { sha256 } from '../../base/hash.ts'
 import type { PolicyDecision } from '../../model/evidence.ts'
 import { isAllowedActor, isVisible } from '../../policy/actors.ts'
 import { decideByPatterns, denialCodeOf } from '../../policy/decisions.ts'
 import { compileSchema } from '../../policy/schema/schema.ts'
 import { satisfies } from '../../policy/versions.ts'
-import { chunkDigest } from '../digests.ts'
 import { contentHash, contentHashV1, payloadCommitment, rootHash } from '../event.ts'
 import { orderEvents } from '../order.ts'
-import { verifyAttestation } from '../statements/dsse.ts'
 import { verifyGrant } from '../statements/grant.ts'
-import {
-  revocationHead,
-  storeHead,
-  storeHeadV2,
-  verifyHeadConsistency,
-  verifyHeadInclusion,
-} from '../statements/head.ts'
-import { revokes, signMandate, signRevocation, verifyMandate, verifyRevocation } from '../statements/mandate.ts'
-import { verifyProvenance, verifyToken } from '../statements/token.ts'
-import { countWitnesses, verifyAnchor, verifyMonitorReport, verifyWitness } from '../statements/witness.ts'
+import { revocationHead, storeHead } from '../statements/head.ts'
+import { revokes, verifyMandate, verifyRevocation } from '../statements/mandate.ts'
+import { verifyToken } from '../statements/token.ts'
+import { verifyAnchor, verifyWitness } from '../statements/witness.ts'
 import { makeTaskBundle, taskRoot, verifyTaskBundle } from '../task.ts'
 import type { Verified } from './verified.ts'
 
@@ -52,8 +45,8 @@ const unsignedApprover = /^approver_identity\/host_id$/
 /** The line breaks around an SSH signature. */
 const armour = /countersignature$/
 
-/** An anchor signs neither the size of its tree nor the scheme: several sizes may fit one path. */
-const unsignedSize = /countersignature$|_size$|(first|second)_anchor\/store_head_scheme$/
+/** Nor does an anchor sign the scheme it names. */
+const unsignedScheme = /countersignature$|^store_head_scheme$/
 
 const checks: Readonly<Record<string, (vector: Vector) => void>> = {
   'canon/cases.json': ({ cases }) => {
@@ -226,12 +219,7 @@ const checks: Readonly<Record<string, (vector: Vector) => void>> = {
     const { revocation_head: _, ...stale } = witness
     assert.equal(checkOf(verifyWitness(stale)), 'signature')
   },
-  'witness-quorum.json': ({ statements, k, expected_distinct, host_id, sequence, store_head }) => {
-    const count = countWitnesses(statements, { host_id, sequence, store_head })
-    assert.equal(count, expected_distinct)
-    assert.equal(count >= k, true)
-    assert.equal(count >= 4, false)
-    assert.equal(countWitnesses([statements[0], statements[0]], { host_id, sequence, store_head }), 1)
+  'witness-quorum.json': ({ statements }) => {
     for (const statement of statements) sweep(statement, verifyWitness)
   },
   'store-head-anchor.json': (anchor) => {
@@ -243,24 +231,13 @@ const checks: Readonly<Record<string, (vector: Vector) => void>> = {
       'signature',
     )
   },
-  'store-head-v2.json': ({ leaves, store_head }) => {
-    const tails = Object.entries<string>(leaves)
-    assert.equal(storeHeadV2(tails), store_head)
-    assert.equal(storeHeadV2(tails.toReversed()), store_head)
-    assert.equal(storeHead(tails), '22d54dcab265d5f72a05ad0c2e71cb1562dfce6a1dee0ce0915f1867d13097bf')
+  'store-head-v2.json': ({ leaves }) => {
+    const head = '22d54dcab265d5f72a05ad0c2e71cb1562dfce6a1dee0ce0915f1867d13097bf'
+    assert.equal(storeHead(Object.entries<string>(leaves)), head)
   },
-  'store-head-inclusion.json': ({ anchor, proof }) => {
-    sweep({ anchor, proof }, (value) => verifyHeadInclusion(value.anchor, value.proof), unsignedSize)
-  },
-  'store-head-consistency.json': ({ first_anchor, second_anchor, proof }) => {
-    const verify = (value: Vector) => verifyHeadConsistency(value.first_anchor, value.second_anchor, value.proof)
-    sweep({ first_anchor, second_anchor, proof }, verify, unsignedSize)
-  },
-  'store-head-monitor-report.json': ({ report, forked }) => {
-    for (const statement of [report, forked]) sweep(statement, verifyMonitorReport)
-    assert.equal(report.verdict, 'consistent')
-    assert.equal(forked.verdict, 'forked')
-    assert.equal(checkOf(verifyMonitorReport({ ...report, verdict: 'forked' })), 'shape')
+  'store-head-inclusion.json': ({ anchor }) => sweep(anchor, verifyAnchor, unsignedScheme),
+  'store-head-consistency.json': ({ first_anchor, second_anchor }) => {
+    for (const anchor of [first_anchor, second_anchor]) sweep(anchor, verifyAnchor, unsignedScheme)
   },
   'task-bundle.json': (task) => {
     assert.equal(verifyTaskBundle(task).ok, true)
@@ -295,12 +272,6 @@ const checks: Readonly<Record<string, (vector: Vector) => void>> = {
     assert.equal(checkOf(verifyToken(token, { ...options, at: at(token.exp) })), 'window')
     assert.equal(checkOf(verifyToken(token, { ...options, audience: 'vector-other-host' })), 'audience')
     assert.equal(checkOf(verifyToken({ ...token, exp: '2028-01-01T00:00:00Z' }, options)), 'signature')
-  },
-  'adapter-provenance.json': (statement) => {
-    const verify = (value: unknown, fileHash = statement.wheel_sha256) =>
-      verifyProvenance(value, { fileHash, pins: anyone })
-    sweep(statement, verify)
-    assert.equal(checkOf(verify(statement, sha256('another file'))), 'file')
   },
   'actor.json': ({ cases }) => {
     const verdicts = cases.map(({ allowed_actors, subject, actor = null }: Vector) =>
@@ -344,9 +315,18 @@ const checks: Readonly<Record<string, (vector: Vector) => void>> = {
   },
 }
 
-/** What of the data set is not checked, and why. */
-const skipped: Readonly<Record<string, string>> = {
+/** Files of the data set that are not checked, and why. */
+const skippedFiles: Readonly<Record<string, string>> = {
   'rekor-anchor.json': 'anchoring in a public transparency log is an optional feature we do not have',
+  'adapter-provenance.json': 'we install no adapters of publishers',
+  'store-head-monitor-report.json': 'we keep no reports of monitors',
+}
+
+/** Parts of checked files that are not checked, and why. */
+const skippedParts: Readonly<Record<string, string>> = {
+  'witness-quorum.json (count)': 'we verify and keep the statements of witnesses; their readers count them',
+  'store-head-v2.json (root)': 'we answer with heads of the first scheme, which is checked over the same leaves',
+  'store-head-inclusion.json, store-head-consistency.json (proof)': 'the same; the anchors in them are verified',
   'sealed-bundle.json (decryption)': 'we hide payloads by withholding them; the chain of the sealed bundle is verified',
   'sealed-bundle-v2.json (decryption)': 'the same, with several recipients',
 }
@@ -357,12 +337,13 @@ describe.skipIf(folder === undefined)(
     for (const [file, check] of Object.entries(checks)) test(file, () => check(read(file)))
 
     test('no file of the data set is passed over in silence', () => {
-      for (const [file, reason] of Object.entries(skipped)) console.log(`not checked: ${file}: ${reason}`)
+      for (const [file, reason] of Object.entries({ ...skippedFiles, ...skippedParts }))
+        console.log(`not checked: ${file}: ${reason}`)
       const files = readdirSync(folder ?? '', { recursive: true, encoding: 'utf8' }).filter((name) =>
         name.endsWith('.json'),
       )
       assert.equal(files.length, 42)
-      assert.deepEqual(files.toSorted(), [...Object.keys(checks), 'rekor-anchor.json'].toSorted())
+      assert.deepEqual(files.toSorted(), [...Object.keys(checks), ...Object.keys(skippedFiles)].toSorted())
     })
   },
 )

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { approvalIdOf, type GivenApprovals, givenApprovals, payload } from '../../../test/support/approvals.ts'
 import { signerOf } from '../../../test/support/evidence.ts'
+import { signGrant } from '../../../test/support/evidence-statements.ts'
 import { recordOf, typesOf } from '../../../test/support/host.ts'
-import { signGrant } from '../../evidence/statements/grant.ts'
 
 const _minute = 60_000
 const typesIn = async ({ events }: GivenApprovals) =>

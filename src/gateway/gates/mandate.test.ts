@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { signatory } from '../../../test/support/evidence.ts'
+import { type MandateFields, signMandate, signRevocation } from '../../../test/support/evidence-statements.ts'
 import { anyone, echo, givenHost, recordOf, stillClock } from '../../../test/support/host.ts'
-import { type MandateFields, signMandate, signRevocation } from '../../evidence/statements/mandate.ts'
 import type { Mandate } from '../../model/wire/mandate.ts'
 import { addStatement } from '../../storage/tables/statements.ts'
 

@@ -9,7 +9,6 @@ import {
   tier,
   wireTime,
 } from '../evidence.ts'
-import { line } from '../text.ts'
 import { wireId } from './correlation.ts'
 
 /** Who signed a statement, with its own claim to the key. */
@@ -44,32 +43,6 @@ export const authToken = z.strictObject({
 })
 export type AuthToken = z.infer<typeof authToken>
 
-/** A publisher names the one file that is its package. Closed. */
-export const adapterProvenance = z.strictObject({
-  kind: z.literal('adapter-provenance'),
-  package: line,
-  version: line,
-  wheel_sha256: hash,
-  created_at: wireTime,
-  publisher: party,
-  ...signed,
-})
-export type AdapterProvenance = z.infer<typeof adapterProvenance>
-
-/** A monitor compared a live store with the heads that were anchored. `divergence` when, and only when, it is forked. */
-export const monitorReport = z.strictObject({
-  kind: z.literal('store-head-monitor-report'),
-  host_id: wireId,
-  verdict: z.enum(['consistent', 'forked']),
-  anchor_count: z.int().min(0),
-  verified_through_sequence: sequence,
-  divergence: z.strictObject({ sequence, anchored_root: hash, reconstructed_root: hash }).optional(),
-  monitored_at: wireTime,
-  monitor: party,
-  ...signed,
-})
-export type MonitorReport = z.infer<typeof monitorReport>
-
 const headScheme = z.enum(['chp-store-head-v1', 'chp-store-head-v2'])
 
 /** A head of a store countersigned by a key outside it, as an SSH signature. The scheme is not signed. Closed. */
@@ -83,28 +56,6 @@ export const storeHeadAnchor = z.strictObject({
   anchor: z.strictObject({ type: z.literal('did'), did: z.string(), countersignature: z.string() }),
 })
 export type StoreHeadAnchor = z.infer<typeof storeHeadAnchor>
-
-/** That one correlation stands under a head, without the others. Closed. */
-export const headInclusion = z.strictObject({
-  scheme: z.literal('chp-store-head-v2'),
-  correlation_id: wireId,
-  head_hash: hash,
-  leaf_index: z.int().min(0),
-  tree_size: z.int().min(1),
-  audit_path: z.array(hash),
-})
-export type HeadInclusion = z.infer<typeof headInclusion>
-
-/** That a later head only added correlations to an earlier one. Closed. */
-export const headConsistency = z.strictObject({
-  scheme: z.literal('chp-store-head-v2'),
-  first_root: hash,
-  first_size: z.int().min(0),
-  second_root: hash,
-  second_size: z.int().min(0),
-  proof: z.array(hash),
-})
-export type HeadConsistency = z.infer<typeof headConsistency>
 
 /** The bundles of all hosts that took part in one task; the aggregator, if there is one, vouches for the set. Closed. */
 export const taskBundle = z.strictObject({
