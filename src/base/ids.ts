@@ -4,7 +4,30 @@ export interface Ids {
   next(prefix: IdPrefix): string
 }
 
-export type IdPrefix = 'cor' | 'evt' | 'inv' | 'key' | 'apr' | 'sig' | 'mnd' | 'req' | 'gr' | 'ckp' | 'lease'
+export type IdPrefix =
+  | 'cor'
+  | 'evt'
+  | 'inv'
+  | 'key'
+  | 'apr'
+  | 'sig'
+  | 'mnd'
+  | 'req'
+  | 'gr'
+  | 'ckp'
+  | 'lease'
+  | SortedPrefix
+
+/** Names of rows that are written in time order and in great numbers: a random part would spread them over the store. */
+export type SortedPrefix = 'run' | 'mem'
+
+export const isSortedPrefix = (prefix: IdPrefix): prefix is SortedPrefix => prefix === 'run' || prefix === 'mem'
+
+/** `prefix_` + 12 hex digits of milliseconds + 4 that count up. */
+export const formatSortedId = (prefix: SortedPrefix, ms: number, count: number): string =>
+  `${prefix}_${ms.toString(16).padStart(12, '0')}${count.toString(16).padStart(4, '0')}`
+
+export const countMax = 0xffff
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 

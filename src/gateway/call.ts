@@ -11,6 +11,7 @@ import { line } from '../model/text.ts'
 import { type Correlation, isOwnCorrelation } from '../model/wire/correlation.ts'
 import { type ReceivedEnvelope, receivedEnvelope } from '../model/wire/invocation.ts'
 import { deepFreeze } from '../policy/contract.ts'
+import type { CallRun } from './run.ts'
 
 /** Who calls, as the door has found out; nothing of it is the caller's own word. */
 export interface CallCaller {
@@ -50,10 +51,12 @@ export interface Call {
   readonly grants: readonly Json[]
   readonly binding: Json | undefined
   readonly requireOutput: boolean
+  /** The run that makes the call, as the runtime says. */
+  readonly run?: CallRun
 }
 
 /** Reads an envelope; a malformed one is a `field.*` failure that names the member. */
-export function readCall(input: unknown, caller: CallCaller, ids: Ids): Call {
+export function readCall(input: unknown, caller: CallCaller, ids: Ids, run?: CallRun): Call {
   const envelope = parseAs(receivedEnvelope, copyEvent(input as object, 'envelope'), 'envelope')
   const { metadata = {}, correlation, approval_ref } = envelope
   const given = correlation?.correlation_id ?? envelope.correlation_id
@@ -81,6 +84,7 @@ export function readCall(input: unknown, caller: CallCaller, ids: Ids): Call {
     grants: (approval_ref === undefined ? [] : [approval_ref].flat()) as readonly Json[],
     binding: envelope.binding as Json | undefined,
     requireOutput: envelope.require_output_schema ?? false,
+    ...(run && { run }),
   }
 }
 
@@ -139,6 +143,12 @@ export const fingerprintOf = ({
       mandate ?? null,
     ]),
   )
+
+/** The call as it is kept while people decide about it. */
+export function waitingCopy({ run, ...call }: Call): Call {
+  const { bounds: _, ...known } = run ?? {}
+  return { ...call, grants: [], ...(run && { run: known as CallRun }) }
+}
 
 /** The key of a call's record. Its parts carry their lengths, so no two lists of parts read alike. */
 export const callKey = (...parts: readonly string[]): string => parts.map((part) => `${part.length}:${part}`).join('')

@@ -4,6 +4,7 @@ import type { CapabilityDescriptor } from '../model/capability.ts'
 import type { ContextContract } from '../model/context.ts'
 import type { Actor, Subject } from '../model/identity/subject.ts'
 import type { Correlation } from '../model/wire/correlation.ts'
+import type { ResourceNeed } from './run.ts'
 import { type JsonSchema, type OutputOf, type ReadSchema, readSchema, type SchemaLike } from './schema-like.ts'
 
 type Declared = Omit<
@@ -113,6 +114,10 @@ export interface Capability {
   readonly redact: readonly string[]
   readonly handler: Handler<unknown, unknown>
   readonly reconcile: CapabilitySpec['reconcile']
+  /** All its effects are changes of our own store, committed with the outcome. */
+  readonly commits?: true
+  /** What a call of a run with this input needs to be granted. */
+  readonly needs?: (input: unknown) => readonly ResourceNeed[]
   /** Its results reach a model as text in a fence and in no other form. */
   readonly textOnly?: boolean
   /** Told at every call: what stands in its way now, if anything does. */

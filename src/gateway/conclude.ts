@@ -3,7 +3,7 @@ import { limits } from '../base/limits.ts'
 import { outputDigest } from '../evidence/digests.ts'
 import { refuse } from '../policy/gates/refusal.ts'
 import { rememberedOf } from '../policy/history.ts'
-import type { Attempt, EventSpec } from './attempt.ts'
+import type { Asked, EventSpec } from './attempt.ts'
 import type { GatewayDeps, Offer } from './deps.ts'
 import type { Execution } from './execute.ts'
 import type { Ending } from './results.ts'
@@ -14,7 +14,7 @@ export interface Concluded {
 }
 
 /** What the result carries, where the capability says: its class, and where it comes from. */
-function labelsOf({ capability }: Attempt): { readonly [key: string]: string } {
+function labelsOf({ capability }: Asked): { readonly [key: string]: string } {
   const { policy, metadata } = capability?.descriptor ?? {}
   if (capability === undefined || (policy?.data_classification ?? metadata?.origin) === undefined) return {}
   const { class: dataClass, origin } = rememberedOf(capability.descriptor)
@@ -25,7 +25,7 @@ function labelsOf({ capability }: Attempt): { readonly [key: string]: string } {
 export function conclude(
   { digest }: GatewayDeps,
   offer: Offer,
-  attempt: Attempt,
+  attempt: Asked,
   { ended, emitted, chunks }: Execution,
 ): Concluded {
   const stream = chunks.count === 0 ? {} : { chunk_count: chunks.count, chunk_seq_digest: chunks.digest() }
@@ -46,14 +46,15 @@ export function conclude(
   const [problem] = attempt.capability?.checkOutput(data) ?? []
   if (problem === undefined) return completed({})
   if (!offer.strictOutput && !attempt.call.requireOutput) return completed({ output_schema_valid: false })
-  const { denial } = refuse(12, 'output_schema_validation_failed', {
-    message: 'the result does not fit the output schema; the call was executed',
+  const effect = attempt.capability?.commits ? 'none' : 'done'
+  const { denial } = refuse('output', 'output_schema_validation_failed', {
+    message: `the result does not fit the output schema; ${effect === 'done' ? 'the call was executed' : 'nothing was changed'}`,
     details: {
       schema_id: `${attempt.call.capabilityId}:${attempt.version}#output`,
       // Names in a result may be as long as the result.
       path: problem.path.slice(0, limits.errorCharsMax).toWellFormed(),
       keyword: problem.keyword,
-      effect: 'done',
+      effect,
     },
   })
   return withEvent(

@@ -10,6 +10,7 @@ import type { CallCaller } from './call.ts'
 import type { Offer } from './deps.ts'
 import { capabilityFacts } from './gates/rules.ts'
 import { type Registered, standingOf, stateOf } from './registry.ts'
+import { isSurfaced, type Surface } from './run.ts'
 
 /**
  * What a caller may call, with the state it is in; nothing that the rules refuse it whatever the call is like. A caller
@@ -25,6 +26,16 @@ export const discover = (
     .filter(({ descriptor }) => isVisible(descriptor.policy?.allowed_actors ?? [], subject?.id ?? null))
     .filter(({ descriptor }) => subject === null || !isRefused(policies, descriptor, subject))
     .map((capability) => served(capability, rules))
+
+/** The offer as a run sees it: what is outside its surface is not there. */
+export const narrowOffer = (offer: Offer, surface: Surface): Offer => ({
+  ...offer,
+  registry: {
+    versions: (id) => (isSurfaced(surface, id) ? offer.registry.versions(id) : []),
+    get: (id, version) => (isSurfaced(surface, id) ? offer.registry.get(id, version) : undefined),
+    all: () => offer.registry.all().filter(({ descriptor }) => isSurfaced(surface, descriptor.id)),
+  },
+})
 
 const isRefused = (policies: PolicySet, descriptor: CapabilityDescriptor, subject: Subject): boolean =>
   isAlwaysDenied(policies, descriptor.id, { subject: subject as Json, capability: capabilityFacts(descriptor) })

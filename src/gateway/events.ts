@@ -8,14 +8,14 @@ import { nothingMarked, redact, scrubText } from '../evidence/redaction/redact.t
 import type { AttemptRecord, EventDraft } from '../model/evidence.ts'
 import type { CallError, Denial } from '../model/wire/denial.ts'
 import type { FieldState } from '../policy/contract.ts'
-import { type Attempt, type EventSpec, secretsOf } from './attempt.ts'
+import { type Asked, type Decided, type EventSpec, secretsOf } from './attempt.ts'
 
 /**
  * The events of one write of an attempt as drafts. The first and the last carry the whole record of the decision, whatever
  * it was; all of them are without the call's secrets, and none has its payload.
  */
 export const draftsOf = (
-  attempt: Attempt,
+  attempt: Asked,
   specs: readonly EventSpec[],
   { ids, timestamp, record, data }: Drafting,
 ): EventDraft[] => {
@@ -49,7 +49,7 @@ interface Made {
   readonly record: AttemptRecord | undefined
 }
 
-function draftOf(attempt: Attempt, spec: EventSpec, { event_id, timestamp, secrets, record }: Made): EventDraft {
+function draftOf(attempt: Asked, spec: EventSpec, { event_id, timestamp, secrets, record }: Made): EventDraft {
   const { call, subject, capability, version } = attempt
   const payload = spec.foreign ? redact(spec.payload ?? {}, nothingMarked, secrets) : undefined
   const denial = spec.denial && redact(asJson(spec.denial.details ?? {}), nothingMarked, secrets)
@@ -93,7 +93,7 @@ export const scrubbed = (error: CallError, secrets: readonly string[]): CallErro
 })
 
 /** Leaves out of the baggage what has a sensitive name, and the secrets of the call: it is in every event and result. */
-export function hideInBaggage(attempt: Attempt): void {
+export function hideInBaggage(attempt: Asked): void {
   const { correlation } = attempt.call
   if (correlation.baggage === undefined) return
   const { value, redacted } = redact(correlation.baggage, nothingMarked, secretsOf(attempt))
@@ -103,7 +103,7 @@ export function hideInBaggage(attempt: Attempt): void {
 }
 
 /** How the call was decided, as the first and last event of every write say it, those of the handler among them. */
-export function recordOf(attempt: Attempt, digest: TenantDigest): AttemptRecord {
+export function recordOf(attempt: Asked & Decided, digest: TenantDigest): AttemptRecord {
   const { call, capability, policy, facts, basis, decision, approval } = attempt
   return {
     descriptor: capability?.digest ?? null,
@@ -117,7 +117,7 @@ export function recordOf(attempt: Attempt, digest: TenantDigest): AttemptRecord 
   }
 }
 
-function safeContext(attempt: Attempt, digest: TenantDigest): NonNullable<AttemptRecord['context']> {
+function safeContext(attempt: Asked, digest: TenantDigest): NonNullable<AttemptRecord['context']> {
   const { fields } = attempt.context
   if (fields.length === 0) return []
   const secrets = fields.some(({ evidence, value }) => evidence === 'value' && value !== undefined)

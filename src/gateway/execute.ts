@@ -6,7 +6,8 @@ import { copyEvent } from '../evidence/copy.ts'
 import { scrubValue } from '../evidence/redaction/redact.ts'
 import type { CallError } from '../model/wire/denial.ts'
 import { timeoutMsOf } from '../policy/worst-case.ts'
-import { type Attempt, type EventSpec, secretsOf } from './attempt.ts'
+import type { Change } from '../storage/work.ts'
+import { type Asked, type Attempt, type EventSpec, secretsOf, type ToWrite } from './attempt.ts'
 import type { Capability } from './capability.ts'
 import { type Chunks, noChunks, openChunks } from './chunks.ts'
 import type { GatewayDeps } from './deps.ts'
@@ -14,7 +15,7 @@ import { CallEnded, Cancelled, type Effect, TimedOut } from './ended.ts'
 import { scrubbed } from './events.ts'
 import { handlerContext } from './handler-context.ts'
 import { counted } from './limits/taken.ts'
-import type { Watch } from './watch.ts'
+import { CommitWith } from './own-capability.ts'
 
 /** How the handler's part of a call ended. */
 export type Ended =
@@ -26,6 +27,8 @@ export interface Execution {
   /** What the handler recorded on its way. */
   readonly emitted: readonly EventSpec[]
   readonly chunks: Chunks
+  /** What a handler of ours wants committed with its outcome. */
+  readonly change?: Change | undefined
   /** Ends with the handler, where that goes on after its time: until then its effect may still happen. */
   readonly late?: Promise<unknown>
 }
@@ -35,16 +38,21 @@ export interface Execution {
  * the secrets of the call. A call with effects that was cut short is indeterminate: nobody knows whether they happened.
  */
 export async function execute(
-  deps: Pick<GatewayDeps, 'secret' | 'digest'>,
+  deps: Pick<GatewayDeps, 'secret' | 'digest' | 'clock'>,
   attempt: Attempt,
   capability: Capability,
-  { chunk: onChunk, signal: leaving }: Watch,
 ): Promise<Execution> {
+  const { chunk: onChunk = () => undefined, signal: leaving } = attempt.driving
   const emitted: EventSpec[] = []
   let chunks = noChunks
   let working: Promise<unknown> | undefined
   const read = (value: unknown, effect: Effect): Json =>
     counted(withoutCredentials(readResult(value), attempt), attempt, effect)
+  const succeed = (value: unknown): Execution => {
+    const own = capability.commits && value instanceof CommitWith ? value : undefined
+    const data = read(own === undefined ? value : own.data, 'done')
+    return { ended: { outcome: 'success', data }, emitted, chunks, change: own?.change }
+  }
   const abort = new AbortController()
   const context = handlerContext(deps, attempt, capability.descriptor, emitted, abort.signal)
   try {
@@ -52,20 +60,19 @@ export async function execute(
     if (leaving?.aborted) throw notBegun(attempt)
     const answer = capability.handler(attempt.input, context)
     // What is there at once needs no time, and nobody to watch it.
-    if (!isLater(answer)) return { ended: { outcome: 'success', data: read(answer, 'done') }, emitted, chunks }
+    if (!isLater(answer)) return succeed(answer)
     const opened = openChunks(onChunk)
     chunks = opened
     const draining = drained(answer, (chunk) => opened.take(read(chunk, 'unknown')), abort.signal)
     working = draining
-    const value = await withinTime(draining, capability, abort, leaving)
-    return { ended: { outcome: 'success', data: read(value, 'done') }, emitted, chunks }
+    return succeed(await withinTime(draining, timeLeft(deps, attempt, capability), abort, leaving))
   } catch (error) {
     const late = working !== undefined && cutShort(error) && { late: working }
     return { ended: endedBy(error, attempt, capability), emitted, chunks, ...late }
   }
 }
 
-function notBegun({ taken }: Attempt): CallEnded {
+function notBegun({ taken }: ToWrite): CallEnded {
   taken.cost = 0
   return new CallEnded('cancelled', 'the call was taken back before it began', { effect: 'none', type: 'Cancelled' })
 }
@@ -73,14 +80,24 @@ function notBegun({ taken }: Attempt): CallEnded {
 const isLater = (answer: unknown): boolean =>
   typeof answer === 'object' && answer !== null && ('then' in answer || isStream(answer))
 
+/** A call of a run that has no effects ends with the run; one that has them gets its own time, to know what it did. */
+function timeLeft({ clock }: Pick<GatewayDeps, 'clock'>, { call }: Asked, capability: Capability): number {
+  const ms = timeoutMsOf(capability.descriptor)
+  const deadlineMs = call.run?.bounds?.deadlineMs
+  return deadlineMs === undefined || hasEffects(capability) ? ms : Math.min(ms, Math.max(0, deadlineMs - clock.now()))
+}
+
+/** Whether a call that is cut short may have changed something: what our own store is to keep comes with the outcome. */
+const hasEffects = ({ descriptor, commits }: Capability): boolean =>
+  commits !== true && (descriptor.side_effects ?? []).length > 0
+
 /** Waits for the handler until its time is over, or until whoever called takes the call back. */
 async function withinTime<T>(
   work: Promise<T>,
-  { descriptor }: Capability,
+  ms: number,
   abort: AbortController,
   leaving: AbortSignal | undefined,
 ): Promise<T> {
-  const ms = timeoutMsOf(descriptor)
   const over = Promise.withResolvers<never>()
   // First it is too late, then the handler hears of it: what it makes of that is no longer its result.
   const end = (why: Error) => {
@@ -135,11 +152,11 @@ export function readResult(value: unknown): Json {
 }
 
 /** A secret that came back, as from a server that repeats what it was sent, goes no further. */
-const withoutCredentials = (data: Json, { credentials }: Attempt): Json =>
+const withoutCredentials = (data: Json, { credentials }: Asked): Json =>
   credentials.size === 0 ? data : scrubValue(data, [...credentials])
 
-function endedBy(error: unknown, attempt: Attempt, { descriptor }: Capability): Ended {
-  const effects = (descriptor.side_effects ?? []).length > 0
+function endedBy(error: unknown, attempt: Asked, capability: Capability): Ended {
+  const effects = hasEffects(capability)
   const effect = effects ? 'unknown' : 'none'
   const cut = cutShort(error)
   if (cut !== undefined) return { outcome: effects ? 'indeterminate' : 'failure', error: { ...cut, effect } }
@@ -149,6 +166,12 @@ function endedBy(error: unknown, attempt: Attempt, { descriptor }: Capability): 
   const outcome = known === 'unknown' ? 'indeterminate' : 'failure'
   return { outcome, error: { ...told, effect: known }, isClaimed: effects && error.isClaimed }
 }
+
+/** How a call of ours ends whose change was refused: nothing of it was kept. */
+export const endedByChange = (error: Failure, attempt: Asked): Ended => ({
+  outcome: 'failure',
+  error: { ...described(error, secretsOf(attempt)), effect: 'none' },
+})
 
 function cutShort(error: unknown): CallError | undefined {
   if (error instanceof TimedOut)

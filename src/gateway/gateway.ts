@@ -5,6 +5,7 @@ import type { CapabilityDescriptor } from '../model/capability.ts'
 import type { Denial } from '../model/wire/denial.ts'
 import type { InvocationResult } from '../model/wire/result.ts'
 import type { CallPreview } from '../model/wire/wire.ts'
+import { gateNumbers } from '../policy/gates/refusal.ts'
 import { keyScope } from '../policy/gates/resolve.ts'
 import { approvalRecords, type StoredApproval } from '../storage/tables/approvals.ts'
 import { findClaim } from '../storage/tables/claims.ts'
@@ -18,8 +19,8 @@ import { type NewEnvelope, waitingCall } from './approvals/waiting-call.ts'
 import { startAttempt } from './attempt.ts'
 import { type CallCaller, readCall } from './call.ts'
 import type { GatewayDeps } from './deps.ts'
-import { discover } from './discover.ts'
-import { noted, passGates, scopeGate } from './gates/gates.ts'
+import { discover, narrowOffer } from './discover.ts'
+import { passGates, recordRefusal, scopeGate } from './gates/gates.ts'
 import { rememberAgain } from './gates/history.ts'
 import { type Host, invoke } from './invoke.ts'
 import { callScope, type Interrupted, openJournal } from './journal.ts'
@@ -28,18 +29,18 @@ import { forgetExpired } from './recovery/forget.ts'
 import { askAgain, reconcile } from './recovery/reconcile.ts'
 import { openUnwritten } from './recovery/unrecorded.ts'
 import { type Recorded, readRecord } from './results.ts'
+import type { Driving, Surface } from './run.ts'
 import { openUnderWay } from './under-way.ts'
-import type { Watch } from './watch.ts'
 import { within } from './within.ts'
 
 /** The one door to effects of one tenant. */
 export interface Gateway {
   /** Decides about a call and carries it out. Whatever comes of it is a result; only a malformed envelope is a failure. */
-  invoke(caller: CallCaller, envelope: unknown, watch?: Watch): Promise<Recorded>
+  invoke(caller: CallCaller, envelope: unknown, driving?: Driving): Promise<Recorded>
   /** What would be decided now: all gates, no effect, no evidence. */
   preview(caller: CallCaller, envelope: unknown): Promise<CallPreview>
-  /** What this caller may call. */
-  discover(caller: CallCaller): readonly CapabilityDescriptor[]
+  /** What this caller may call; for a run, of its surface alone. */
+  discover(caller: CallCaller, surface?: Surface): readonly CapabilityDescriptor[]
   /**
    * The recorded result of the caller's own call, if there is one and the key is for its capability. One that runs fails
    * with `call.in_progress`.
@@ -108,13 +109,14 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
       tidying = undefined
     }))
   return {
-    invoke: (caller, envelope, watch) =>
+    invoke: (caller, envelope, driving = {}) =>
       calls.count(() => {
         if (signal.aborted) throw closed()
-        return invoke(host, readCall(envelope, caller, deps.ids), watch)
+        return invoke(host, readCall(envelope, caller, deps.ids, driving.run), driving)
       }),
     preview: (caller, envelope) => preview(host, caller, envelope),
-    discover: (caller) => discover(deps.offer(), caller),
+    discover: (caller, surface) =>
+      discover(surface === undefined ? deps.offer() : narrowOffer(deps.offer(), surface), caller),
     recorded: async (caller, invocationId) => {
       const key = recordKey({ caller, invocationId })
       const claim = await deps.store.read(() => findClaim(deps.tenant, callScope, key))
@@ -190,11 +192,11 @@ async function preview({ deps }: Host, caller: CallCaller, envelope: unknown): P
     : []
   const attempt = { ...startAttempt(call), requests }
   const scope = scopeGate(call)
-  const refusal = scope ? noted(attempt, scope) : await passGates(deps, deps.offer(), attempt)
+  const stop = scope ? recordRefusal(attempt, scope) : await passGates(deps, deps.offer(), attempt)
   const matched_rules = attempt.basis.map(({ rule }) => rule)
-  if (refusal === undefined) return { outcome: 'allowed', gate: null, denial: null, matched_rules }
-  const { outcome, gate, denial } = refusal
-  return { outcome, gate: String(gate), denial: withoutNewRequest(denial, requests), matched_rules }
+  if (stop === undefined || 'settled' in stop) return { outcome: 'allowed', gate: null, denial: null, matched_rules }
+  const { outcome, gate, denial } = stop
+  return { outcome, gate: String(gateNumbers[gate]), denial: withoutNewRequest(denial, requests), matched_rules }
 }
 
 /** A preview asks nobody: the request that the call itself would make does not exist. */

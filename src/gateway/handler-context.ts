@@ -6,7 +6,7 @@ import { scrubText } from '../evidence/redaction/redact.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
 import { deepFreeze } from '../policy/contract.ts'
 import { recordKey } from './approvals/request.ts'
-import { type Attempt, type EventSpec, secretsOf } from './attempt.ts'
+import { type Asked, type Attempt, type EventSpec, secretsOf } from './attempt.ts'
 import type { CallContext } from './capability.ts'
 import type { GatewayDeps } from './deps.ts'
 import { checkWords } from './events.ts'
@@ -45,7 +45,7 @@ export function handlerContext(
 
 async function secretOf(
   deps: Deps,
-  { credentials }: Attempt,
+  { credentials }: Asked,
   { metadata }: CapabilityDescriptor,
   name: string,
 ): Promise<string> {
@@ -71,7 +71,7 @@ function emit(
   emitted.push({ type, payload: copy, foreign: true })
 }
 
-function checkEmitted(type: string, payload: object, attempt: Attempt, emits: readonly string[]): void {
+function checkEmitted(type: string, payload: object, attempt: Asked, emits: readonly string[]): void {
   if (!mayEmit(type, emits))
     throw new Failure(
       'field.invalid',

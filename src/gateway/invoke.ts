@@ -4,6 +4,7 @@ import type { InvocationResult } from '../model/wire/result.ts'
 import type { Refusal } from '../policy/gates/refusal.ts'
 import { rememberedOf } from '../policy/history.ts'
 import { approvalRecords, type StoredApproval } from '../storage/tables/approvals.ts'
+import type { Change } from '../storage/work.ts'
 import { isOver, returnApproval, withdraw } from './approvals/ask.ts'
 import type { Desk } from './approvals/desk.ts'
 import { expire } from './approvals/expire.ts'
@@ -13,17 +14,25 @@ import { type Call, fingerprintOf } from './call.ts'
 import { conclude } from './conclude.ts'
 import type { GatewayDeps, Offer } from './deps.ts'
 import type { Effect } from './ended.ts'
-import { execute } from './execute.ts'
-import { noted, passGates, scopeGate } from './gates/gates.ts'
+import { type Execution, endedByChange, execute } from './execute.ts'
+import { passGates, recordRefusal, scopeGate } from './gates/gates.ts'
 import { HistoryChanged, rememberAgain } from './gates/history.ts'
-import { type Entry, interruptedOf, type Journal, OverUse, refundable, type Started } from './journal.ts'
+import {
+  type Entry,
+  type Finishing,
+  interruptedOf,
+  type Journal,
+  OverUse,
+  refundable,
+  type Started,
+} from './journal.ts'
 import { overBudget } from './limits/action-limits.ts'
 import { answered, NoRoom, noRoom, settlements } from './limits/budgets.ts'
 import { type Found, lookUp, unknownCall } from './look-up.ts'
 import { appendEffect, endedAs, isUnknown } from './recovery/reconcile.ts'
 import type { Over, Unwritten } from './recovery/unrecorded.ts'
 import { type Ending, type Recorded, replayed, resultOf } from './results.ts'
-import { unwatched, type Watch } from './watch.ts'
+import type { Driving } from './run.ts'
 
 export interface Host {
   readonly deps: GatewayDeps
@@ -42,22 +51,24 @@ export interface Host {
   readonly closing: AbortSignal
 }
 
-/** Takes one call from its envelope to its result, whatever that is. Chunks of a stream are told as they come. */
-export async function invoke(host: Host, call: Call, watch: Watch = unwatched): Promise<Recorded> {
+/** Takes one call from its envelope to its result, whatever that is. */
+export async function invoke(host: Host, call: Call, driving: Driving = {}): Promise<Recorded> {
   const scope = scopeGate(call)
   if (scope !== undefined) {
-    const attempt = startAttempt(call)
-    return { result: await host.journal.refuse(attempt, undefined, noted(attempt, scope)) }
+    const attempt = startAttempt(call, driving)
+    return { result: await host.journal.refuse(attempt, undefined, recordRefusal(attempt, scope)) }
   }
   const fingerprint = fingerprintOf(call)
   for (let overtaken = false; ; ) {
-    const found = call.named ? await lookUp(host, call, fingerprint, { ...watch, overtaken }) : unknownCall
+    const found = call.named
+      ? await lookUp(host, call, fingerprint, { signal: driving.signal, overtaken })
+      : unknownCall
     if ('result' in found) {
       await rememberAgain(host.deps, call, found)
       return found
     }
     try {
-      return await run(host, call, { fingerprint, ...found }, watch)
+      return await run(host, call, { fingerprint, ...found }, driving)
     } catch (error) {
       // Somebody else was first with this id, or decided about it: theirs is the result. Or the session went on.
       if (!isOvertaken(error)) throw error
@@ -71,15 +82,19 @@ const isOvertaken = (error: unknown): boolean =>
   error instanceof Crowded ||
   (error instanceof Failure && (error.code === 'claim.taken' || error.code === 'approval.used'))
 
-async function run(host: Host, call: Call, entry: Entry & Found, watch: Watch): Promise<Recorded> {
+async function run(host: Host, call: Call, entry: Entry & Found, driving: Driving): Promise<Recorded> {
   const offer = host.deps.offer()
-  const attempt = entry.standing === 'new' ? startAttempt(call) : await resumed(host, call)
-  const refusal = await passGates(host.deps, offer, attempt)
-  if (refusal !== undefined) return { result: await refused(host, attempt, entry, refusal) }
+  const attempt = entry.standing === 'new' ? startAttempt(call, driving) : await resumed(host, call, driving)
+  const stop = await passGates(host.deps, offer, attempt)
+  if (stop !== undefined && 'settled' in stop) {
+    await rememberAgain(host.deps, call, stop.settled)
+    return { ...stop.settled, result: replayed(stop.settled.result) }
+  }
+  if (stop !== undefined) return { result: await refused(host, attempt, entry, stop) }
   try {
     const started = await begin(host, attempt, entry)
     if (isDeferring(call.mode)) return await defer(host, offer, attempt, started)
-    return await running(host, offer, attempt, started, watch)
+    return await perform(host, offer, attempt, started)
   } catch (error) {
     if (!(error instanceof OverUse || error instanceof NoRoom)) throw error
     // The race for the last use was lost: of what the gates behind that one did, nothing is left.
@@ -87,7 +102,7 @@ async function run(host: Host, call: Call, entry: Entry & Found, watch: Watch): 
     attempt.changes.length = 0
     attempt.approval = null
     const over = error instanceof OverUse ? overBudget(attempt, error.use, error.used) : noRoom(attempt, error)
-    return { result: await refused(host, attempt, entry, noted(attempt, over)) }
+    return { result: await refused(host, attempt, entry, recordRefusal(attempt, over)) }
   }
 }
 
@@ -114,7 +129,7 @@ async function begin(host: Host, attempt: Attempt, entry: Entry): Promise<Starte
 const neverBegan: Over = { effect: 'none', began: false }
 
 /** A call that waited for people, with what they were asked, and with the payload that one of them has edited. */
-async function resumed(host: Host, again: Call): Promise<Attempt> {
+async function resumed(host: Host, again: Call, driving: Driving): Promise<Attempt> {
   const { deps, desk } = host
   const requests = await deps.store.read(() => approvalRecords.findByCall(deps.tenant, recordKey(again)))
   const open = requests.find(({ request }) => isOpen(request))
@@ -124,8 +139,8 @@ async function resumed(host: Host, again: Call): Promise<Attempt> {
   }
   const call = inTaskOf(requests[0], again)
   const { edited, call: kept } = open === undefined ? {} : privateOf(open)
-  if (!edited || kept === undefined) return { ...startAttempt(call), requests }
-  return { ...startAttempt({ ...call, payload: kept.payload }), requests, edited: true }
+  if (!edited || kept === undefined) return { ...startAttempt(call, driving), requests }
+  return { ...startAttempt({ ...call, payload: kept.payload }, driving), requests, edited: true }
 }
 
 /** The call in the task that people were asked in, whatever the repeat says: one call is one story. */
@@ -162,6 +177,7 @@ async function defer(host: Host, offer: Offer, attempt: Attempt, started: Starte
   const deferred: Attempt = {
     ...attempt,
     call: later,
+    driving: {},
     events: [],
     uses: [],
     changes: [],
@@ -176,7 +192,7 @@ async function defer(host: Host, offer: Offer, attempt: Attempt, started: Starte
     const accepted = { attempt, started, ending: { outcome: 'success', data }, more: { events, chunks: [] } } as const
     const { result, begun } = await host.journal.handOver(accepted, deferred)
     // Its end is on record under its own id; should this process end before it, it is found and called indeterminate.
-    void running(host, offer, deferred, begun, unwatched).catch(() => undefined)
+    void perform(host, offer, deferred, begun).catch(() => undefined)
     return { result }
   } catch (error) {
     // What nobody was promised is not carried out, though its start may be on record: nobody knows what became of the commit.
@@ -185,43 +201,79 @@ async function defer(host: Host, offer: Offer, attempt: Attempt, started: Starte
   }
 }
 
-async function running(host: Host, offer: Offer, attempt: Attempt, started: Started, watch: Watch): Promise<Recorded> {
+/** Carries a call out whose intent is on record, and writes its outcome. */
+function perform(host: Host, offer: Offer, attempt: Attempt, started: Started): Promise<Recorded> {
   const key = recordKey(attempt.call)
-  const performing = perform(host, offer, attempt, started, watch)
+  const performing = carryOut(host, offer, attempt, started).finally(() => host.running.delete(key))
   host.running.set(key, performing)
   host.unwritten.delete(key)
-  try {
-    return await performing
-  } finally {
-    host.running.delete(key)
-  }
+  return performing
 }
 
 /** From here on the effect may have happened: whatever is thrown, the answer is a result. */
-async function perform(host: Host, offer: Offer, attempt: Attempt, started: Started, watch: Watch): Promise<Recorded> {
+async function carryOut(host: Host, offer: Offer, attempt: Attempt, started: Started): Promise<Recorded> {
   const { capability } = attempt
-  let over: Over = { effect: 'unknown', began: true }
+  let over: Over = { effect: capability?.commits ? 'none' : 'unknown', began: true }
   try {
     if (capability === undefined) throw new Error('a call without a capability passed the gates')
     const begun = host.deps.clock.now()
-    const done = await execute(host.deps, attempt, capability, watch)
+    const done = await execute(host.deps, attempt, capability)
     const settlement = settlements(attempt, host.deps.clock.now() - begun)
-    const returned = returnApproval(host.deps, attempt, done.ended)
-    const { ending, events } = conclude(host.deps, offer, attempt, {
-      ...done,
-      ...(returned && { ended: returned.ended }),
+    const finish = async (execution: Execution): Promise<Recorded> => {
+      const { ending, more } = outcomeFor(host, offer, attempt, { execution, settlement })
+      over = { effect: effectOf(ending), began: true, settlement, reserved: refundable(attempt), ...answerOf(ending) }
+      if (capability.commits) over = { effect: 'none', began: true, settlement }
+      const result = await host.journal.finish(attempt, started, ending, more)
+      if (ending.outcome === 'indeterminate') askAfter(host, recordKey(attempt.call), execution.late)
+      const { chunks, isCut } = more
+      const given = execution.chunks.count > 0 && { chunks, ...(isCut && { isCut }) }
+      return { result, ...given, carries: rememberedOf(capability.descriptor) }
+    }
+    return await finish(done).catch((error: unknown) => {
+      if (!(error instanceof ChangeRefused)) throw error
+      return finish({ ...done, ended: endedByChange(error.failure, attempt), change: undefined })
     })
-    over = { effect: effectOf(ending), began: true, settlement, reserved: refundable(attempt), ...answerOf(ending) }
-    const chunks = done.chunks.kept
-    const kept = done.chunks.count > chunks.length ? ({ chunks, isCut: true } as const) : { chunks }
-    const changes = returned ? { changes: [...settlement, returned.change], waits: true } : { changes: settlement }
-    const result = await host.journal.finish(attempt, started, ending, { events, ...kept, ...changes })
-    if (ending.outcome === 'indeterminate') askAfter(host, recordKey(attempt.call), done.late)
-    return { result, ...(done.chunks.count > 0 && kept), carries: rememberedOf(capability.descriptor) }
   } catch (error) {
     return { result: await overFor(host, attempt, started, { over, error }) }
   }
 }
+
+/** How a call ends, and what is written with that. A result that is refused changes nothing. */
+function outcomeFor(
+  { deps }: Host,
+  offer: Offer,
+  attempt: Attempt,
+  { execution, settlement }: { readonly execution: Execution; readonly settlement: readonly Change[] },
+): { readonly ending: Ending; readonly more: Finishing } {
+  const returned = returnApproval(deps, attempt, execution.ended)
+  const { ending, events } = conclude(deps, offer, attempt, {
+    ...execution,
+    ...(returned && { ended: returned.ended }),
+  })
+  const { kept: chunks, count } = execution.chunks
+  const own = execution.change !== undefined && ending.outcome === 'success' ? [refusable(execution.change)] : []
+  const changes = [...settlement, ...own, ...(returned ? [returned.change] : [])]
+  const isCut = count > chunks.length && ({ isCut: true } as const)
+  return { ending, more: { events, chunks, ...isCut, changes, ...(returned && { waits: true }) } }
+}
+
+/** The change that a handler handed back could not be made. */
+class ChangeRefused extends Error {
+  readonly failure: Failure
+  constructor(failure: Failure) {
+    super(failure.message)
+    this.failure = failure
+  }
+}
+
+const refusable = (change: Change): Change =>
+  function* (tenant) {
+    try {
+      return yield* change(tenant)
+    } catch (error) {
+      throw error instanceof Failure && !error.code.startsWith('store.') ? new ChangeRefused(error) : error
+    }
+  }
 
 /** Asks what a call did once its handler has ended, and not before: an answer is final. */
 function askAfter(host: Host, key: string, late: Promise<unknown> | undefined): void {
@@ -252,13 +304,15 @@ async function overFor(
   const { effect, settlement } = over
   const now = deps.clock.now()
   if (!(error instanceof Failure && error.code === 'claim.not_found')) unwritten.add(recordKey(attempt.call), over, now)
-  else if (effect !== 'unknown') {
+  else if (effect !== 'unknown' && !attempt.capability?.commits) {
     // Others have said that nobody knows, and settled it so: now somebody does.
     const taken = settlement && [...answered(attempt.reserved), ...settlement]
     const found = { ...('data' in over && { data: over.data }), effect, taken, isOwn: true }
     await appendEffect(deps, recordKey(attempt.call), interruptedOf(attempt, started), found).catch(() => undefined)
   }
   const { at: startedAt, evidenceIds } = started
-  const ending = { outcome: 'indeterminate', error: endedAs(over) } as const
+  // Whether the change was committed with the outcome, only the record will tell.
+  const told = attempt.capability?.commits && isUnknown(error) ? ({ ...over, effect: 'unknown' } as const) : over
+  const ending = { outcome: 'indeterminate', error: endedAs(told) } as const
   return resultOf(attempt, ending, { evidenceIds, startedAt, completedAt: formatTime(now) })
 }

@@ -10,11 +10,12 @@ import { addClaim, holdClaim, resumeClaim, settleClaim, settleWaiting, takeClaim
 import { addWithin } from '../storage/tables/counters.ts'
 import { type Change, inOrder } from '../storage/work.ts'
 import { recordKey } from './approvals/request.ts'
-import type { Attempt, EventSpec, Use } from './attempt.ts'
+import type { Asked, Attempt, EventSpec, ToWrite, Use } from './attempt.ts'
 import { fingerprintOf } from './call.ts'
 import type { GatewayDeps } from './deps.ts'
 import { draftsOf, hideInBaggage, recordOf } from './events.ts'
 import { type Ending, recordText, resultOf } from './results.ts'
+import { noAdditions } from './run.ts'
 import { writeEvents } from './write.ts'
 
 /** The scope of claims that are calls. */
@@ -82,11 +83,6 @@ export function openJournal(deps: GatewayDeps): Journal {
   /** The first that is written of a call. */
   const open = ({ call }: Attempt, changes: readonly Change[], events: readonly EventDraft[]): Promise<void> =>
     writeEvents(deps, events, changes, call.opens ? call.correlation.correlation_id : undefined)
-  const claimOf = (attempt: Attempt): OwnClaim => ({
-    scope: callScope,
-    key: recordKey(attempt.call),
-    owner: deps.owner,
-  })
 
   const intentOf = (attempt: Attempt, { fingerprint, standing }: Entry) => {
     hideInBaggage(attempt)
@@ -95,10 +91,11 @@ export function openJournal(deps: GatewayDeps): Journal {
     const record = recordOf(attempt, deps.digest)
     const drafts = draftsOf(attempt, [...attempt.events, { type: 'execution_started' }], { ids, timestamp, record })
     const started = { at: timestamp, evidenceIds: drafts.map(({ event_id }) => event_id), record }
-    const claim = { ...claimOf(attempt), fingerprint, body: JSON.stringify(interruptedOf(attempt, started)) }
+    const claim = { ...claimOf(deps, attempt), fingerprint, body: JSON.stringify(interruptedOf(attempt, started)) }
     const take: Change = standing === 'new' ? takeClaim(claim, now) : resumeClaim(claim)
-    const changes = [take, ...attempt.uses.map(spend), ...attempt.starting, ...attempt.changes]
-    return { started, drafts, changes }
+    const added = attempt.driving.onIntent?.() ?? noAdditions
+    const changes = [take, ...attempt.uses.map(spend), ...attempt.starting, ...attempt.changes, ...added.changes]
+    return { started, drafts: [...drafts, ...added.events], changes }
   }
   const outcomeOf = ({ attempt, started, ending, more }: Finished) => {
     const now = clock.now()
@@ -116,14 +113,15 @@ export function openJournal(deps: GatewayDeps): Journal {
     const result = resultOf(attempt, ending, { evidenceIds, startedAt: started.at, completedAt })
     const carries = attempt.capability && rememberedOf(attempt.capability.descriptor)
     const text = recordText({ result, chunks, ...(carries && { carries }), ...(isCut && { isCut }) })
-    const claim = claimOf(attempt)
+    const claim = claimOf(deps, attempt)
     const ours = { ...claim, body: belongingTo(result) }
     const known = waits ? holdClaim(ours, text) : settleClaim(ours, text, keptUntil(attempt, now))
     const settled =
       ending.outcome === 'indeterminate'
         ? settleClaim({ ...claim, body: JSON.stringify(interruptedOf(attempt, started)) }, text, now, 'unknown')
         : known
-    return { result, drafts, changes: [settled, ...changes] }
+    const added = attempt.driving.onOutcome?.(result) ?? noAdditions
+    return { result, drafts: [...drafts, ...added.events], changes: [settled, ...changes, ...added.changes] }
   }
 
   return {
@@ -155,8 +153,10 @@ export function openJournal(deps: GatewayDeps): Journal {
       const drafts = draftsOf(attempt, [...attempt.events, last], { ids, timestamp: completedAt, record })
       const evidenceIds = drafts.map(({ event_id }) => event_id)
       const result = resultOf(attempt, ending, { evidenceIds, startedAt: null, completedAt })
-      const keep = entry === undefined ? [] : [kept(attempt, claimOf(attempt), entry, recordText({ result }), now)]
-      await open(attempt, [...keep, ...attempt.changes], drafts)
+      const keep =
+        entry === undefined ? [] : [kept(attempt, claimOf(deps, attempt), entry, recordText({ result }), now)]
+      const added = attempt.driving.onOutcome?.(result) ?? noAdditions
+      await open(attempt, [...keep, ...attempt.changes, ...added.changes], [...drafts, ...added.events])
       return result
     },
   }
@@ -200,6 +200,12 @@ const overtakable = (change: Change): Change =>
     }
   }
 
+const claimOf = ({ owner }: GatewayDeps, { call }: Asked): OwnClaim => ({
+  scope: callScope,
+  key: recordKey(call),
+  owner,
+})
+
 interface OwnClaim {
   readonly scope: string
   readonly key: string
@@ -226,6 +232,8 @@ export interface Interrupted
   readonly started_at: string
   /** What was reserved of budgets and is not settled. */
   readonly reserved?: readonly Reservation[]
+  /** All it can have changed is what its outcome was to commit: without one, nothing. */
+  readonly commits?: true
   /** How often its capability was asked what it did. */
   readonly asked?: number
 }
@@ -235,11 +243,14 @@ export const belongingTo = ({ correlation }: Pick<Interrupted, 'correlation'>): 
   JSON.stringify({ correlation: { correlation_id: correlation.correlation_id } })
 
 /** What is given back of a call that did nothing: its cost is known only if the handler has said so. */
-export const refundable = ({ reserved, taken }: Pick<Attempt, 'reserved' | 'taken'>): readonly Reservation[] =>
+export const refundable = ({ reserved, taken }: Pick<ToWrite, 'reserved' | 'taken'>): readonly Reservation[] =>
   taken.cost === undefined ? reserved : []
 
 /** Enough of a call to say, should this process end now, what it was about. */
-export const interruptedOf = ({ call, subject, version, ...budget }: Attempt, started: Started): Interrupted => ({
+export const interruptedOf = (
+  { call, subject, version, capability, ...budget }: Asked & ToWrite,
+  started: Started,
+): Interrupted => ({
   invocation_id: call.invocationId,
   capability_id: call.capabilityId,
   version,
@@ -249,4 +260,5 @@ export const interruptedOf = ({ call, subject, version, ...budget }: Attempt, st
   evidence_ids: [...started.evidenceIds],
   started_at: started.at,
   ...(refundable(budget).length > 0 && { reserved: refundable(budget) }),
+  ...(capability?.commits && { commits: true }),
 })

@@ -8,7 +8,7 @@ import type { Call } from './call.ts'
 import type { GatewayDeps } from './deps.ts'
 import { callScope, type Standing } from './journal.ts'
 import { type Recorded, readRecord, replayed, resultOf } from './results.ts'
-import type { Watch } from './watch.ts'
+import type { Driving } from './run.ts'
 import { within } from './within.ts'
 
 /** What is on record of a call: nothing, or a refusal that people may have lifted by now. */
@@ -29,7 +29,7 @@ export async function lookUp(
   { deps, running, closing }: Running,
   call: Call,
   fingerprint: string,
-  { signal, overtaken }: Pick<Watch, 'signal'> & { readonly overtaken: boolean },
+  { signal, overtaken }: Pick<Driving, 'signal'> & { readonly overtaken: boolean },
 ): Promise<Recorded | Found> {
   const key = recordKey(call)
   let wasRunning = overtaken
@@ -68,7 +68,7 @@ export const inProgress = (): never => {
 }
 
 function reused({ clock }: GatewayDeps, call: Call): InvocationResult {
-  const { denial } = refuse(0, 'policy_blocked', {
+  const { denial } = refuse('repeat', 'policy_blocked', {
     message: 'this invocation_id was used for another call',
     details: { decision: 'deny', reason: 'invocation_id_reused' },
   })

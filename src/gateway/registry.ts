@@ -114,7 +114,9 @@ function register(capability: Capability, { lifecycles = {}, reserved = [], aske
       return approverMarks
     },
     mayNeedApproval:
-      asksItself(descriptor) || (metadata?.policy?.may_require ?? []).includes('approval') || asked?.(id) === true,
+      requiresApproval(descriptor) ||
+      (metadata?.policy?.may_require ?? []).includes('approval') ||
+      asked?.(id) === true,
   }
 }
 
@@ -151,13 +153,13 @@ function declaredOf(descriptor: CapabilityDescriptor): Registered['declared'] {
 export function stateOf(descriptor: CapabilityDescriptor): PolicyState {
   const { policy, assurance } = descriptor
   if (policy === undefined) return 'blocked'
-  if (asksItself(descriptor)) return 'approval_required'
+  if (requiresApproval(descriptor)) return 'approval_required'
   if (policy.auth_required === true) return 'restricted'
   return assurance !== undefined && assurance.level !== 'S1' ? 'audited' : 'open'
 }
 
 /** Whether a capability by its own declaration, or its tier, has a person decide about every call. */
-export const asksItself = ({ policy, metadata }: CapabilityDescriptor): boolean =>
+export const requiresApproval = ({ policy, metadata }: CapabilityDescriptor): boolean =>
   policy?.approval_required === true || ['approval_required', 'human_driven'].includes(metadata?.autonomy?.tier ?? '')
 
 const sensitiveSources = (contract: Contract | undefined): string[] =>

@@ -9,15 +9,18 @@ export interface KeptFact {
   readonly read: Read
 }
 
-/** Of all that rules read, the facts of the capability, by member; and of the history all, for rules to come. */
+/** Of all that rules read, the facts of the capability and of the run, by member; and of the history all, for rules to come. */
 export const keptFactsOf = (reads: readonly string[]): readonly KeptFact[] =>
   [...new Set(reads.flatMap(keptPath))].sort().map((path) => ({ path, read: compilePath(path) }))
 
+const keptRoots: ReadonlySet<string> = new Set(['history', 'capability', 'run', 'user', 'agent'])
+
 function keptPath(path: string): readonly string[] {
   const [root, member] = path.split('.')
-  if (member === undefined || (root !== 'history' && root !== 'capability')) return []
+  if (member === undefined || !keptRoots.has(root ?? '')) return []
   if (root === 'history') return [...Object.keys(noHistory), member].map((name) => `history.${name}`)
-  return member === 'id' || member === 'version' ? [] : [`${root}.${member}`]
+  const isSaid = root === 'capability' && (member === 'id' || member === 'version')
+  return isSaid ? [] : [`${root}.${member}`]
 }
 
 /** Their values by path, null for what is absent; left out is what is open or too long. Undefined where nothing is left. */

@@ -83,6 +83,9 @@ function recordedFacts({ rules }: Applicable, call: RecordedCall): Facts {
     context: Object.fromEntries(entries.map((entry) => [entry.name, keptOf(entry, `context.${entry.name}`)])),
     capability: { ...call.capability, ...keptIn(record, 'capability'), ...named },
     history: keptIn(record, 'history'),
+    run: keptIn(record, 'run'),
+    user: keptIn(record, 'user'),
+    agent: keptIn(record, 'agent'),
   }
   for (const path of new Set(rules.flatMap(({ condition }) => condition.reads))) {
     const [root = '', member] = path.split('.')

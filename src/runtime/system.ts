@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto'
-import { formatId, type Ids } from '../base/ids.ts'
+import { randomBytes, randomInt } from 'node:crypto'
+import { countMax, formatId, formatSortedId, type Ids, isSortedPrefix } from '../base/ids.ts'
 import type { Clock } from '../base/time.ts'
 
 export const systemClock: Clock = { now: () => Date.now() }
@@ -9,8 +9,10 @@ export function randomIds(clock: Clock): Ids {
   let last = 0
   const fresh = entropyPool()
   let entropy = fresh()
+  const sorted = countedTimes(clock)
   return {
     next: (prefix) => {
+      if (isSortedPrefix(prefix)) return formatSortedId(prefix, ...sorted())
       const now = clock.now()
       if (now > last) {
         last = now
@@ -20,6 +22,26 @@ export function randomIds(clock: Clock): Ids {
       }
       return formatId(prefix, last, entropy)
     },
+  }
+}
+
+/**
+ * Times that never come twice in a process: within a millisecond, or when the clock steps back, they count up, and past the
+ * last count they move on. Counting begins at random, so that two processes rarely make the same.
+ */
+function countedTimes(clock: Clock): () => readonly [ms: number, count: number] {
+  let ms = -1
+  let count = 0
+  return () => {
+    const now = clock.now()
+    if (now > ms) {
+      ms = now
+      count = randomInt(countMax >> 1)
+    } else if (++count > countMax) {
+      ms++
+      count = 0
+    }
+    return [ms, count]
   }
 }
 

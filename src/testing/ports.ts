@@ -1,4 +1,4 @@
-import type { IdPrefix, Ids } from '../base/ids.ts'
+import { formatSortedId, type IdPrefix, type Ids, isSortedPrefix } from '../base/ids.ts'
 import type { Clock } from '../base/time.ts'
 
 export interface FakeClock extends Clock {
@@ -24,7 +24,7 @@ export function countingIds(): Ids {
     next: (prefix) => {
       const count = (last.get(prefix) ?? 0) + 1
       last.set(prefix, count)
-      return `${prefix}_${String(count).padStart(10, '0')}`
+      return isSortedPrefix(prefix) ? formatSortedId(prefix, 0, count) : `${prefix}_${String(count).padStart(10, '0')}`
     },
   }
 }

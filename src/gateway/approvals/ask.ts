@@ -6,6 +6,7 @@ import { type Refusal, refuse } from '../../policy/gates/refusal.ts'
 import { approvalRecords, type StoredApproval } from '../../storage/tables/approvals.ts'
 import { approversInOffice } from '../../storage/tables/identities.ts'
 import type { Attempt } from '../attempt.ts'
+import { waitingCopy } from '../call.ts'
 import type { GatewayDeps } from '../deps.ts'
 import type { Ended } from '../execute.ts'
 import { bindingOf } from './binding.ts'
@@ -119,7 +120,7 @@ export function returnApproval(deps: GatewayDeps, { call, approval, requests }: 
   if (approval.approvers.some(({ custody }) => custody === 'self')) return undefined
   const open = { state: 'approved', redeemed_at: null } as const
   return {
-    change: approvalRecords.amend(approval.approval_id, (now) => amended(now, open, { call: { ...call, grants: [] } })),
+    change: approvalRecords.amend(approval.approval_id, (now) => amended(now, open, { call: waitingCopy(call) })),
     ended: { ...ended, error: { ...ended.error, approved_until: request.expires_at } },
   }
 }

@@ -3,7 +3,7 @@ import { objectHash } from '../../base/hash.ts'
 import { actionDigest, invocationDigest, type TenantDigest } from '../../evidence/digests.ts'
 import { payloadCommitment } from '../../evidence/event.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
-import type { Attempt } from '../attempt.ts'
+import type { Asked, Decided } from '../attempt.ts'
 import { contextEntry } from '../events.ts'
 
 export interface BindingDeps {
@@ -23,7 +23,7 @@ export interface Binding {
  * nobody can test guesses at a payload against the digest.
  */
 export function bindingOf(
-  { call, subject, capability, version, policy, context }: Attempt,
+  { call, subject, capability, version, policy, context }: Asked & Pick<Decided, 'policy'>,
   nonce: string,
   deps: BindingDeps,
 ): Binding {
@@ -48,8 +48,8 @@ export function bindingOf(
       host: { id: deps.hostId },
       governanceContext: {
         tenant: deps.tenant,
-        run_id: null,
-        grants: null,
+        run_id: call.run?.id ?? null,
+        grants: call.run === undefined ? null : objectHash(call.run.grants as Json),
         descriptor: capability?.digest ?? null,
         policy: policy?.hash ?? null,
         context: objectHash(context.fields.map((field) => contextEntry(field, deps.digest)) as Json),

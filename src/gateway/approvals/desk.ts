@@ -59,7 +59,7 @@ export function answerWith(
     if (claim?.state !== 'waiting' || claim.result === null) return
     const { result } = readRecord(claim.result)
     const details = { decision: 'deny', reason, approval_id: stored.request.approval_id }
-    const { denial } = refuse(8, 'policy_blocked', { message, details })
+    const { denial } = refuse('approval', 'policy_blocked', { message, details })
     const now = clock.now()
     const evidence_ids = [...result.evidence_ids, ...drafts.map(({ event_id }) => event_id)]
     yield* settleWaiting(

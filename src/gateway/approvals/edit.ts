@@ -59,7 +59,8 @@ export async function editCall(
 async function askedAnew(deps: GatewayDeps, call: Call | undefined, payload: Call['payload']): Promise<StoredApproval> {
   if (call === undefined) throw new Failure('approval.stale', 'the call can no longer be edited')
   const attempt = { ...startAttempt({ ...call, payload }), edited: true }
-  const refusal = await passGates(deps, deps.offer(), attempt)
+  const stop = await passGates(deps, deps.offer(), attempt)
+  const refusal = stop !== undefined && 'settled' in stop ? undefined : stop
   if (attempt.minted !== undefined) return attempt.minted
   const problems = await inputProblems(attempt)
   throw new Failure(

@@ -10,10 +10,10 @@ import type { ApprovalTerms } from '../../model/policy.ts'
 import { bindOf, demandsOf, partiesOf, requiredOf, secondsOpen } from '../../policy/approval.ts'
 import { type Refusal, refuse } from '../../policy/gates/refusal.ts'
 import { problemText, type SchemaProblem } from '../../policy/schema/problems.ts'
-import { type Asked, approvalRecords, type StoredApproval } from '../../storage/tables/approvals.ts'
+import { type Asked as AskedBy, approvalRecords, type StoredApproval } from '../../storage/tables/approvals.ts'
 import type { Change, Work } from '../../storage/work.ts'
-import { type Attempt, sayMore, secretsOf } from '../attempt.ts'
-import { type Call, callKey, fingerprintOf } from '../call.ts'
+import { type Asked, type Attempt, sayMore, secretsOf } from '../attempt.ts'
+import { type Call, callKey, fingerprintOf, waitingCopy } from '../call.ts'
 import type { GatewayDeps } from '../deps.ts'
 import { hideInBaggage } from '../events.ts'
 import { inputProblems, unfit } from '../gates/input.ts'
@@ -21,7 +21,7 @@ import { bindingOf } from './binding.ts'
 
 /** What asks for a yes: a rule, or the capability itself. */
 export interface Asking {
-  readonly gate: 6 | 8
+  readonly gate: 'policy' | 'approval'
   /** Each of them is to be met; none asks for anybody who may. */
   readonly terms: readonly ApprovalTerms[]
   readonly rule: string
@@ -87,7 +87,7 @@ export async function mintRequest(deps: GatewayDeps, attempt: Attempt, asking: A
     excluded: partiesOf(attempt.subject, attempt.call.actor),
     bind: bindOf(asking.terms),
     record_key: recordKey(attempt.call),
-    ...(isOpen(request) && { call: { ...attempt.call, grants: [] } }),
+    ...(isOpen(request) && { call: waitingCopy(attempt.call) }),
     ...(attempt.edited && { edited: true }),
   }
   const minted: StoredApproval = { request, private: kept as unknown as Json }
@@ -103,7 +103,7 @@ export async function mintRequest(deps: GatewayDeps, attempt: Attempt, asking: A
 export const addRequest = (stored: StoredApproval): Change =>
   approvalRecords.add(privateOf(stored).record_key, stored, askedBy(stored))
 
-function askedBy(stored: StoredApproval): Asked {
+function askedBy(stored: StoredApproval): AskedBy {
   const { record_key, fingerprint } = privateOf(stored)
   const { invocation_id, actor } = stored.request
   const asker = record_key.slice(recordKeysOf(invocation_id).length)
@@ -160,7 +160,7 @@ function requestOf(
 ): ApprovalRequest {
   const { call, capability, subject, policy } = attempt
   const version = attempt.version ?? '0'
-  const asking = gate === 6 ? policy : capability?.declared
+  const asking = gate === 'policy' ? policy : capability?.declared
   const { payloadCommitment, invocationDigest } = bindingOf(attempt, nonce, deps)
   const now = deps.clock.now()
   const secrets = secretsOf(attempt)
@@ -200,7 +200,7 @@ function requestOf(
  * one place is not looked for in others, and names that nobody declared hide nothing: whoever asks could hide there what
  * is to be done.
  */
-function shownOf({ call, capability, context }: Attempt): ApprovalRequest['shown'] {
+function shownOf({ call, capability, context }: Asked): ApprovalRequest['shown'] {
   const marked = context.fields.flatMap(({ name, shown, sensitive, value }) =>
     shown && !sensitive && value !== undefined ? [{ name, value }] : [],
   )
@@ -225,7 +225,7 @@ export function waiting(
 ): Refusal {
   return refuse(gate, 'approval_required', {
     message:
-      gate === 6
+      gate === 'policy'
         ? `${policy.name} must approve before execution`
         : 'the capability demands that people approve before execution',
     details: {

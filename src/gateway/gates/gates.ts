@@ -4,64 +4,104 @@ import type { Contract } from '../../policy/contract.ts'
 import { boundary } from '../../policy/gates/boundary.ts'
 import { context } from '../../policy/gates/context.ts'
 import { fraction, hasFraction, invariants } from '../../policy/gates/invariants.ts'
-import type { Refusal } from '../../policy/gates/refusal.ts'
+import { type GateName, gateNumbers, type Refusal } from '../../policy/gates/refusal.ts'
 import { callMode, enabled, keyScope, resolveCapability } from '../../policy/gates/resolve.ts'
 import { rights } from '../../policy/gates/rights.ts'
 import { problemText } from '../../policy/schema/problems.ts'
 import { askPeople } from '../approvals/ask.ts'
-import { type Attempt, sayMore } from '../attempt.ts'
+import { type Asked, type Attempt, sayMore } from '../attempt.ts'
 import type { Call } from '../call.ts'
 import type { GatewayDeps, Offer, Resolver } from '../deps.ts'
 import { limitsGate } from '../limits/action-limits.ts'
-import { budgetGate } from '../limits/budgets.ts'
-import { asksItself, standingOf } from '../registry.ts'
+import { hostBudgetGate, runBudgetGate } from '../limits/budgets.ts'
+import { requiresApproval, standingOf } from '../registry.ts'
+import type { Recorded } from '../results.ts'
 import { remember } from './history.ts'
-import { inputGate } from './input.ts'
+import { argumentsGate, inputGate } from './input.ts'
 import { mandateGate } from './mandate.ts'
 import { declaredState, rulesGate } from './rules.ts'
+import { grantsGate, surfaceGate } from './run.ts'
 import { safetyGate } from './safety.ts'
 
 type Found = Refusal | undefined
 
 /** A gate that may have to fetch a fact first. It notes in the attempt what it found out. */
-type Step = (deps: GatewayDeps, offer: Offer, attempt: Attempt) => Promise<Found> | Found
+interface Step {
+  readonly name: GateName
+  readonly check: (deps: GatewayDeps, offer: Offer, attempt: Attempt) => Promise<Found> | Found
+}
+
+/** The effect that a run asks for is on record already: the call ends with this result. */
+interface Settled {
+  readonly settled: Recorded
+}
 
 /** The order is the protocol's and everybody's: the first that fires decides, those after it leave no trace. */
-const steps: readonly Step[] = [
-  (_, offer, attempt) => resolve(offer, attempt),
-  (_, __, { capability }) => enabled(capability === undefined ? { lifecycle: 'declared' } : standingOf(capability)),
-  (_, __, { call, capability }) => capability && callMode({ mode: call.mode, descriptor: capability.descriptor }),
-  mandateGate,
-  (_, offer, attempt) => rightsGate(offer, attempt),
-  (_, offer, attempt) => boundaryGate(offer, attempt),
-  contextGate,
-  rulesGate,
-  (_, __, attempt) => invariantsGate(attempt),
-  limitsGate,
-  budgetGate,
-  tierGate,
-  inputGate,
-  safetyGate,
-  remember,
+const beforeSettled: readonly Step[] = [
+  { name: 'surface', check: surfaceGate },
+  { name: 'capability', check: (_, offer, attempt) => resolve(offer, attempt) },
+  {
+    name: 'enabled',
+    check: (_, __, { capability }) =>
+      enabled(capability === undefined ? { lifecycle: 'declared' } : standingOf(capability)),
+  },
+  {
+    name: 'mode',
+    check: (_, __, { call, capability }) =>
+      capability && callMode({ mode: call.mode, descriptor: capability.descriptor }),
+  },
+  { name: 'mandate', check: mandateGate },
+  { name: 'arguments', check: argumentsGate },
+  { name: 'grants', check: grantsGate },
+  { name: 'rights', check: (_, offer, attempt) => rightsGate(offer, attempt) },
+  { name: 'policy', check: (_, offer, attempt) => boundaryGate(offer, attempt) },
+  { name: 'policy', check: contextGate },
+  { name: 'policy', check: rulesGate },
+]
+
+const afterSettled: readonly Step[] = [
+  { name: 'invariants', check: (_, __, attempt) => invariantsGate(attempt) },
+  { name: 'limits', check: limitsGate },
+  { name: 'limits', check: hostBudgetGate },
+  { name: 'approval', check: approvalGate },
+  { name: 'input', check: inputGate },
+  { name: 'safety', check: safetyGate },
+  { name: 'budget', check: runBudgetGate },
 ]
 
 /** Takes a call through the gates. Undefined: it may run, and the attempt says what is to be written with that. */
-export async function passGates(deps: GatewayDeps, offer: Offer, attempt: Attempt): Promise<Found> {
-  for (const step of steps) {
-    const found = step(deps, offer, attempt)
-    const refusal = found instanceof Promise ? await found : found
-    if (refusal !== undefined) return noted(attempt, refusal)
-  }
+export async function passGates(deps: GatewayDeps, offer: Offer, attempt: Attempt): Promise<Found | Settled> {
+  const refusal = await askGates(beforeSettled, deps, offer, attempt)
+  if (refusal !== undefined) return refusal
+  const settled = await findSettled(attempt)
+  if (settled !== undefined) return { settled }
+  const later = await askGates(afterSettled, deps, offer, attempt)
+  if (later !== undefined) return later
+  remember(deps, offer, attempt)
   attempt.decision = 'allow'
   return undefined
 }
+
+async function askGates(gates: readonly Step[], deps: GatewayDeps, offer: Offer, attempt: Attempt): Promise<Found> {
+  for (const { check } of gates) {
+    const found = check(deps, offer, attempt)
+    const refusal = found instanceof Promise ? await found : found
+    if (refusal !== undefined) return recordRefusal(attempt, refusal)
+  }
+  return undefined
+}
+
+/** Gate 6b, of a run: its effect may have happened under another call. */
+const findSettled = ({ call, input }: Asked): Promise<Recorded | undefined> | Recorded | undefined =>
+  call.run?.bounds?.settled?.({ capabilityId: call.capabilityId, invocationId: call.invocationId, input })
 
 /** The gate before all others, even before a recorded result. */
 export const scopeGate = ({ capabilityId, caller }: Call): Found => keyScope({ capabilityId, scopes: caller.scopes })
 
 /** Puts on record which gate refused, and by what, unless a rule that did is there already. */
-export function noted(attempt: Attempt, refusal: Refusal): Refusal {
-  const { gate, denial, outcome } = refusal
+export function recordRefusal(attempt: Attempt, refusal: Refusal): Refusal {
+  const { denial, outcome } = refusal
+  const gate = gateNumbers[refusal.gate]
   const { decision, matched_rule: rule, reason = denial.code } = denial.details ?? {}
   attempt.decision = policyDecision.safeParse(decision).data ?? 'deny'
   attempt.policy ??= attempt.capability ? declaredState(attempt.capability, refusal) : null
@@ -87,7 +127,7 @@ function resolve({ registry }: Offer, attempt: Attempt): Found {
   return undefined
 }
 
-function rightsGate({ unverifiedActors }: Offer, { call, capability, subject }: Attempt): Found {
+function rightsGate({ unverifiedActors }: Offer, { call, capability, subject }: Asked): Found {
   if (capability === undefined) return undefined
   const { permissions, revokedPermissions } = call.caller
   return rights({
@@ -99,7 +139,7 @@ function rightsGate({ unverifiedActors }: Offer, { call, capability, subject }: 
   })
 }
 
-function boundaryGate({ rules }: Offer, { call, capability }: Attempt): Found {
+function boundaryGate({ rules }: Offer, { call, capability }: Asked): Found {
   if (capability === undefined) return undefined
   const { descriptor, lifecycle } = capability
   const { payload, audience, correlation } = call
@@ -124,7 +164,7 @@ function contextGate(deps: GatewayDeps, { resolvers }: Offer, attempt: Attempt):
 }
 
 /** Known before anything is recorded: a call may bring the credential of its server as an argument. */
-async function learnCredential({ secret }: GatewayDeps, { credentials }: Attempt, name: string): Promise<void> {
+async function learnCredential({ secret }: GatewayDeps, { credentials }: Asked, name: string): Promise<void> {
   const found = await secret(`secret:${name}`).catch(() => undefined)
   if (found !== undefined) credentials.add(found.reveal())
 }
@@ -149,17 +189,17 @@ async function fetchFacts(
   return Object.fromEntries(names.flatMap((name, index) => (found[index] === undefined ? [] : [[name, found[index]]])))
 }
 
-function invariantsGate({ call, capability }: Attempt): Found {
+function invariantsGate({ call, capability }: Asked): Found {
   if (capability === undefined) return undefined
-  if (capability.mayNeedApproval && hasFraction(call.payload as Json)) return fraction(7)
+  if (capability.mayNeedApproval && hasFraction(call.payload as Json)) return fraction('invariants')
   return invariants({ descriptor: capability.descriptor, payload: call.payload })
 }
 
-/** Gate 8, after its limits: a capability that always needs a yes. */
-function tierGate(deps: GatewayDeps, _: Offer, attempt: Attempt): Promise<Found> | Found {
+/** Gate 8, after its limits: a capability whose every call needs approval. */
+function approvalGate(deps: GatewayDeps, _: Offer, attempt: Attempt): Promise<Found> | Found {
   const descriptor = attempt.capability?.descriptor
-  if (attempt.approval !== null || descriptor === undefined || !asksItself(descriptor)) return undefined
+  if (attempt.approval !== null || descriptor === undefined || !requiresApproval(descriptor)) return undefined
   const rule = descriptor.policy?.approval_required === true ? 'declared/approval_required' : 'declared/tier'
-  attempt.basis = [...attempt.basis, { gate: 8, rule, effect: 'requires_approval', reads: [] }]
-  return askPeople(deps, attempt, { gate: 8, terms: [], rule })
+  attempt.basis = [...attempt.basis, { gate: gateNumbers.approval, rule, effect: 'requires_approval', reads: [] }]
+  return askPeople(deps, attempt, { gate: 'approval', terms: [], rule })
 }

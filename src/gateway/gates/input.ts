@@ -2,29 +2,35 @@ import type { Json } from '../../base/canonical.ts'
 import { quote } from '../../base/failure.ts'
 import { type Refusal, refuse } from '../../policy/gates/refusal.ts'
 import { problemText, type SchemaProblem } from '../../policy/schema/problems.ts'
-import { type Attempt, sayMore } from '../attempt.ts'
+import { type Asked, type Attempt, sayMore } from '../attempt.ts'
 import type { Call } from '../call.ts'
 import type { GatewayDeps, Offer } from '../deps.ts'
 import type { Registered } from '../registry.ts'
 import type { StandardSchema } from '../schema-like.ts'
 
+type Found = Promise<Refusal | undefined> | Refusal | undefined
+
+/** Gate 5b of a run: its arguments are checked before its grants, which may depend on them. */
+export const argumentsGate = (_: GatewayDeps, __: Offer, attempt: Attempt): Found =>
+  attempt.call.run === undefined ? undefined : checkInput('arguments', attempt)
+
 /** Gate 9: the payload against the input schema, then against whatever else a Standard Schema checks. */
-export function inputGate(
-  _: GatewayDeps,
-  __: Offer,
-  attempt: Attempt,
-): Promise<Refusal | undefined> | Refusal | undefined {
+export const inputGate = (_: GatewayDeps, __: Offer, attempt: Attempt): Found =>
+  attempt.call.run === undefined ? checkInput('input', attempt) : undefined
+
+function checkInput(gate: 'arguments' | 'input', attempt: Attempt): Found {
   const { call, capability } = attempt
   if (capability === undefined) return undefined
-  const checked = examine(capability, call.payload)
-  return checked instanceof Promise ? checked.then((done) => taken(done, attempt)) : taken(checked, attempt)
+  const take = (examined: Examined) => accept(gate, examined, attempt)
+  const examined = examine(capability, call.payload)
+  return examined instanceof Promise ? examined.then(take) : take(examined)
 }
 
 /** What is wrong with the payload of a call. */
 export async function inputProblems({
   call,
   capability,
-}: Pick<Attempt, 'call' | 'capability'>): Promise<readonly SchemaProblem[]> {
+}: Pick<Asked, 'call' | 'capability'>): Promise<readonly SchemaProblem[]> {
   const examined = capability === undefined ? undefined : await examine(capability, call.payload)
   return examined !== undefined && 'problems' in examined ? examined.problems : []
 }
@@ -39,15 +45,15 @@ function examine(capability: Registered, payload: Call['payload']): Promise<Exam
   return validate === undefined ? { value: payload } : standard(validate, structuredClone(payload))
 }
 
-function taken(examined: Examined, attempt: Attempt): Refusal | undefined {
-  if ('problems' in examined) return invalid(examined.problems, attempt)
+function accept(gate: 'arguments' | 'input', examined: Examined, attempt: Attempt): Refusal | undefined {
+  if ('problems' in examined) return invalid(gate, examined.problems, attempt)
   attempt.input = examined.value
   return undefined
 }
 
-function invalid(problems: readonly SchemaProblem[], attempt: Attempt): Refusal {
+function invalid(gate: 'arguments' | 'input', problems: readonly SchemaProblem[], attempt: Attempt): Refusal {
   const { call, version } = attempt
-  const refusal = refuse(9, 'input_schema_validation_failed', {
+  const refusal = refuse(gate, 'input_schema_validation_failed', {
     message: unfit,
     details: {
       schema_id: `${call.capabilityId}:${version}#input`,

@@ -29,13 +29,13 @@ async function presented(deps: GatewayDeps, { mandatePins }: Offer, attempt: Att
     ...(call.caller.subject && { delegate: call.caller.subject.id }),
   })
   if (!verified.ok)
-    return refuse(5, 'mandate_invalid', {
+    return refuse('mandate', 'mandate_invalid', {
       message: `the mandate is not good: ${verified.message}`,
       details: { check: verified.check },
     })
   const { mandate, subject } = verified.value
   if (!mandate.scope.some((scope) => inScope(scope, call.capabilityId)))
-    return refuse(5, 'policy_blocked', {
+    return refuse('mandate', 'policy_blocked', {
       message: 'the mandate does not cover the capability',
       details: { decision: 'deny', reason: 'grant_missing' },
     })
@@ -57,4 +57,4 @@ async function usesLeft(deps: GatewayDeps, attempt: Attempt, mandate: Mandate): 
 }
 
 export const exhausted = (used: number, max: number): Refusal =>
-  refuse(5, 'mandate_exhausted', { message: 'the mandate is used up', details: { used, max_invocations: max } })
+  refuse('mandate', 'mandate_exhausted', { message: 'the mandate is used up', details: { used, max_invocations: max } })

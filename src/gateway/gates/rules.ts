@@ -6,7 +6,7 @@ import { decide, type Ruling } from '../../policy/decide.ts'
 import { byStrictness, decideByPatterns, denialCodeOf } from '../../policy/decisions.ts'
 import { effectiveRisk } from '../../policy/gates/boundary.ts'
 import { fraction, hasFraction } from '../../policy/gates/invariants.ts'
-import { type Refusal, refuse } from '../../policy/gates/refusal.ts'
+import { gateNumbers, type Refusal, refuse } from '../../policy/gates/refusal.ts'
 import { type History, historyFacts, rememberedOf } from '../../policy/history.ts'
 import { valuesOf } from '../../policy/kept-facts.ts'
 import type { PolicySet } from '../../policy/policies.ts'
@@ -36,7 +36,12 @@ function rule(deps: GatewayDeps, offer: Offer, attempt: Attempt, capability: Reg
   const ruled = policies.applicable(capability.descriptor.id).policies.length > 0
   const ruling = ruled ? askRules(policies, attempt, factsOf(deps, attempt, capability, history)) : undefined
   if (ruling !== undefined)
-    attempt.basis = ruling.matched.map(({ rule, effect, reads }) => ({ gate: 6, rule, effect, reads: [...reads] }))
+    attempt.basis = ruling.matched.map(({ rule, effect, reads }) => ({
+      gate: gateNumbers.policy,
+      rule,
+      effect,
+      reads: [...reads],
+    }))
   attempt.policy = ruling === undefined ? capability.declared : policyOf(ruling, capability)
   return ruling?.applies ? ruledOn(deps, offer, attempt, ruling) : declared(deps, offer, attempt, capability)
 }
@@ -79,6 +84,7 @@ function factsOf(
     environment: call.correlation.environment,
     capability: capabilityFacts(descriptor),
     history: history && historyFacts(history),
+    ...call.run?.facts,
     now: new Date(clock.now()).toISOString(),
   }
 }
@@ -100,7 +106,7 @@ export function capabilityFacts(descriptor: CapabilityDescriptor): Json {
 
 function declared(deps: GatewayDeps, offer: Offer, attempt: Attempt, { descriptor }: Registered) {
   if (descriptor.policy === undefined)
-    return refuse(6, 'policy_blocked', {
+    return refuse('policy', 'policy_blocked', {
       message: 'nothing allows this call: the capability declares no policy and no policy names it',
       details: { decision: 'deny', reason: 'no_matching_allow' },
     })
@@ -109,7 +115,9 @@ function declared(deps: GatewayDeps, offer: Offer, attempt: Attempt, { descripto
   return ask(deps, attempt, [], 'host/pattern')
 }
 
-const declaredBasis: Attempt['basis'] = [{ gate: 6, rule: 'declared/policy', effect: 'allow', reads: [] }]
+const declaredBasis: Attempt['basis'] = [
+  { gate: gateNumbers.policy, rule: 'declared/policy', effect: 'allow', reads: [] },
+]
 
 /** Block patterns that ask for approval; those that refuse did so before. */
 function patternsAsk({ rules }: Offer, { call }: Attempt): PolicyDecision {
@@ -121,13 +129,15 @@ const stricter = (a: PolicyDecision, b: PolicyDecision): PolicyDecision =>
   byStrictness.indexOf(a) <= byStrictness.indexOf(b) ? a : b
 
 function ask(deps: GatewayDeps, attempt: Attempt, terms: Ruling['approval'], rule: string) {
-  return hasFraction(attempt.call.payload as Json) ? fraction(6) : askPeople(deps, attempt, { gate: 6, terms, rule })
+  return hasFraction(attempt.call.payload as Json)
+    ? fraction('policy')
+    : askPeople(deps, attempt, { gate: 'policy', terms, rule })
 }
 
 function refused(ruling: Ruling, { capability }: Attempt): Refusal {
   const { decision, rule, policy, reason } = ruling
   const name = policy?.name ?? capability?.descriptor.metadata?.policy?.name
-  return refuse(6, denialCodeOf(decision) ?? 'policy_blocked', {
+  return refuse('policy', denialCodeOf(decision) ?? 'policy_blocked', {
     message: rule === null ? 'no rule allows this call' : `${name ?? 'a policy'} does not allow this call`,
     details: {
       decision,

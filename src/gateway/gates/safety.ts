@@ -1,6 +1,6 @@
 import { scrubText } from '../../evidence/redaction/redact.ts'
 import { type Refusal, refuse } from '../../policy/gates/refusal.ts'
-import { type Attempt, secretsOf } from '../attempt.ts'
+import { type Asked, type Attempt, secretsOf } from '../attempt.ts'
 import type { GatewayDeps, Offer, SafetyEvaluator, SafetyVerdict } from '../deps.ts'
 
 /** Gate 10: every call that got here is assessed, and the assessment is evidence, whatever it says. */
@@ -23,14 +23,14 @@ async function assessed(safety: SafetyEvaluator, attempt: Attempt): Promise<Refu
     { type: 'safety_guardrail_triggered', payload: { guardrail } },
     { type: 'safety_action_blocked', payload: { guardrail } },
   )
-  return refuse(10, 'safety_blocked', {
+  return refuse('safety', 'safety_blocked', {
     message: `the call was stopped by ${guardrail}`,
     details: { decision: 'deny', guardrail, level },
   })
 }
 
 /** An evaluator that fails has not approved. */
-async function verdictOf(safety: SafetyEvaluator, { call }: Attempt): Promise<SafetyVerdict> {
+async function verdictOf(safety: SafetyEvaluator, { call }: Asked): Promise<SafetyVerdict> {
   try {
     return await safety(call)
   } catch {

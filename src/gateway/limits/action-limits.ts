@@ -1,7 +1,7 @@
 import { micro } from '../../base/amount.ts'
 import { type Refusal, refuse } from '../../policy/gates/refusal.ts'
 import { countOf } from '../../storage/tables/counters.ts'
-import type { Attempt, Use } from '../attempt.ts'
+import type { Asked, Attempt, ToWrite, Use } from '../attempt.ts'
 import { callKey } from '../call.ts'
 import type { GatewayDeps, Offer } from '../deps.ts'
 import { exhausted } from '../gates/mandate.ts'
@@ -13,7 +13,7 @@ export function limitsGate(deps: GatewayDeps, _: Offer, attempt: Attempt): Promi
 }
 
 /** Looked at here, so that this gate answers before those behind it; counted with the intent, so that it is exact. */
-async function withinLimits(deps: GatewayDeps, attempt: Attempt, uses: readonly Use[]): Promise<Refusal | undefined> {
+async function withinLimits(deps: GatewayDeps, attempt: ToWrite, uses: readonly Use[]): Promise<Refusal | undefined> {
   for (const use of uses) {
     const used = await deps.store.read(() => countOf(deps.tenant, use.scope, use.key))
     if (used + use.amount > use.max) return overBudget(attempt, use, used)
@@ -26,7 +26,7 @@ async function withinLimits(deps: GatewayDeps, attempt: Attempt, uses: readonly 
 export const budgetKeysOf = (correlationId: string): string => callKey(correlationId)
 export const budgetScopes = ['actions', 'spend'] as const
 
-function usesOf({ call, capability }: Attempt): readonly Use[] {
+function usesOf({ call, capability }: Asked): readonly Use[] {
   const { action_limit, spend_limit, spend_units } = capability?.descriptor.metadata?.autonomy ?? {}
   if (action_limit === undefined && spend_limit === undefined) return []
   const key = `${budgetKeysOf(call.correlation.correlation_id)}${callKey(call.capabilityId)}`
@@ -39,10 +39,10 @@ function usesOf({ call, capability }: Attempt): readonly Use[] {
 }
 
 /** A limit that was reached, found before the call or in the race for the last use. */
-export function overBudget(attempt: Attempt, { scope, max }: Use, used: number): Refusal {
+export function overBudget(attempt: ToWrite, { scope, max }: Use, used: number): Refusal {
   if (scope === 'mandate') return exhausted(used, max)
   attempt.events.push({ type: 'budget_exceeded', payload: { limit: scope, used, max } })
   const message =
     scope === 'actions' ? 'the capability was called as often as it may be' : 'the capability has spent what it may'
-  return refuse(8, 'budget_exceeded', { message, details: { limit: scope, used, max } })
+  return refuse('limits', 'budget_exceeded', { message, details: { limit: scope, used, max } })
 }

@@ -6,14 +6,14 @@ import { type Refusal, refuse } from '../../policy/gates/refusal.ts'
 import { worstCase } from '../../policy/worst-case.ts'
 import { type Reservation, reserve, settle, usesIn } from '../../storage/tables/budget-uses.ts'
 import type { Change } from '../../storage/work.ts'
-import type { Attempt } from '../attempt.ts'
+import type { Asked, Attempt, ToWrite } from '../attempt.ts'
 import { callKey } from '../call.ts'
 import type { GatewayDeps, Offer } from '../deps.ts'
 import { principalOf, sessionOf } from '../gates/session.ts'
 import type { Registered } from '../registry.ts'
 
 /** Gate 8, after the limits of the capability: the budgets of the host. */
-export function budgetGate(
+export function hostBudgetGate(
   deps: GatewayDeps,
   offer: Offer,
   attempt: Attempt,
@@ -24,8 +24,32 @@ export function budgetGate(
   return withRoom(deps, attempt, wishesOf(budgets, offer, attempt, capability, deps.clock.now()))
 }
 
-/** A reservation that is wanted, and the budget it is wanted of. */
+/** Gate 10b: the budgets and the deadline of the run. */
+export function runBudgetGate(
+  deps: GatewayDeps,
+  _: Offer,
+  attempt: Attempt,
+): Promise<Refusal | undefined> | Refusal | undefined {
+  const { call, capability } = attempt
+  const bounds = call.run?.bounds
+  if (bounds === undefined || capability === undefined) return undefined
+  if (deps.clock.now() >= bounds.deadlineMs)
+    return refuse('budget', 'budget_exceeded', {
+      message: 'the time of the run is over',
+      details: { limit: 'deadline' },
+    })
+  const worst = worstCase(capability.descriptor)
+  const wishes = bounds.budgets.map(({ place, limits }) => ({
+    gate: 'budget' as const,
+    limits,
+    reservation: { ...place, amounts: pickAmounts(worst, limits) },
+  }))
+  return wishes.length === 0 ? undefined : withRoom(deps, attempt, wishes)
+}
+
+/** A reservation that is wanted, the budget it is wanted of, and the gate that answers if there is no room. */
 interface Wish {
+  readonly gate: 'limits' | 'budget'
   readonly reservation: Reservation
   readonly limits: Amounts
 }
@@ -33,7 +57,7 @@ interface Wish {
 /** Looked at here, so that this gate answers before those behind it; taken with the intent, so that it is exact. */
 async function withRoom(
   { store, tenant }: GatewayDeps,
-  attempt: Attempt,
+  attempt: ToWrite,
   wishes: readonly Wish[],
 ): Promise<Refusal | undefined> {
   const reservations = wishes.map(({ reservation }) => reservation)
@@ -50,23 +74,28 @@ async function withRoom(
 const wishesOf = (
   budgets: readonly CompiledBudget[],
   offer: Offer,
-  attempt: Attempt,
+  attempt: Asked,
   { descriptor }: Registered,
   now: number,
 ): readonly Wish[] => {
   const worst = worstCase(descriptor)
   return budgets.map(({ name, per, every, limits }) => ({
+    gate: 'limits',
     limits,
     reservation: {
       budget: name,
       holder: callKey(...per.flatMap((share) => [share, holderOf(share, offer, attempt)])),
       ...windowOf(every, now),
-      amounts: Object.fromEntries(Object.keys(limits).map((measure) => [measure, worst[measure as keyof Amounts]])),
+      amounts: pickAmounts(worst, limits),
     },
   }))
 }
 
-function holderOf(share: BudgetShare, offer: Offer, { call }: Attempt): string {
+/** Of the worst case, what the budget limits. */
+const pickAmounts = (worst: Amounts, limits: Amounts): Amounts =>
+  Object.fromEntries(Object.keys(limits).map((measure) => [measure, worst[measure as keyof Amounts]]))
+
+function holderOf(share: BudgetShare, offer: Offer, { call }: Asked): string {
   if (share === 'principal') return principalOf(call.caller)
   if (share === 'session') return sessionOf(offer, call)
   return share === 'capability' ? call.capabilityId : ''
@@ -97,21 +126,23 @@ const taking = (wish: Wish): Change =>
   }
 
 /** Why the call does not fit in what is left of a budget: what that is, and when it renews. */
-export function noRoom(attempt: Attempt, { wish, used, measure = 'calls' }: NoRoom): Refusal {
+export function noRoom(attempt: ToWrite, { wish, used, measure = 'calls' }: NoRoom): Refusal {
   const { budget, amounts, endsAtMs } = wish.reservation
   const amount = (of: Amounts): number | string => amountOf(measure, of[measure] ?? 0)
   const limit = amount(wish.limits)
   const left = amountOf(measure, Math.max(0, (wish.limits[measure] ?? 0) - (used[measure] ?? 0)))
-  const renews_at = formatTime(endsAtMs)
-  const payload = { budget, measure, limit, used: amount(used), left, renews_at }
+  // A budget of a run ends with the run.
+  const renewal = wish.gate === 'limits' ? { renews_at: formatTime(endsAtMs) } : undefined
+  const payload = { budget, measure, limit, used: amount(used), left, ...renewal }
   attempt.events.push({ type: 'budget_exceeded', payload })
   const needs = measure === 'calls' ? '' : `, and the call may take ${amount(amounts)}`
-  const message = `budget ${quote(budget)} has ${left} of ${limit} ${words[measure]} left${needs}; it renews at ${renews_at}`
-  return refuse(8, 'budget_exceeded', { message, details: { ...payload, matched_rule: `budget/${budget}` } })
+  const renews = renewal ? `; it renews at ${renewal.renews_at}` : ''
+  const message = `budget ${quote(budget)} has ${left} of ${limit} ${words[measure]} left${needs}${renews}`
+  return refuse(wish.gate, 'budget_exceeded', { message, details: { ...payload, matched_rule: `budget/${budget}` } })
 }
 
 /** What a call has taken in the end. */
-export const settlements = ({ reserved, taken }: Attempt, elapsedMs: number): readonly Change[] =>
+export const settlements = ({ reserved, taken }: ToWrite, elapsedMs: number): readonly Change[] =>
   reserved.map((reservation) =>
     settle(reservation, {
       time_ms: Math.max(0, Math.round(elapsedMs)),

@@ -81,9 +81,9 @@ export async function askAgain({ deps, late }: Pick<Host, 'deps' | 'late'>): Pro
 /** Writes the end of a call; whether that was for us to do. */
 async function endCall(deps: GatewayDeps, claim: Claim, call: Interrupted, known: Over | undefined): Promise<boolean> {
   const now = deps.clock.now()
-  const error = endedAs(known)
+  const error = endedAs(known, call.commits)
   const [event_type, outcome] =
-    known?.effect === 'none'
+    error.effect === 'none'
       ? (['execution_failed', 'failure'] as const)
       : (['execution_indeterminate', 'indeterminate'] as const)
   const draft = draftOf(deps, call, { event_type, outcome, error })
@@ -110,19 +110,20 @@ async function endCall(deps: GatewayDeps, claim: Claim, call: Interrupted, known
 
 const givenBack = (known: Over | undefined) => known?.reserved && { reserved: known.reserved }
 
-function settlementOf(known: Over | undefined, { reserved }: Interrupted): readonly Change[] {
+function settlementOf(known: Over | undefined, { reserved, commits }: Interrupted): readonly Change[] {
   if (known?.began === false) return unused(reserved)
+  if (known === undefined && commits) return [...unanswered(reserved), ...unspent(reserved)]
   return known?.settlement ?? unanswered(reserved)
 }
 
 /** How a call is said to have ended, by what this process knows of it; nothing of one of another process. */
-export function endedAs(known: Over | undefined): CallError {
+export function endedAs(known: Over | undefined, commits = false): CallError {
   if (known === undefined)
     return {
       type: 'Interrupted',
       code: 'interrupted',
       message: 'the process ended before the call did',
-      effect: 'unknown',
+      effect: commits ? 'none' : 'unknown',
     }
   const message = known.began
     ? 'the handler ended, and its outcome could not be recorded'

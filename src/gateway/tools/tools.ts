@@ -4,7 +4,7 @@ import { limits } from '../../base/limits.ts'
 import type { CapabilityDescriptor } from '../../model/capability.ts'
 import { isCallable } from '../../policy/gates/resolve.ts'
 import { resolveVersion } from '../../policy/versions.ts'
-import { asksItself } from '../registry.ts'
+import { requiresApproval } from '../registry.ts'
 import { fenceText } from './result-text.ts'
 import { type Remark, withoutWords } from './schema.ts'
 
@@ -114,7 +114,9 @@ function toolOf(descriptor: CapabilityDescriptor, name: string, options: ToolOpt
 }
 
 const isHarmless = (descriptor: CapabilityDescriptor): boolean =>
-  descriptor.side_effects !== undefined && ['low', 'medium'].includes(descriptor.risk ?? '') && !asksItself(descriptor)
+  descriptor.side_effects !== undefined &&
+  ['low', 'medium'].includes(descriptor.risk ?? '') &&
+  !requiresApproval(descriptor)
 
 const preferred = ['sync', 'stream', 'async', 'fire_and_forget'] as const
 

@@ -34,7 +34,7 @@ export const boundary: Gate<BoundaryFacts> = (facts) =>
   firstRefusal([allowed, notBlocked, withinRisk, noPattern, rightAudience, rightEnvironment], facts)
 
 const deny = (message: string, details: { readonly [key: string]: Json } = {}) =>
-  refuse(6, 'policy_blocked', { message, details: { decision: 'deny', ...details } })
+  refuse('policy', 'policy_blocked', { message, details: { decision: 'deny', ...details } })
 
 const allowed: Gate<BoundaryFacts> = ({ rules, descriptor }) =>
   isListed(rules, descriptor.id)
@@ -77,7 +77,10 @@ const noPattern: Gate<BoundaryFacts> = ({ rules, descriptor, payload }) => {
   const decision = decideByPatterns(rules.patterns, { capabilityId: descriptor.id, input: payload })
   const code = denialCodeOf(decision)
   if (code === null || decision === 'requires_approval') return undefined
-  return refuse(6, code, { message: 'a block pattern matches', details: { decision, matched_rule: 'host/pattern' } })
+  return refuse('policy', code, {
+    message: 'a block pattern matches',
+    details: { decision, matched_rule: 'host/pattern' },
+  })
 }
 
 const rightAudience: Gate<BoundaryFacts> = ({ rules, audience }) =>

@@ -6,12 +6,12 @@ export const context: Gate<{ readonly context: CollectedContext }> = ({
   context: { undeclared, missing, problems },
 }) => {
   if (undeclared.length > 0)
-    return refuse(6, 'input_schema_validation_failed', {
+    return refuse('policy', 'input_schema_validation_failed', {
       message: 'the context has members that the contract does not declare',
       details: { part: 'context', undeclared: [...undeclared] },
     })
   if (missing.length > 0)
-    return refuse(6, 'evidence_required', {
+    return refuse('policy', 'evidence_required', {
       message: 'the context lacks fields that the contract demands',
       details: {
         decision: 'requires_more_evidence',
@@ -21,7 +21,7 @@ export const context: Gate<{ readonly context: CollectedContext }> = ({
     })
   const [problem] = problems
   if (problem === undefined) return undefined
-  return refuse(6, 'input_schema_validation_failed', {
+  return refuse('policy', 'input_schema_validation_failed', {
     message: 'a field of the context is not what the contract says',
     details: { part: 'context', path: problem.path, keyword: problem.keyword },
   })

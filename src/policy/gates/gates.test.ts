@@ -7,7 +7,7 @@ import type { Risk } from '../risk.ts'
 import { type BoundaryFacts, boundary, effectiveRisk, isRun } from './boundary.ts'
 import { context } from './context.ts'
 import { fraction, hasFraction, invariants } from './invariants.ts'
-import { firstRefusal, refuse } from './refusal.ts'
+import { firstRefusal, gateNumbers, refuse } from './refusal.ts'
 import { callMode, enabled, isCallable, keyScope, resolveCapability } from './resolve.ts'
 import { type Rights, rights } from './rights.ts'
 
@@ -27,7 +27,7 @@ test('a key without scopes opens everything, one with scopes those alone [H-24]'
   assert.equal(keyScope(asked), undefined)
   assert.equal(keyScope({ ...asked, scopes: ['x', 'depot.*'] }), undefined)
   const refusal = keyScope({ ...asked, scopes: ['depot.rel', 'depot.release.*'] })
-  assert.deepEqual([refusal?.gate, refusal?.denial.code], ['K', 'policy_blocked'])
+  assert.deepEqual([refusal?.gate, refusal?.denial.code], ['key_scope', 'policy_blocked'])
   assert.equal(refusal?.denial.details?.['reason'], 'key_scope')
 })
 
@@ -45,10 +45,10 @@ test('a blank or unknown id is not found at gate 1, an unknown exact version at 
     const found = resolveCapability({ ...asked, ...wish } as never, available)
     return 'refusal' in found ? [found.refusal.gate, found.refusal.denial.code] : found.version
   }
-  assert.deepEqual(refusal({ capabilityId: '  ' }, ['1.0.0']), [1, 'capability_not_found'])
-  assert.deepEqual(refusal({}, []), [1, 'capability_not_found'])
-  assert.deepEqual(refusal({ version: '2.0.0' } as never, ['1.0.0']), [2, 'capability_not_found'])
-  assert.deepEqual(refusal({}, ['1.0.0', '2.0.0']), [2, 'capability_version_unsupported'])
+  assert.deepEqual(refusal({ capabilityId: '  ' }, ['1.0.0']), ['capability', 'capability_not_found'])
+  assert.deepEqual(refusal({}, []), ['capability', 'capability_not_found'])
+  assert.deepEqual(refusal({ version: '2.0.0' } as never, ['1.0.0']), ['version', 'capability_not_found'])
+  assert.deepEqual(refusal({}, ['1.0.0', '2.0.0']), ['version', 'capability_version_unsupported'])
   assert.equal(refusal({}, ['1.0.0']), '1.0.0')
   assert.equal(refusal({ range: '^1.0.0' } as never, ['1.0.0', '1.2.0', '2.0.0']), '1.2.0')
 })
@@ -74,7 +74,7 @@ test.each([
   const refusal = enabled({ lifecycle, retryAfterS: 5 })
   assert.deepEqual(
     refusal && [refusal.gate, refusal.outcome, refusal.denial.code, refusal.denial.details],
-    callable ? undefined : [3, 'skipped', 'capability_disabled', { lifecycle, retry_after_s: 5 }],
+    callable ? undefined : ['enabled', 'skipped', 'capability_disabled', { lifecycle, retry_after_s: 5 }],
   )
 })
 
@@ -82,7 +82,7 @@ test('a mode that is not listed, or no mode at all, is unsupported [H-27]', () =
   assert.equal(callMode({ mode: 'sync', descriptor: descriptor() }), undefined)
   for (const mode of ['async', 'stream', 'SYNC', '', 'sideways']) {
     const refusal = callMode({ mode, descriptor: descriptor() })
-    assert.deepEqual([refusal?.gate, refusal?.outcome, refusal?.denial.code], [4, 'denied', 'unsupported_mode'])
+    assert.deepEqual([refusal?.gate, refusal?.outcome, refusal?.denial.code], ['mode', 'denied', 'unsupported_mode'])
   }
 })
 
@@ -121,7 +121,7 @@ test.each([
   const refusal = rights(facts(more))
   const { reason, right } = refusal?.denial.details ?? {}
   assert.deepEqual(refusal && [reason, right], expected)
-  if (refusal) assert.deepEqual([refusal.gate, refusal.denial.code], ['5b', 'policy_blocked'])
+  if (refusal) assert.deepEqual([refusal.gate, refusal.denial.code], ['rights', 'policy_blocked'])
 })
 
 test('nobody who is unverified has a permission, even where no verified caller is demanded [H-34]', () => {
@@ -163,7 +163,7 @@ test('gate 6 asks the host in order: lists, risk, patterns, audience, environmen
       const refusal = boundary(within({ ...laterMore, ...more }, { ...laterRules, ...rules }))
       const { matched_rule, reason } = refusal?.denial.details ?? {}
       assert.equal(matched_rule ?? reason, expected)
-      assert.deepEqual([refusal?.gate, refusal?.denial.code], [6, 'policy_blocked'])
+      assert.deepEqual([refusal?.gate, refusal?.denial.code], ['policy', 'policy_blocked'])
     }
   assert.equal(boundary(within({ audience: 'depot' }, { environment: 'prod', allow: ['depot.*'] })), undefined)
 })
@@ -228,14 +228,14 @@ test('the contract is answered in order: undeclared, missing, wrong; with names 
   }
   assert.deepEqual(answer({}), [undefined, undefined, undefined])
   assert.deepEqual(answer({ undeclared: ['x'], missing: ['y'], problems }), [
-    6,
+    'policy',
     'input_schema_validation_failed',
     { part: 'context', undeclared: ['x'] },
   ])
   const [, code, details] = answer({ missing: ['y', 'z'], problems })
   assert.deepEqual([code, (details as { missing: string[] }).missing], ['evidence_required', ['y', 'z']])
   assert.deepEqual(answer({ problems }), [
-    6,
+    'policy',
     'input_schema_validation_failed',
     { part: 'context', path: '/a', keyword: 'type' },
   ])
@@ -265,7 +265,7 @@ test.each([
     const refusal = invariants({ descriptor: descriptor({ invariants: [invariant] }), payload })
     assert.deepEqual(
       refusal && [refusal.gate, refusal.denial.code, refusal.denial.invariant_id],
-      fails ? [7, 'invariant_failed', invariant.id] : undefined,
+      fails ? ['invariants', 'invariant_failed', invariant.id] : undefined,
     )
   },
 )
@@ -286,7 +286,12 @@ test('a fraction is found wherever it lies [H-54]', () => {
     return found
   }
   fc.assert(fc.property(fc.jsonValue(), (value) => assert.equal(hasFraction(value as never), hasOne(value))))
-  assert.deepEqual([fraction(6).gate, fraction(7).denial.code], [6, 'invariant_failed'])
+  assert.deepEqual([fraction('policy').gate, fraction('invariants').denial.code], ['policy', 'invariant_failed'])
+})
+
+test('evidence and the wire number the gates in the order of the list [H-24]', () => {
+  const numbers = ['K', 0, 1, 2, 3, 4, 5, '5b', '5b', '5b', '5b', 6, '6b', 7, 8, 8, 9, 10, '10b', 12]
+  assert.deepEqual(Object.values(gateNumbers), numbers)
 })
 
 test('the first gate that fires answers, and those behind it are not asked [H-24]', () => {
@@ -312,7 +317,11 @@ const codes = {
 test('the reserved codes are retryable as the protocol says, and only a disabled capability is skipped [H-44]', () => {
   for (const [retryable, list] of Object.entries(codes))
     for (const code of list) {
-      const { denial, outcome } = refuse(6, code, { message: 'm', details: { a: 1, b: undefined }, invariantId: 'i' })
+      const { denial, outcome } = refuse('policy', code, {
+        message: 'm',
+        details: { a: 1, b: undefined },
+        invariantId: 'i',
+      })
       assert.deepEqual(denial, {
         code,
         message: 'm',
@@ -322,5 +331,9 @@ test('the reserved codes are retryable as the protocol says, and only a disabled
       })
       assert.equal(outcome, code === 'capability_disabled' ? 'skipped' : 'denied')
     }
-  assert.deepEqual(Object.keys(refuse(6, 'policy_blocked', { message: 'm' }).denial), ['code', 'message', 'retryable'])
+  assert.deepEqual(Object.keys(refuse('policy', 'policy_blocked', { message: 'm' }).denial), [
+    'code',
+    'message',
+    'retryable',
+  ])
 })

@@ -16,7 +16,8 @@ export const invariants: Gate<InvariantFacts> = ({ descriptor, payload }) => {
   for (const invariant of descriptor.invariants ?? []) {
     if (invariant.enforcement !== 'host' || (invariant.failure_behavior ?? 'deny') !== 'deny') continue
     const problem = problemOf(invariant, payload)
-    if (problem !== undefined) return refuse(7, 'invariant_failed', { message: problem, invariantId: invariant.id })
+    if (problem !== undefined)
+      return refuse('invariants', 'invariant_failed', { message: problem, invariantId: invariant.id })
   }
   return undefined
 }
@@ -30,7 +31,7 @@ function problemOf({ id, kind, parameters }: Invariant, payload: InvariantFacts[
 }
 
 /** A commitment that people sign must be the same for everybody who computes it, and fractions are not. */
-export const fraction = (gate: 6 | 7): Refusal =>
+export const fraction = (gate: 'policy' | 'invariants'): Refusal =>
   refuse(gate, 'invariant_failed', {
     message: 'a call that may need approval takes no fractions: send them as text',
     invariantId: 'ambit.no_fractions',

@@ -1,8 +1,31 @@
 import { defined, type JsonObject } from '../../base/object.ts'
 import type { Denial } from '../../model/wire/denial.ts'
 
-/** A gate as the list of gates names it. */
-export type GateName = 'K' | 0 | 1 | 2 | 3 | 4 | 5 | '5b' | 6 | '6b' | 7 | 8 | 9 | 10 | '10b' | 12
+/** The gates by name, in order, each with its number in evidence and on the wire. */
+export const gateNumbers = {
+  key_scope: 'K',
+  repeat: 0,
+  capability: 1,
+  version: 2,
+  enabled: 3,
+  mode: 4,
+  mandate: 5,
+  surface: '5b',
+  arguments: '5b',
+  grants: '5b',
+  rights: '5b',
+  policy: 6,
+  settled: '6b',
+  invariants: 7,
+  limits: 8,
+  approval: 8,
+  input: 9,
+  safety: 10,
+  budget: '10b',
+  output: 12,
+} as const
+
+export type GateName = keyof typeof gateNumbers
 
 /** Why a gate does not let a call through. */
 export interface Refusal {

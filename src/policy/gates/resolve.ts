@@ -18,7 +18,7 @@ export interface Asked {
 export const keyScope: Gate<Pick<Asked, 'scopes' | 'capabilityId'>> = ({ scopes, capabilityId }) =>
   scopes.length === 0 || scopes.some((scope) => inScope(scope, capabilityId))
     ? undefined
-    : refuse('K', 'policy_blocked', {
+    : refuse('key_scope', 'policy_blocked', {
         message: 'this key is not for the capability',
         details: { decision: 'deny', reason: 'key_scope' },
       })
@@ -27,19 +27,20 @@ export type Resolved = { readonly version: string } | { readonly refusal: Refusa
 
 /** Which of the registered versions is meant; gates 1 and 2. */
 export function resolveCapability({ capabilityId, version, range }: Asked, available: readonly string[]): Resolved {
-  if (capabilityId.trim() === '' || available.length === 0) return { refusal: notFound(1, capabilityId) }
+  if (capabilityId.trim() === '' || available.length === 0) return { refusal: notFound('capability', capabilityId) }
   const found = resolveVersion(available, { exact: version, range })
   if (found.ok) return { version: found.version }
-  if (found.code === 'capability_not_found') return { refusal: notFound(2, capabilityId) }
+  if (found.code === 'capability_not_found') return { refusal: notFound('version', capabilityId) }
   return {
-    refusal: refuse(2, found.code, {
+    refusal: refuse('version', found.code, {
       message: `no version of ${quote(capabilityId)} fits`,
       details: { requested: version ?? range ?? null, available: [...available] },
     }),
   }
 }
 
-const notFound = (gate: 1 | 2, capabilityId: string): Refusal =>
+/** The answer for a capability that is not there, or not there for this run. */
+export const notFound = (gate: 'capability' | 'version' | 'surface', capabilityId: string): Refusal =>
   refuse(gate, 'capability_not_found', { message: `capability ${quote(capabilityId)} not found` })
 
 export interface Availability {
@@ -58,7 +59,7 @@ export const isCallable = (lifecycle: string): boolean => callable.has(lifecycle
 export const enabled: Gate<Availability> = ({ lifecycle, reason, retryAfterS }) =>
   isCallable(lifecycle)
     ? undefined
-    : refuse(3, 'capability_disabled', {
+    : refuse('enabled', 'capability_disabled', {
         message: `the capability is ${lifecycle}${reason === undefined ? '' : `: ${reason}`}`,
         details: { lifecycle, retry_after_s: retryAfterS },
       })
@@ -70,7 +71,7 @@ export const callMode: Gate<{ readonly mode: string; readonly descriptor: Capabi
 }) =>
   (descriptor.modes as readonly string[]).includes(mode)
     ? undefined
-    : refuse(4, 'unsupported_mode', {
+    : refuse('mode', 'unsupported_mode', {
         message: `the capability cannot be called in mode ${quote(mode)}`,
         details: { supported: [...descriptor.modes] },
       })

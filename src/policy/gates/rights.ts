@@ -16,7 +16,7 @@ export interface Rights {
 export const rights: Gate<Rights> = (facts) => firstRefusal([verified, entitled, allowedActor], facts)
 
 const blocked = (reason: string, message: string, right?: string): Refusal =>
-  refuse('5b', 'policy_blocked', { message, details: { decision: 'deny', reason, right } })
+  refuse('rights', 'policy_blocked', { message, details: { decision: 'deny', reason, right } })
 
 const verified: Gate<Rights> = ({ descriptor, caller }) =>
   descriptor.policy?.auth_required !== true || caller.subject.verified === true

@@ -1,6 +1,6 @@
 import { counted } from '../../base/counted.ts'
 import { quote } from '../../base/failure.ts'
-import { asksItself } from '../../gateway/registry.ts'
+import { requiresApproval } from '../../gateway/registry.ts'
 import type { Approver, Demand } from '../../model/approval.ts'
 import { demandOf, ineligible } from '../../policy/approval.ts'
 import { approversInOffice } from '../../storage/tables/identities.ts'
@@ -109,7 +109,7 @@ function askedFor({ policies = [], capabilities }: OfferSpec): readonly Asked[] 
       .map(({ id, approval = {} }) => ({ by: `rule ${quote(`${name}/${id}`)} asks`, ...demandOf(approval) })),
   )
   const byItself = capabilities
-    .filter(({ descriptor }) => asksItself(descriptor))
+    .filter(({ descriptor }) => requiresApproval(descriptor))
     .map(({ descriptor }) => descriptor.id)
   const by = `${namesOf(byItself)} ${byItself.length === 1 ? 'asks' : 'ask'}`
   return byItself.length === 0 ? byRules : [...byRules, { by, ...demandOf({}) }]

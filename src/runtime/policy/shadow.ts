@@ -1,7 +1,7 @@
 import { limits } from '../../base/limits.ts'
 import { defined } from '../../base/object.ts'
 import { capabilityFacts } from '../../gateway/gates/rules.ts'
-import { asksItself, openRegistry, type Registered } from '../../gateway/registry.ts'
+import { openRegistry, type Registered, requiresApproval } from '../../gateway/registry.ts'
 import { callRecord, type SealedEvent } from '../../model/evidence.ts'
 import type { Facts } from '../../policy/conditions/values.ts'
 import type { PolicySet } from '../../policy/policies.ts'
@@ -58,7 +58,7 @@ function answerTo(
   const { payload } = JSON.parse(body) as { readonly payload: { readonly decision?: unknown } }
   const { data: record } = callRecord.safeParse(payload.decision)
   if (record === undefined) return undefined
-  const asks = offered.some(({ descriptor }) => descriptor.id === capabilityId && asksItself(descriptor))
+  const asks = offered.some(({ descriptor }) => descriptor.id === capabilityId && requiresApproval(descriptor))
   const same = offered.find(({ digest }) => digest === record.descriptor)
   const capability = same && (capabilityFacts(same.descriptor) as Facts)
   return shadow(candidates, { capabilityId, timestamp, record, asks, ...(capability && { capability }) })

@@ -1,0 +1,61 @@
+import type { Json } from '../../base/canonical.ts'
+import { effectiveMode } from '../../grants/ceilings.ts'
+import { covers } from '../../grants/cover.ts'
+import { faultOf } from '../../grants/parse.ts'
+import type { Grant } from '../../model/grant.ts'
+import { type Refusal, refuse } from '../../policy/gates/refusal.ts'
+import { notFound } from '../../policy/gates/resolve.ts'
+import type { Asked } from '../attempt.ts'
+import type { GatewayDeps, Offer } from '../deps.ts'
+import { type CallRun, isSurfaced, liveGrantsOf, type ResourceNeed } from '../run.ts'
+
+/**
+ * Gate 5b of a run: a capability outside its surface does not exist for it. It is asked before all others, since an answer
+ * of theirs, such as that the capability is disabled, would say that it exists.
+ */
+export function surfaceGate(_: GatewayDeps, __: Offer, { call }: Asked): Refusal | undefined {
+  const bounds = call.run?.bounds
+  if (bounds === undefined || isSurfaced(bounds.surface, call.capabilityId)) return undefined
+  return notFound('surface', call.capabilityId)
+}
+
+/** Gate 5b of a run: what the call needs of resources is granted now, within the ceilings that the run inherited. */
+export function grantsGate(
+  deps: GatewayDeps,
+  _: Offer,
+  { call, capability, input }: Asked,
+): Promise<Refusal | undefined> | undefined {
+  const { run } = call
+  const needs = capability?.needs?.(input) ?? []
+  return run === undefined || needs.length === 0 ? undefined : checkNeeds(run, needs, deps.clock.now())
+}
+
+async function checkNeeds(run: CallRun, needs: readonly ResourceNeed[], nowMs: number): Promise<Refusal | undefined> {
+  const live = await liveGrantsOf(run, nowMs)
+  for (const need of needs) {
+    const refusal = checkCeiling(run, need) ?? checkPaths(run, live, need)
+    if (refusal !== undefined) return refusal
+  }
+  return undefined
+}
+
+function checkCeiling({ bounds }: CallRun, { kind, mode }: ResourceNeed): Refusal | undefined {
+  if (bounds === undefined) return undefined
+  const allowed = effectiveMode({ kind, declared: mode, provider: { maxMode: mode }, ceilings: bounds.ceilings })
+  return allowed === mode
+    ? undefined
+    : deny('resource_ceiling', `the run may not use ${kind} in mode ${mode}`, { kind })
+}
+
+function checkPaths({ grants }: CallRun, live: readonly Grant[], { paths }: ResourceNeed): Refusal | undefined {
+  const missing = paths.find((path) => !isCovered(path, live))
+  if (missing === undefined) return undefined
+  const reason = isCovered(missing, grants) ? 'grant_expired' : 'grant_missing'
+  return deny(reason, 'the run has no live grant for a path that the call needs')
+}
+
+const isCovered = (path: string, grants: readonly Grant[]): boolean =>
+  faultOf(path) === undefined && grants.some((grant) => covers(grant.path, path))
+
+const deny = (reason: string, message: string, more: { readonly [key: string]: Json } = {}): Refusal =>
+  refuse('grants', 'policy_blocked', { message, details: { decision: 'deny', reason, ...more } })

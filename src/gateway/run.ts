@@ -1,0 +1,96 @@
+import type { Json } from '../base/canonical.ts'
+import type { Ceilings, ResourceMode } from '../grants/ceilings.ts'
+import { hasExpired } from '../grants/expiry.ts'
+import type { Amounts } from '../model/config/budget.ts'
+import type { EventDraft } from '../model/evidence.ts'
+import type { Grant } from '../model/grant.ts'
+import type { InvocationResult } from '../model/wire/result.ts'
+import type { BudgetPlace } from '../storage/tables/budget-uses.ts'
+import type { Change } from '../storage/work.ts'
+import type { Recorded } from './results.ts'
+
+/** The run that a call belongs to. It comes from the runtime, never from an envelope. */
+export interface CallRun {
+  readonly id: string
+  readonly rootId: string
+  readonly agent: string
+  /** What the run holds, frozen. An approval is bound to it. */
+  readonly grants: readonly Grant[]
+  /** What rules may read as `run`, `user` and `agent`. */
+  readonly facts: RunFacts
+  /** Left out of the copy that is kept while people decide: the gates ask for it when the call comes again. */
+  readonly bounds?: RunBounds
+}
+
+export interface RunFacts {
+  readonly run?: Json
+  readonly user?: Json
+  readonly agent?: Json
+}
+
+/** What a run may do. */
+export interface RunBounds {
+  readonly surface: Surface
+  readonly ceilings: Ceilings
+  /** Reserved with the intent and settled with the outcome, as budgets of the host are. */
+  readonly budgets: readonly RunBudget[]
+  /** From then on the run starts no call. A call without effects is cut off there. */
+  readonly deadlineMs: number
+  /** The grants that live now; without it those that have not expired. */
+  readonly liveGrants?: (nowMs: number) => Promise<readonly Grant[]> | readonly Grant[]
+  /** The result on record of the effect that the call names by its key, if it has one: the call then ends with it. */
+  readonly settled?: (call: SettledQuery) => Promise<Recorded | undefined> | Recorded | undefined
+}
+
+/** Capability ids that exist for a run. */
+export type Surface = ReadonlySet<string> | ((capabilityId: string) => boolean)
+
+export interface RunBudget {
+  readonly place: BudgetPlace
+  readonly limits: Amounts
+}
+
+export interface SettledQuery {
+  readonly capabilityId: string
+  readonly invocationId: string
+  readonly input: unknown
+}
+
+/** What a call needs of the resources behind its capability: every path must be granted, in this mode of the kind. */
+export interface ResourceNeed {
+  readonly kind: string
+  readonly mode: ResourceMode
+  readonly paths: readonly string[]
+}
+
+/** How the runtime follows and drives one call. */
+export interface Driving {
+  readonly chunk?: (chunk: Json) => void
+  /** Cancels the call: its handler is told to stop. */
+  readonly signal?: AbortSignal | undefined
+  readonly run?: CallRun & { readonly bounds: RunBounds }
+  /** Written in the transaction of the intent. */
+  readonly onIntent?: () => Additions
+  /**
+   * Written in the transaction of the outcome or of the refusal, `approval_required` included. A repeat that is answered
+   * from the record writes nothing; the outcome of a deferred call is that it was accepted.
+   */
+  readonly onOutcome?: (result: InvocationResult) => Additions
+}
+
+export interface Additions {
+  readonly changes: readonly Change[]
+  readonly events: readonly EventDraft[]
+}
+
+export const noAdditions: Additions = { changes: [], events: [] }
+
+export const isSurfaced = (surface: Surface, capabilityId: string): boolean =>
+  typeof surface === 'function' ? surface(capabilityId) : surface.has(capabilityId)
+
+/** The grants of a run that live now. */
+export const liveGrantsOf = (
+  { grants, bounds }: CallRun,
+  nowMs: number,
+): Promise<readonly Grant[]> | readonly Grant[] =>
+  bounds?.liveGrants?.(nowMs) ?? grants.filter(({ expires_at }) => !hasExpired(expires_at, nowMs))
