@@ -3,13 +3,13 @@ import type { Clock } from '../base/time.ts'
 import type { Hindrance } from '../gateway/capability.ts'
 import { CallEnded, Cancelled } from '../gateway/ended.ts'
 
-/** Leaves a server alone that keeps failing, and after a while lets one call find out whether it is back. */
+/** Stops calling a server that keeps failing; after a while one call may test whether it is back. */
 export interface Breaker {
-  /** What stands in the way of a call now. */
+  /** Why no call may be sent now; undefined if one may. */
   hindrance(): Hindrance | undefined
   /**
-   * Does the work, unless the server is left alone. What it throws counts if `isFault` says that the server is at
-   * fault. A call that was taken back says nothing about the server, however it ended.
+   * Does the work, unless the server is left alone. An error counts if `isFault` blames the server for it. A cancelled
+   * call does not count, however it ended.
    */
   run<T>(work: () => Promise<T>, isFault: (error: unknown) => boolean, signal: AbortSignal): Promise<T>
 }
@@ -17,7 +17,12 @@ export interface Breaker {
 /** `name` is what people call the server. */
 export function openBreaker(name: string, clock: Clock): Breaker {
   let state = closed
-  const hindrance = () => hindranceOf(state, name, clock.now())
+  const hindrance = (): Hindrance | undefined => {
+    const wait = waitMs(state, clock.now())
+    if (wait === 0) return undefined
+    const reason = `the server \`${name}\` failed ${state.failures} times in a row and is left alone for a while`
+    return { lifecycle: 'unavailable', reason, retryAfterS: Math.ceil(wait / 1000) }
+  }
   return {
     hindrance,
     run: async (work, isFault, signal) => {
@@ -26,18 +31,18 @@ export function openBreaker(name: string, clock: Clock): Breaker {
       state = started(state)
       try {
         const value = await work()
-        state = answered()
+        state = closed
         return value
       } catch (error) {
-        if (signal.reason instanceof Cancelled) state = leftOpen(state)
-        else state = isFault(error) ? failed(state, clock.now()) : answered()
+        if (signal.reason instanceof Cancelled) state = { ...state, probing: false }
+        else state = isFault(error) ? failed(state, clock.now()) : closed
         throw error
       }
     },
   }
 }
 
-/** How often it failed in a row; when it was left alone, if it is; whether one call is finding out if it is back. */
+/** Failures in a row, since when the server is left alone, and whether one call is now testing if it is back. */
 export interface BreakerState {
   readonly failures: number
   readonly openedAt: number | undefined
@@ -46,14 +51,9 @@ export interface BreakerState {
 
 export const closed: BreakerState = { failures: 0, openedAt: undefined, probing: false }
 
-/** A call begins. While the server is left alone that is the one that finds out. */
+/** A call begins. While the server is left alone, this call tests whether it is back. */
 export const started = (state: BreakerState): BreakerState =>
   state.openedAt === undefined ? state : { ...state, probing: true }
-
-const answered = (): BreakerState => closed
-
-/** Nothing was found out. */
-const leftOpen = (state: BreakerState): BreakerState => ({ ...state, probing: false })
 
 export function failed(state: BreakerState, now: number): BreakerState {
   const failures = state.failures + 1
@@ -67,11 +67,4 @@ export function waitMs({ openedAt, probing }: BreakerState, now: number): number
   const passed = now - openedAt
   const left = passed < 0 ? 0 : Math.max(0, limits.breakerOpenMs - passed)
   return left === 0 && probing ? 1_000 : left
-}
-
-function hindranceOf(state: BreakerState, name: string, now: number): Hindrance | undefined {
-  const wait = waitMs(state, now)
-  if (wait === 0) return undefined
-  const reason = `the server \`${name}\` failed ${state.failures} times in a row and is left alone for a while`
-  return { lifecycle: 'unavailable', reason, retryAfterS: Math.ceil(wait / 1000) }
 }

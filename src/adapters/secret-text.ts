@@ -9,11 +9,15 @@ export const secretNames = (texts: readonly string[]): readonly string[] => [
   ...new Set(texts.flatMap((text) => [...text.matchAll(place)].map(([, name = '']) => name))),
 ]
 
-/** The text with every secret in its place. */
-export async function fillSecrets(text: string, secret: (name: string) => Promise<string>): Promise<string> {
+export type ReadSecret = (name: string) => Promise<string>
+type Texts = Readonly<Record<string, string>>
+
+/** Headers, a query or an environment, with every secret in its place. */
+export async function fillSecrets(texts: Texts = {}, secret: ReadSecret): Promise<Texts> {
   const values = new Map<string, string>()
-  for (const name of secretNames([text])) values.set(name, await secret(name))
-  return text.replace(place, (_, name: string) => values.get(name) ?? '')
+  for (const name of secretNames(Object.values(texts))) values.set(name, await secret(name))
+  const fill = (text: string) => text.replace(place, (_, name: string) => values.get(name) ?? '')
+  return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, fill(text)]))
 }
 
 /** Texts in which secrets are sent to a server, or given to a process. */

@@ -67,12 +67,8 @@ function credentialsOf({ url, headers = {}, query = {} }: ServerAddress, declare
 }
 
 async function withSecrets(server: ServerAddress, call: CallContext): Promise<ServerAddress> {
-  const filled = async (texts: Readonly<Record<string, string>> = {}) => {
-    const entries: [string, string][] = []
-    for (const [name, text] of Object.entries(texts)) entries.push([name, await fillSecrets(text, call.secret)])
-    return Object.fromEntries(entries)
-  }
-  const [headers, query] = [await filled(server.headers), await filled(server.query)]
+  const headers = await fillSecrets(server.headers, call.secret)
+  const query = await fillSecrets(server.query, call.secret)
   const bad = Object.keys(headers).find((name) => !isHeaderText(headers[name] ?? ''))
   if (bad !== undefined)
     throw new Failure('secret.invalid', `a secret of the header ${quote(bad)} holds characters that no header can`)

@@ -4,7 +4,7 @@ import { limits } from '../../base/limits.ts'
 import type { Clock } from '../../base/time.ts'
 import type { McpUpstream } from '../../model/config/upstream.ts'
 import type { UpstreamDeps } from '../adapter.ts'
-import { secretNames, textsOf } from '../secret-text.ts'
+import { type ReadSecret, secretNames, textsOf } from '../secret-text.ts'
 import { type Connection, connect } from './connection.ts'
 import { type Drift, driftOf, type ToolDefinition } from './definition.ts'
 import type { Address } from './http.ts'
@@ -12,19 +12,16 @@ import { unavailable } from './outcome.ts'
 import { fillServer } from './server.ts'
 import type { Program } from './stdio.ts'
 
-/** The one connection to a server, opened when it is needed and again when it is gone; and what is known of its tools. */
+/** The one connection to a server, opened on demand and reopened when lost, with the tools of that server. */
 interface Link {
-  /**
-   * Ready for a call, with the tools as they are now; at once where nothing has to be waited for. A server that is not
-   * there is a `CallEnded` without effect.
-   */
-  ready(secret: (name: string) => Promise<string>): Ready | Promise<Ready>
+  /** The connection for a call, and the tools as they are now. An unavailable server is a `CallEnded` without effect. */
+  ready(secret: ReadSecret): Promise<Ready>
   /** True if the definition of this tool is not the one that was accepted. Looks again from time to time. */
   isHeld(tool: string): boolean
   close(): Promise<void>
 }
 
-export interface Ready {
+interface Ready {
   readonly connection: Connection
   readonly tools: readonly ToolDefinition[]
 }
@@ -33,7 +30,6 @@ interface Line {
   /** Changes with every secret that the server is given. */
   readonly fingerprint: string
   readonly opening: Promise<Opened>
-  opened?: Opened
 }
 
 interface Opened {
@@ -68,8 +64,7 @@ export function openLink(upstream: McpUpstream, deps: UpstreamDeps): Link {
       const connection = await connect(name, server, deps.egress, listener)
       listing = openListing(connection, deps.clock, held.take)
       tell.here()
-      line.opened = { connection, listing }
-      return line.opened
+      return { connection, listing }
     }
     const line: Line = { fingerprint, opening: opening() }
     lines.add(line)
@@ -85,28 +80,22 @@ export function openLink(upstream: McpUpstream, deps: UpstreamDeps): Link {
     return current
   }
 
-  // Only what a secret is part of may be another one the next time.
+  // Without secrets the address or command never changes.
   const isFixed = secretNames(textsOf(upstream.server)).length === 0
-  const known = (): Line | undefined => (isFixed && !signal.aborted ? current : undefined)
-  const lineFor = async (secret: (name: string) => Promise<string>): Promise<Line> => {
+  const lineFor = async (secret: ReadSecret): Promise<Line> => {
+    if (isFixed && current && !signal.aborted) return current
     const server = await fillServer(upstream.server, deps.folder, secret)
     if (signal.aborted) throw unavailable(name, 'it is being closed')
     return lineTo(server)
   }
 
-  const listed = ({ connection, listing }: Opened): Ready | Promise<Ready> => {
-    const tools = listing.tools()
-    if (!(tools instanceof Promise)) return { connection, tools }
-    return tools.then(
-      (found) => ({ connection, tools: found }),
-      () => Promise.reject(unavailable(name, 'it does not list its tools')),
-    )
-  }
-  const ready: Link['ready'] = (secret) => {
-    const line = known()
-    if (line?.opened !== undefined) return listed(line.opened)
-    const opening = line?.opening ?? lineFor(secret).then((made) => made.opening)
-    return opening.then(listed)
+  const ready: Link['ready'] = async (secret) => {
+    const { connection, listing } = await (await lineFor(secret)).opening
+    try {
+      return { connection, tools: await listing.tools() }
+    } catch {
+      throw unavailable(name, 'it does not list its tools')
+    }
   }
 
   const lookAgain = async () => {
@@ -167,48 +156,36 @@ const heldNotice = (server: string, tool: string, { gone }: Drift): string =>
 
 /** The tools of a server as they were listed last, and again when that may no longer be so. */
 interface Listing {
-  /** At once where they are known. */
-  tools(): Tools | Promise<Tools>
-  /** What was listed may no longer be so: the next who asks waits for a new list, and one is fetched unasked. */
+  tools(): Promise<Tools>
+  /** The list may be outdated: it is fetched again soon, or by the next call. */
   changed(): void
   stop(): void
 }
 
 type Tools = readonly ToolDefinition[]
 
-interface Listed {
-  readonly at: number
-  tools: Tools | Promise<Tools>
-}
-
-/** `take` is told every list. */
+/** `take` receives every new list. */
 function openListing(connection: Connection, clock: Clock, take: (tools: Tools) => void): Listing {
-  let last: Listed | undefined
+  let last: { readonly at: number; readonly tools: Promise<Tools> } | undefined
   let started = 0
   let soon: NodeJS.Timeout | undefined
 
-  const fetched = async () => {
+  const fetchTools = async () => {
     started += 1
     const mine = started
     const tools = await connection.list()
-    // One that was asked for later knows better, whichever comes first.
+    // Answers may come out of order: only the latest request counts.
     if (mine === started) take(tools)
     return tools
   }
   const tools = () => {
     if (last && clock.now() - last.at < limits.mcpListMs) return last.tools
-    const fetching = fetched()
-    const listing: Listed = { at: clock.now(), tools: fetching }
+    const listing = { at: clock.now(), tools: fetchTools() }
     last = listing
-    fetching.then(
-      (found) => {
-        listing.tools = found
-      },
-      () => {
-        if (last === listing) last = undefined
-      },
-    )
-    return fetching
+    listing.tools.catch(() => {
+      if (last === listing) last = undefined
+    })
+    return listing.tools
   }
   return {
     tools,
@@ -217,7 +194,7 @@ function openListing(connection: Connection, clock: Clock, take: (tools: Tools) 
       // Not sooner, however often the server says it, and not later either.
       soon ??= setTimeout(() => {
         soon = undefined
-        void tools()
+        tools().catch(ignore)
       }, limits.mcpListPauseMs).unref()
     },
     stop: () => clearTimeout(soon),

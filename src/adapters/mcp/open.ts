@@ -10,7 +10,7 @@ import { openBreaker } from '../breaker.ts'
 import { checkServer } from '../http/check.ts'
 import type { Connection } from './connection.ts'
 import { definitionOf } from './definition.ts'
-import { openLink, type Ready } from './link.ts'
+import { openLink } from './link.ts'
 import { ToolFailed, unavailable } from './outcome.ts'
 import { credentialsOf } from './server.ts'
 
@@ -23,9 +23,10 @@ export function openMcp(upstream: McpUpstream, deps: UpstreamDeps): OpenUpstream
   const link = openLink(upstream, deps)
   const breaker = openBreaker(upstream.name, deps.clock)
   const callTool = async (accepted: Accepted, descriptor: CapabilityDescriptor, input: Input, call: CallContext) => {
-    const ready = link.ready((secret) => call.secret(secret))
-    // Where nothing has to be waited for, the server hears of the call before its time is watched.
-    const { connection, tools } = ready instanceof Promise ? await inTime(upstream, descriptor, ready) : ready
+    // A server that needs half of the call's time to be ready counts as unavailable: so nothing was sent for sure.
+    const { connection, tools } = await within(link.ready(call.secret), timeoutMsOf(descriptor) / 2, () => {
+      throw unavailable(upstream.name, 'it does not answer')
+    })
     const tool = tools.find(({ name }) => name === accepted.tool)
     if (link.isHeld(accepted.tool) || !tool || definitionOf(tool) !== accepted.definition)
       throw new CallEnded('definition_changed', heldReason(upstream, accepted), { effect: 'none' })
@@ -50,12 +51,6 @@ function descriptorOf({ name, server }: McpUpstream, { descriptor }: Accepted): 
   // What a program does is not seen from here: unless its file says otherwise it may reach out as a server does.
   return foreignDescriptor(descriptor, { origin: `mcp:${name}`, network: 'external', credentials })
 }
-
-/** A server that takes half of the time of a call to be there is not: so it is known that nothing was sent. */
-const inTime = ({ name }: McpUpstream, descriptor: CapabilityDescriptor, ready: Promise<Ready>): Promise<Ready> =>
-  within(ready, timeoutMsOf(descriptor) / 2, () => {
-    throw unavailable(name, 'it does not answer')
-  })
 
 const heldReason = ({ name }: McpUpstream, { tool }: Accepted): string =>
   `the definition of the tool ${quote(tool)} has changed since it was accepted; what changed and how it is accepted ` +

@@ -1,12 +1,12 @@
 import { resolve } from 'node:path'
+import { defined } from '../../base/object.ts'
 import type { CapabilityDescriptor } from '../../model/capability.ts'
 import type { McpUpstream, ServerAddress, ServerCommand } from '../../model/config/upstream.ts'
-import { fillSecrets, secretNames, textsOf } from '../secret-text.ts'
+import { fillSecrets, type ReadSecret, secretNames, textsOf } from '../secret-text.ts'
 import type { Address } from './http.ts'
 import type { Program } from './stdio.ts'
 
 type Server = McpUpstream['server']
-type ReadSecret = (name: string) => Promise<string>
 
 /** A server with every secret in its place. */
 export const fillServer = (server: Server, folder: string, secret: ReadSecret): Promise<Address | Program> =>
@@ -19,31 +19,20 @@ export function credentialsOf(server: Server): NonNullable<CapabilityDescriptor[
   return Object.fromEntries(secretNames(textsOf(server)).map((name) => [name, handle]))
 }
 
-async function fillAddress({ url, headers = {}, query = {} }: ServerAddress, secret: ReadSecret): Promise<Address> {
+async function fillAddress({ url, headers, query }: ServerAddress, secret: ReadSecret): Promise<Address> {
   const address = new URL(url)
-  for (const [name, value] of await filled(query, secret)) address.searchParams.append(name, value)
-  return { url: address, headers: Object.fromEntries(await filled(headers, secret)) }
+  for (const [name, value] of Object.entries(await fillSecrets(query, secret))) address.searchParams.append(name, value)
+  return { url: address, headers: await fillSecrets(headers, secret) }
 }
 
 async function fillProgram(
-  { command, args = [], env = {}, cwd = '.' }: ServerCommand,
+  { command, args = [], env, cwd = '.' }: ServerCommand,
   folder: string,
   secret: ReadSecret,
 ): Promise<Program> {
-  return {
-    command,
-    args,
-    env: { ...startingEnvironment(), ...Object.fromEntries(await filled(env, secret)) },
-    cwd: resolve(folder, cwd),
-  }
+  const filled = { ...startingEnvironment(), ...(await fillSecrets(env, secret)) }
+  return { command, args, env: filled, cwd: resolve(folder, cwd) }
 }
-
-const filled = (texts: Readonly<Record<string, string>>, secret: ReadSecret): Promise<[string, string][]> =>
-  Promise.all(
-    Object.entries(texts).map(
-      async ([name, text]): Promise<[string, string]> => [name, await fillSecrets(text, secret)],
-    ),
-  )
 
 /** What a program needs to start, and no more: our own environment may hold secrets that are not meant for it. */
 const startingNames = [
@@ -51,10 +40,5 @@ const startingNames = [
   ...['SYSTEMROOT', 'SYSTEMDRIVE', 'WINDIR', 'COMSPEC', 'PATHEXT', 'USERPROFILE', 'APPDATA', 'LOCALAPPDATA'],
 ]
 
-const startingEnvironment = (): Record<string, string> =>
-  Object.fromEntries(
-    startingNames.flatMap((name) => {
-      const value = process.env[name]
-      return value === undefined ? [] : [[name, value]]
-    }),
-  )
+const startingEnvironment = (): Readonly<Record<string, string>> =>
+  defined(Object.fromEntries(startingNames.map((name) => [name, process.env[name]]))) as Record<string, string>
