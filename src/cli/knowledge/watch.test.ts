@@ -7,7 +7,7 @@ import { onTestFinished, test } from 'vitest'
 import { tempFolder } from '../../../test/cli/given.ts'
 import { writePackIn } from '../../../test/support/knowledge.ts'
 
-const main = join(import.meta.dirname, 'main.ts')
+const main = join(import.meta.dirname, '../main.ts')
 const question = ['--query', 'How hot may the pump get?', '--pack', 'pumps', '--confirm', 'pumps']
 
 const writeHeat = (folder: string, degrees: number): void =>
