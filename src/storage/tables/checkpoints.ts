@@ -1,5 +1,6 @@
 import { Failure } from '../../base/failure.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
+import { type Page, type PageOptions, page } from '../page.ts'
 import { checkpoints } from '../schema.ts'
 import { type Change, number, type Row, row, rows, sql, text, type Work } from '../work.ts'
 
@@ -35,6 +36,16 @@ export function* checkpointAt(tenant: TenantId, logSize: number): Work<StoredChe
   const found = yield* row(`${select} AND log_size = ?`, tenant, logSize)
   return found && checkpointOf(found)
 }
+
+/** One page of them, newest first. */
+export const listCheckpoints = (tenant: TenantId, options: PageOptions = {}): Work<Page<StoredCheckpoint>> =>
+  page(
+    options,
+    Number.MAX_SAFE_INTEGER,
+    (before: number, limit) => rows(`${select} AND log_size < ? ORDER BY log_size DESC LIMIT ?`, tenant, before, limit),
+    checkpointOf,
+    (found) => number(found, 'log_size'),
+  )
 
 /** All of them, oldest first. */
 export function* allCheckpoints(tenant: TenantId): Work<readonly StoredCheckpoint[]> {

@@ -1,0 +1,127 @@
+import type { z } from 'zod'
+import type { SchemaName, SchemaOf } from '../model/schemas.ts'
+
+/** What a caller needs: any credential, the power to decide about approvals, to read all evidence, or to administer. */
+export type OperationRight = 'call' | 'decide' | 'audit' | 'administer' | 'public'
+
+/** One operation as data: what it is called and takes, never how it is done. Shapes are named, so a browser can import it. */
+export interface Operation<
+  I extends SchemaName = SchemaName,
+  O extends SchemaName = SchemaName,
+  P extends readonly string[] = readonly string[],
+  S extends boolean = boolean,
+> {
+  readonly summary: string
+  readonly route: `${'GET' | 'POST'} /v1/${string}`
+  readonly right: OperationRight
+  readonly input: I
+  /** Of a stream: one item of it. */
+  readonly output: O
+  /** Members of the input that a call gives by position, in order. */
+  readonly args: P
+  readonly stream: S
+}
+
+type Member<I extends SchemaName> = keyof z.input<SchemaOf<I>> & string
+
+export const operation = <
+  I extends SchemaName,
+  O extends SchemaName,
+  const P extends readonly Member<I>[] = readonly [],
+  S extends boolean = false,
+>(
+  given: Omit<Operation<I, O, P, S>, 'args' | 'stream'> & { readonly args?: P; readonly stream?: S },
+): Operation<I, O, P, S> => ({ ...given, args: (given.args ?? []) as P, stream: (given.stream ?? false) as S })
+
+/** Operations by name, in groups. */
+export interface Operations {
+  readonly [name: string]: Operation | Operations
+}
+
+type Input<I extends SchemaName> = z.input<SchemaOf<I>>
+type Output<O extends SchemaName> = z.output<SchemaOf<O>>
+type Positional<I, P extends readonly string[]> = { -readonly [K in keyof P]: P[K] extends keyof I ? I[P[K]] : never }
+type Rest<I, P extends readonly string[]> = Omit<I, P[number]>
+type Params<I, P extends readonly string[]> =
+  Record<never, never> extends Rest<I, P>
+    ? [...Positional<I, P>, options?: Rest<I, P>]
+    : [...Positional<I, P>, options: Rest<I, P>]
+type Answer<O extends SchemaName, S> = S extends true ? AsyncIterable<Output<O>> : Promise<Output<O>>
+
+/** The methods that a table of operations gives, in this process and over HTTP alike. */
+export type Api<T> = {
+  readonly [K in keyof T]: T[K] extends Operation<infer I, infer O, infer P, infer S>
+    ? (...args: Params<Input<I>, P>) => Answer<O, S>
+    : Api<T[K]>
+}
+
+/** The functions that carry the operations of a table out. */
+export type Handlers<T, Context> = {
+  readonly [K in keyof T]: T[K] extends Operation<infer I, infer O, infer _P, infer S>
+    ? (context: Context, input: z.output<SchemaOf<I>>) => Answer<O, S>
+    : Handlers<T[K], Context>
+}
+
+const isOperation = (entry: Operation | Operations): entry is Operation =>
+  typeof (entry as Operation).summary === 'string'
+
+/** Every operation of a table, with its path of names. */
+export function* walkOperations(
+  table: Operations,
+  path: readonly string[] = [],
+): Generator<readonly [path: readonly string[], operation: Operation]> {
+  for (const [name, entry] of Object.entries(table)) {
+    if (isOperation(entry)) yield [[...path, name], entry]
+    else yield* walkOperations(entry, [...path, name])
+  }
+}
+
+/** Carries one operation out: in this process, or by sending it somewhere. */
+export type Perform = (
+  path: readonly string[],
+  operation: Operation,
+  input: Readonly<Record<string, unknown>>,
+) => unknown
+
+/** The object with a method for each operation. */
+export function makeApi<const T extends Operations>(table: T, perform: Perform): Api<T> {
+  const api: Record<string, unknown> = {}
+  for (const [path, each] of walkOperations(table)) {
+    const group = groupAt(api, path.slice(0, -1))
+    group[path.at(-1) ?? ''] = (...given: unknown[]) => {
+      const named = each.args.map((name, index) => [name, given[index]] as const)
+      const input = { ...(given[each.args.length] as object | undefined), ...Object.fromEntries(named) }
+      return perform(path, each, withoutUndefined(input))
+    }
+  }
+  return api as Api<T>
+}
+
+function groupAt(api: Record<string, unknown>, path: readonly string[]): Record<string, unknown> {
+  let group = api
+  for (const name of path) {
+    group[name] ??= {}
+    group = group[name] as Record<string, unknown>
+  }
+  return group
+}
+
+const withoutUndefined = (input: object): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined))
+
+/** The function of a tree of handlers that stands at a path of names. */
+export const handlerAt = <Context>(tree: unknown, path: readonly string[]) =>
+  path.reduce<unknown>((node, name) => (node as Record<string, unknown>)[name], tree) as (
+    context: Context,
+    input: unknown,
+  ) => unknown
+
+/** Method and path of an operation, and the members of its input that stand in the path. */
+export function routeOf({ route }: Operation): {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly inPath: readonly string[]
+} {
+  const [method, path = ''] = route.split(' ') as ['GET' | 'POST', string]
+  return { method, path, inPath: [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name) }
+}

@@ -1,0 +1,46 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { defined } from '../../base/object.ts'
+import type { ApprovalRequest } from '../../model/approval.ts'
+import type { approvals } from '../../operations/approvals.ts'
+import type { Handlers } from '../../operations/operation.ts'
+import { approvalFor, approvalsFor, type QueueReader } from '../approvals/queue.ts'
+import { wholeList } from '../pages.ts'
+import type { OperationContext } from './context.ts'
+
+export const approvalHandlers: Handlers<typeof approvals, OperationContext> = {
+  approvals: {
+    list: ({ ambit, ...context }, { state, limit, cursor }) =>
+      approvalsFor(ambit, readerOf(context), defined({ state }), defined({ limit, cursor })),
+    show: ({ ambit, ...context }, { id }) => approvalFor(ambit, readerOf(context), id),
+    decide: async ({ host, caller: { subject } }, { id, ...decision }) =>
+      (await host()).gateway.decide(id, { principal: subject.id, subject }, decision),
+    watch,
+  },
+}
+
+const pollMs = 500
+
+/** New requests, oldest first, for as long as they are asked for. */
+async function* watch(context: OperationContext, { pending = false }: { pending?: boolean | undefined }) {
+  const seen = new Set<string>(pending ? [] : (await waiting(context)).map(({ approval_id }) => approval_id))
+  for (;;) {
+    for (const request of (await waiting(context)).toReversed()) {
+      if (seen.has(request.approval_id)) continue
+      seen.add(request.approval_id)
+      yield request
+    }
+    await pause(pollMs)
+  }
+}
+
+const waiting = ({ ambit, ...context }: OperationContext): Promise<readonly ApprovalRequest[]> =>
+  wholeList(async (page) => {
+    const { approvals: items, next } = await approvalsFor(ambit, readerOf(context), {}, page)
+    return defined({ items, next })
+  })
+
+const readerOf = ({ caller, by }: Pick<OperationContext, 'caller' | 'by'>): QueueReader => ({
+  tenant: caller.tenant,
+  principal: by.subject?.id ?? null,
+  all: caller.rights.includes('audit'),
+})

@@ -1,0 +1,37 @@
+import { parseDuration, parseInstant } from '../../base/duration.ts'
+import { Failure } from '../../base/failure.ts'
+import type { CallCaller } from '../../gateway/call.ts'
+import type { Operation } from '../../operations/operation.ts'
+import type { Ambit } from '../ambit.ts'
+import type { AmbitHost } from '../hosting/host.ts'
+import { type Caller, demand } from '../identity/caller.ts'
+
+/** Who asks for an operation, and what it is carried out with. */
+export interface OperationContext {
+  readonly ambit: Ambit
+  readonly caller: Caller
+  /** The same caller as the gateway knows it. */
+  readonly by: CallCaller
+  /** The host of the caller's tenant. */
+  readonly host: () => Promise<AmbitHost>
+}
+
+/** Refuses a caller that may not use the operation at all; what it does may demand more. */
+export function demandRight({ caller }: OperationContext, { right }: Operation): void {
+  if (right === 'audit' || right === 'administer') demand(caller, right)
+  if (right !== 'decide' || (caller.subject.verified === true && caller.scopes.length === 0)) return
+  const help = 'use an unscoped API key of a registered approver'
+  throw new Failure('approver.not_permitted', 'only a caller with a name and an unlimited key may decide', {}, help)
+}
+
+/** A duration that has the form of one. */
+export const msOf = (text: string | undefined): number | undefined =>
+  text === undefined ? undefined : parseDuration(text)
+
+/** A time, or an age, as we write times. */
+export function timeOf({ clock }: Ambit, text: string | undefined, pointer: string): string | undefined {
+  if (text === undefined) return undefined
+  const time = parseInstant(text, clock.now())
+  if (time !== undefined) return time
+  throw new Failure('field.invalid', `\`${pointer}\` is no time, such as 2026-01-31T08:00:00Z or 7d`, { pointer })
+}

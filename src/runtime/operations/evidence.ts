@@ -1,0 +1,44 @@
+import { Failure } from '../../base/failure.ts'
+import { defined } from '../../base/object.ts'
+import type { Checkpoint, EvidenceEvent } from '../../model/evidence.ts'
+import type { evidence } from '../../operations/evidence.ts'
+import type { Handlers } from '../../operations/operation.ts'
+import { listCheckpoints } from '../../storage/tables/checkpoints.ts'
+import { searchEvidence, showEvent } from '../evidence/export.ts'
+import { purgeEvidence } from '../evidence/purge.ts'
+import { exportFor } from '../evidence/reading.ts'
+import { type OperationContext, timeOf } from './context.ts'
+import { explain } from './explain.ts'
+
+export const evidenceHandlers: Handlers<typeof evidence, OperationContext> = {
+  evidence: {
+    list: async ({ ambit, caller }, { limit, cursor, since, until, ...filter }) => {
+      const times = { since: timeOf(ambit, since, '/since'), until: timeOf(ambit, until, '/until') }
+      const { items, next } = await searchEvidence(
+        ambit,
+        caller,
+        defined({ ...filter, ...times }),
+        defined({ limit, cursor }),
+      )
+      return defined({ events: items.map(({ body }) => JSON.parse(body) as EvidenceEvent), next })
+    },
+    show: ({ ambit, caller }, { id }) => showEvent(ambit, caller, id),
+    export: ({ ambit, caller, by }, { correlation }) => {
+      const subject = caller.rights.includes('audit') ? null : (by.subject?.id ?? '')
+      return exportFor(ambit, { tenant: caller.tenant, subject }, correlation)
+    },
+    heads: async ({ ambit, caller }, options) => {
+      const { items, next } = await ambit.store.read(() => listCheckpoints(caller.tenant, defined(options)))
+      return defined({ heads: items.map(({ body }) => JSON.parse(body) as Checkpoint), next })
+    },
+    purge: async ({ ambit, caller }, { correlation, before, indeterminate = false, preview = false }) => {
+      const age = timeOf(ambit, before, '/before')
+      if ((correlation === undefined) === (age === undefined))
+        throw new Failure('field.invalid', 'name either `correlation` or `before`', { pointer: '' })
+      const wish = correlation === undefined ? { before: age ?? '' } : { correlation }
+      const report = await purgeEvidence(ambit, caller, { ...wish, evenIndeterminate: indeterminate }, { preview })
+      return { purged: !preview, ...report, kept: [...report.kept] }
+    },
+  },
+  explain,
+}

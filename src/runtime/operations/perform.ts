@@ -1,0 +1,28 @@
+import { parseAs } from '../../model/parse.ts'
+import { schemaOf } from '../../model/schemas.ts'
+import { type Handlers, handlerAt, type Operation } from '../../operations/operation.ts'
+import type { operations } from '../../operations/table.ts'
+import { approvalHandlers } from './approvals.ts'
+import { callHandlers } from './calls.ts'
+import { demandRight, type OperationContext } from './context.ts'
+import { evidenceHandlers } from './evidence.ts'
+import { identityHandlers } from './identity.ts'
+
+const handlers: Handlers<typeof operations, OperationContext> = {
+  ...callHandlers,
+  ...approvalHandlers,
+  ...evidenceHandlers,
+  ...identityHandlers,
+}
+
+/** Carries one operation out for a caller: the right first, then the shape of the input, then what it does. */
+export function performOperation(
+  context: OperationContext,
+  path: readonly string[],
+  operation: Operation,
+  input: unknown,
+): unknown {
+  demandRight(context, operation)
+  const checked = parseAs(schemaOf(operation.input), input, 'request')
+  return handlerAt<OperationContext>(handlers, path)(context, checked)
+}
