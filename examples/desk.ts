@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
 import {
-  type Ambit,
   addApprover,
   authenticate,
   type CallCaller,
@@ -24,6 +23,7 @@ import {
   openAmbit,
   openHost,
   operator,
+  type Runtime,
   tenantId,
   verifyBundle,
 } from '../src/index.ts'
@@ -113,7 +113,7 @@ export async function atDesk(work: (desk: Desk) => Promise<void>, more: readonly
   }
 }
 
-async function enrol(ambit: Ambit, id: string, kind: 'agent' | 'user') {
+async function enrol(ambit: Runtime, id: string, kind: 'agent' | 'user') {
   const admin = operator(tenantId('acme'))
   await createPrincipal(ambit, admin, { id, kind })
   return authenticate(ambit, (await issueKey(ambit, admin, { principal: id })).secret)

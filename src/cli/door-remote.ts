@@ -1,7 +1,8 @@
 import type { Json } from '../base/canonical.ts'
 import { Failure } from '../base/failure.ts'
 import { defined } from '../base/object.ts'
-import { type Client, connect } from '../client/connect.ts'
+import { connect } from '../client/connect.ts'
+import { connectHost, type HostClient } from '../client/host.ts'
 import type { ReceivedEnvelope } from '../model/wire/invocation.ts'
 import type { InvocationResult } from '../model/wire/result.ts'
 import { wholeList } from '../runtime/pages.ts'
@@ -11,7 +12,8 @@ import type { Door } from './door.ts'
 export async function remoteDoor(url: string, key: string | undefined): Promise<Door> {
   if (!/^https?:\/\/\S+$/.test(url) || !URL.canParse(url))
     throw new Failure('field.invalid', '--url must be an address such as http://127.0.0.1:4770')
-  const client = connect(defined({ url, key }))
+  const client = connectHost(defined({ url, key }))
+  const ambit = connect(url, key)
   const { host_id: hostId } = await client.health()
   return {
     hostId,
@@ -20,16 +22,16 @@ export async function remoteDoor(url: string, key: string | undefined): Promise<
       envelope.mode === 'stream' ? streamed(client, envelope, onChunk) : client.invoke(envelope),
     approvals: (state) =>
       wholeList(async (page) => {
-        const { approvals: items, next } = await client.approvals({ state, ...page })
+        const { approvals: items, next } = await ambit.approvals.list({ state, ...page })
         return defined({ items, next })
       }),
-    approval: (id) => client.approval(id),
-    decide: (id, decision) => client.decide(id, decision),
+    approval: (id) => ambit.approvals.show(id),
+    decide: (id, { decision, ...options }) => ambit.approvals.decide(id, decision, defined(options) as object),
   }
 }
 
 async function streamed(
-  client: Client,
+  client: HostClient,
   envelope: ReceivedEnvelope,
   onChunk: (chunk: Json) => void,
 ): Promise<InvocationResult> {

@@ -1,115 +1,50 @@
-import type { ApprovalRequest } from '../model/approval.ts'
-import type { CapabilityDescriptor } from '../model/capability.ts'
-import type { EvidenceBundle } from '../model/evidence.ts'
-import type { HostDescriptor, IdentityDocument } from '../model/wire/host.ts'
-import type { ReceivedEnvelope } from '../model/wire/invocation.ts'
-import type { MandateRevocation } from '../model/wire/mandate.ts'
-import type { InvocationResult, ReplayQuery, ReplayResult } from '../model/wire/result.ts'
-import type { ChainWitness, StoreHeadAnchor } from '../model/wire/statement.ts'
-import type {
-  AnchorList,
-  AnchorReceipt,
-  ApprovalDecision,
-  ApprovalList,
-  CallPreview,
-  ChainReport,
-  Health,
-  RevocationList,
-  RevocationReceipt,
-  StoreHead,
-  WitnessList,
-  WitnessReceipt,
-} from '../model/wire/wire.ts'
-import { type Asked, type Connection, sendJson } from './http.ts'
-import { type StreamEvent, type StreamOptions, stream } from './stream.ts'
-
-export type { StreamEvent } from './stream.ts'
+import { Failure } from '../base/failure.ts'
+import type { Ambit } from '../operations/ambit.ts'
+import { type Operation, type Perform, routeOf } from '../operations/operation.ts'
+import { operable } from '../operations/table.ts'
+import { readFrames } from './frames.ts'
+import { type Connection, connectionTo, send, sendJson } from './http.ts'
 
 export interface ConnectOptions {
-  /** Where the host is, such as `http://127.0.0.1:8787`. */
-  readonly url: string
-  /** An API key, or a key of the host's configuration. */
-  readonly key?: string
   /** Instead of the platform's own. */
   readonly fetch?: typeof fetch
 }
 
-export interface PageQuery {
-  readonly limit?: number
-  readonly cursor?: string
-}
-
-export interface ApprovalQuery extends PageQuery {
-  readonly state?: ApprovalRequest['state']
-}
-
-/** One host as a caller sees it. A denial is a result; only what never became a call is a `Failure`. */
-export interface Client {
-  invoke(envelope: ReceivedEnvelope): Promise<InvocationResult>
-  /** Chunks as they come, then the result. */
-  stream(envelope: ReceivedEnvelope, options?: StreamOptions): AsyncGenerator<StreamEvent, void, undefined>
-  /** What would be decided, with no effect and no evidence. */
-  preview(envelope: ReceivedEnvelope): Promise<CallPreview>
-  /** The recorded result of a call of one's own. */
-  invocation(id: string): Promise<InvocationResult>
-  health(): Promise<Health>
-  identity(): Promise<IdentityDocument>
-  host(): Promise<HostDescriptor>
-  capabilities(): Promise<readonly CapabilityDescriptor[]>
-  /** The events of a correlation. */
-  replay(query: string | ReplayQuery): Promise<ReplayResult>
-  verify(correlation: string): Promise<ChainReport>
-  export(correlation: string): Promise<EvidenceBundle>
-  head(): Promise<StoreHead>
-  witness(statement: ChainWitness): Promise<WitnessReceipt>
-  anchor(statement: StoreHeadAnchor): Promise<AnchorReceipt>
-  revoke(statement: MandateRevocation): Promise<RevocationReceipt>
-  witnesses(query?: PageQuery): Promise<WitnessList>
-  anchors(query?: PageQuery): Promise<AnchorList>
-  revocations(): Promise<RevocationList>
-  approvals(query?: ApprovalQuery): Promise<ApprovalList>
-  approval(id: string): Promise<ApprovalRequest>
-  decide(id: string, decision: ApprovalDecision): Promise<ApprovalRequest>
-}
-
-/** A client of one host. Nothing is sent yet. */
-export function connect({ url, key, fetch: own }: ConnectOptions): Client {
-  const connection: Connection = { url: url.replace(/\/+$/, ''), key, fetch: own ?? globalThis.fetch.bind(globalThis) }
-  const get = <T>(path: string): Promise<T> => sendJson<T>(connection, { method: 'GET', path })
-  const getOf = <T>(what: 'verify' | 'export', id: string): Promise<T> =>
-    sendJson<T>(connection, {
-      method: 'GET',
-      path: `/${what}/${encodeURIComponent(id)}`,
-      missing: 'correlation.not_found',
-    })
-  const post = <T>(path: string, body: Asked['body']): Promise<T> =>
-    sendJson<T>(connection, { method: 'POST', path, body })
+/**
+ * The Ambit behind an address such as `http://127.0.0.1:4770`, as the holder of an API key, or of a key of the host's
+ * configuration. The same interface as `createAmbit` gives in one process. Nothing is sent yet.
+ */
+export function connect(url: string, key?: string, options: ConnectOptions = {}): Ambit {
+  const connection = connectionTo({ url, key, fetch: options.fetch })
+  const perform: Perform = (_, operation, input) =>
+    operation.stream ? itemsOf(connection, operation, input) : sendJson(connection, requestOf(operation, input))
   return {
-    invoke: (envelope) => post('/invoke', envelope),
-    stream: (envelope, options) => stream(connection, envelope, options),
-    preview: (envelope) => post('/v1/preview', envelope),
-    invocation: (id) => get(`/v1/invocations/${encodeURIComponent(id)}`),
-    health: () => get('/health'),
-    identity: () => get('/.well-known/chp-identity'),
-    host: () => get('/host'),
-    capabilities: async () => (await get<{ capabilities: CapabilityDescriptor[] }>('/capabilities')).capabilities,
-    replay: (query) => post('/replay', typeof query === 'string' ? { correlation_id: query } : query),
-    verify: (correlation) => getOf('verify', correlation),
-    export: (correlation) => getOf('export', correlation),
-    head: () => get('/head'),
-    witness: (statement) => post('/witness', statement),
-    anchor: (statement) => post('/anchors', statement),
-    revoke: (statement) => post('/revocations', statement),
-    witnesses: (query = {}) => get(`/witnesses${queryText(query)}`),
-    anchors: (query = {}) => get(`/anchors${queryText(query)}`),
-    revocations: () => get('/revocations'),
-    approvals: (query = {}) => get(`/v1/approvals${queryText(query)}`),
-    approval: (id) => get(`/v1/approvals/${encodeURIComponent(id)}`),
-    decide: (id, decision) => post(`/v1/approvals/${encodeURIComponent(id)}/decision`, decision),
+    ...operable(perform),
+    withKey: async (other) => connect(url, other, options),
+    close: async () => undefined,
   }
 }
 
-function queryText(query: ApprovalQuery): string {
-  const given = Object.entries(query).map(([name, value]): [string, string] => [name, String(value)])
-  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
+/** Path, query and body by where the members of the input belong. */
+function requestOf(operation: Operation, input: Readonly<Record<string, unknown>>) {
+  const { method, path: pattern, inPath } = routeOf(operation)
+  const rest = Object.entries(input).filter(([name]) => !inPath.includes(name))
+  const path = pattern.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(input[name])))
+  if (method === 'POST') return { method, path, body: Object.fromEntries(rest) }
+  const query = new URLSearchParams(rest.map(([name, value]): [string, string] => [name, String(value)]))
+  return { method, path: rest.length === 0 ? path : `${path}?${query}` }
+}
+
+async function* itemsOf(connection: Connection, operation: Operation, input: Readonly<Record<string, unknown>>) {
+  const leaving = new AbortController()
+  try {
+    const response = await send(connection, { ...requestOf(operation, input), signal: leaving.signal })
+    if (response.body === null) return
+    for await (const { event, data } of readFrames(response.body)) {
+      if (event === 'item') yield JSON.parse(data) as unknown
+      if (event === 'error') throw new Failure('answer.invalid', 'the stream broke off', {}, 'ask again')
+    }
+  } finally {
+    leaving.abort()
+  }
 }

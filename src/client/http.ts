@@ -8,6 +8,16 @@ export interface Connection {
   readonly fetch: typeof fetch
 }
 
+export const connectionTo = (given: {
+  readonly url: string
+  readonly key?: string | undefined
+  readonly fetch?: typeof fetch | undefined
+}): Connection => ({
+  url: given.url.replace(/\/+$/, ''),
+  key: given.key,
+  fetch: given.fetch ?? globalThis.fetch.bind(globalThis),
+})
+
 export interface Asked {
   readonly method: 'GET' | 'POST'
   readonly path: string

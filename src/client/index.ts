@@ -3,4 +3,6 @@
 export type { Json } from '../base/canonical.ts'
 export type { FailureCode } from '../base/codes.ts'
 export { Failure } from '../base/failure.ts'
-export { type Client, type ConnectOptions, connect, type StreamEvent } from './connect.ts'
+export type * from '../operations/ambit.ts'
+export { type ConnectOptions, connect } from './connect.ts'
+export { connectHost, type HostClient, type HostOptions, type StreamEvent } from './host.ts'

@@ -41,16 +41,18 @@ export async function openAmbit(source: Partial<ConfigSource> = {}, clock: Clock
 export interface OpenOptions {
   /** False opens what is there and makes no folder. */
   readonly create?: boolean
+  /** Instead of the folder of keys: for a store that ends with the process. */
+  readonly files?: FileRoot
 }
 
 export async function openWith(
   settings: Settings,
   clock: Clock = systemClock,
-  { create = true }: OpenOptions = {},
+  { create = true, files: given }: OpenOptions = {},
 ): Promise<Ambit> {
   const ids = randomIds(clock)
   const random = (bytes: number): Uint8Array => randomBytes(bytes)
-  const files = await privateFolder('keys', settings.keysDir, create)
+  const files = given ?? (await privateFolder('keys', settings.keysDir, create))
   const protection = settings.passphrase === undefined ? {} : { passphrase: settings.passphrase }
   const keyring = await openKeyring({ files, clock, random, ...protection })
   const secrets = await openSecrets({ files, clock, random, ...protection })

@@ -63,8 +63,9 @@ export function createApp(deps: ServerDeps): App {
   const counts = openCountsByTenant()
   const concurrency = openConcurrencyLimit(own.requestsAtOnceMax ?? limits.requestsAtOnceMax)
   const mcp = openMcpDoors({ ambit, onError: deps.onError, ...deps.mcp })
+  const closing = new AbortController()
   const shared = {
-    ...{ ambit, concurrency, gathered: gathering() },
+    ...{ ambit, concurrency, gathered: gathering(), closing: closing.signal },
     body: { bytesMax: bodyBytesMax, ms: bodyMs },
     ready: openReadiness(ambit, hosts.home.tenant),
   }
@@ -73,7 +74,10 @@ export function createApp(deps: ServerDeps): App {
   return {
     open: deps.access.open,
     limits: deps.limits,
-    close: mcp.close,
+    close: async () => {
+      closing.abort()
+      await mcp.close()
+    },
     fetch: async (request) => {
       const traced = traceRequest(request.headers, request.method)
       const context: RequestContext = { traced, route: 'other' }

@@ -1,22 +1,14 @@
-import { Failure, quote } from '../base/failure.ts'
 import { version } from '../base/version.ts'
 import { identityFor, manifestOf, wireVersion } from '../chp/manifest.ts'
-import { type TenantId, tenantId, tenantIdPattern } from '../model/identity/tenant-id.ts'
 import type { Health } from '../model/wire/wire.ts'
 import { countEvents } from '../runtime/evidence/reading.ts'
 import { always, json } from './answer.ts'
-import { type Ask, problem, type Route } from './route.ts'
+import type { Ask, Route } from './route.ts'
 
 const health = ({ deps: { host } }: Ask): Response => {
   const versions = { version: wireVersion, host_version: version }
   const body: Health = { status: 'ok', host_id: host.hostId, protocol: 'chp', ...versions }
   return json(body)
-}
-
-/** What cannot be the id of a tenant is that of none. */
-function knownId(text: string): TenantId {
-  if (!tenantIdPattern.test(text)) throw new Failure('tenant.not_found', `tenant ${quote(text)} not found`)
-  return tenantId(text)
 }
 
 const metricsType = 'text/plain; version=0.0.4'
@@ -41,14 +33,6 @@ export const hostRoutes: readonly Route[] = [
     public: true,
     answers: { 200: { schema: 'identity-document' } },
     handle: async ({ deps: { ambit, host } }) => json(await identityFor(ambit, host)),
-  },
-  {
-    method: 'GET',
-    path: '/v1/tenants/:id/identity',
-    summary: 'The keys of one tenant, for everybody.',
-    public: true,
-    answers: { 200: { schema: 'identity-document' }, 404: problem },
-    handle: async ({ deps: { ambit }, param }) => json(await identityFor(ambit, { tenant: knownId(param('id')) })),
   },
   {
     method: 'GET',

@@ -1,7 +1,6 @@
-import { Failure } from '../base/failure.ts'
 import { json } from './answer.ts'
 import { readBody } from './body.ts'
-import { problem, type Route, type VisitorAsk } from './route.ts'
+import type { Route, VisitorAsk } from './route.ts'
 import { streamed } from './stream.ts'
 
 export const invokeRoutes: readonly Route[] = [
@@ -12,25 +11,6 @@ export const invokeRoutes: readonly Route[] = [
     body: 'invocation-envelope-received',
     answers: { 200: [{ schema: 'invocation-result' }, { type: 'text/event-stream' }] },
     handle: invoke,
-  },
-  {
-    method: 'POST',
-    path: '/v1/preview',
-    summary: 'What would be decided about a call now: no effect, no evidence.',
-    body: 'invocation-envelope-received',
-    answers: { 200: { schema: 'call-preview' } },
-    handle: async (ask) => json(await ask.deps.host.gateway.preview(ask.visitor.caller, await readBody(ask))),
-  },
-  {
-    method: 'GET',
-    path: '/v1/invocations/:id',
-    summary: "The recorded result of the caller's own call; of one that runs, that it does.",
-    answers: { 200: { schema: 'invocation-result' }, 404: problem, 503: problem },
-    handle: async ({ deps: { host }, visitor, param }) => {
-      const result = await host.gateway.recorded(visitor.caller, param('id'))
-      if (result === undefined) throw new Failure('invocation.not_found', 'no result of this id is on record')
-      return json(result)
-    },
   },
 ]
 

@@ -1,5 +1,6 @@
 import { version } from '../base/version.ts'
 import { type JsonSchema, jsonSchemaOf } from '../model/schemas.ts'
+import { routeOf } from '../operations/operation.ts'
 import { type Answer, problem, type Route } from './route.ts'
 
 type Doc = Record<string, unknown>
@@ -31,6 +32,7 @@ const security = {
 }
 
 function operationOf(route: Route): Doc {
+  if (route.operation !== undefined) return describedOf(route, route.operation)
   const inPath = [...route.path.matchAll(/:([a-z]+)/g)].map(([, name]) => parameter(name ?? '', 'path'))
   const inQuery = (route.query ?? []).map((name) => parameter(name, 'query'))
   const answers = Object.entries(route.answers).map(([status, answer]) => [status, responseOf([answer].flat())])
@@ -44,6 +46,40 @@ function operationOf(route: Route): Doc {
     responses: { ...Object.fromEntries(answers), default: responseOf([errorOf(route)]) },
     ...(route.public && { security: [] }),
   }
+}
+
+/** Path, query and body of an operation, by where the members of its input stand. */
+function describedOf(route: Route, operation: NonNullable<Route['operation']>): Doc {
+  const { method, inPath } = routeOf(operation)
+  const { properties = {}, required = [], ...shape } = jsonSchemaOf(operation.input) as InputSchema
+  const members = Object.entries(properties)
+  const inQuery = members.filter(([name]) => method === 'GET' && !inPath.includes(name))
+  const inBody = members.filter(([name]) => method === 'POST' && !inPath.includes(name))
+  const parameters = [
+    ...inPath.map((name) => ({ name, in: 'path', required: true, schema: properties[name] })),
+    ...inQuery.map(([name, schema]) => ({ name, in: 'query', required: required.includes(name), schema })),
+  ]
+  const { $id: _, $schema: __, ...words } = shape
+  const body = {
+    ...words,
+    properties: Object.fromEntries(inBody),
+    required: required.filter((name) => !inPath.includes(name)),
+  }
+  const answers = Object.entries(route.answers).map(([status, answer]) => [status, responseOf([answer].flat())])
+  return {
+    operationId: operation.name.replace(/\.(\w)/g, (_all, first: string) => first.toUpperCase()),
+    summary: route.summary,
+    ...(parameters.length > 0 && { parameters }),
+    ...(method === 'POST' && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
+    responses: { ...Object.fromEntries(answers), default: responseOf([problem]) },
+    ...(route.public && { security: [] }),
+  }
+}
+
+interface InputSchema {
+  readonly properties?: Readonly<Record<string, JsonSchema>>
+  readonly required?: readonly string[]
+  readonly [word: string]: unknown
 }
 
 /** `GET /v1/approvals/:id` as `getV1ApprovalsId`. */

@@ -1,5 +1,6 @@
 import type { McpHttp } from '../mcp/http.ts'
 import type { TenantId } from '../model/identity/tenant-id.ts'
+import type { Operation } from '../operations/operation.ts'
 import type { Ambit } from '../runtime/ambit.ts'
 import type { AmbitHost, CallCaller } from '../runtime/hosting/host.ts'
 import type { Readiness } from '../runtime/hosting/readiness.ts'
@@ -31,6 +32,8 @@ export interface RouteDeps {
   readonly body: { readonly bytesMax: number; readonly ms: number }
   readonly mcp: () => Promise<McpHttp>
   readonly ready: Readiness
+  /** Aborts when the server closes. */
+  readonly closing: AbortSignal
 }
 
 /** One request that passed the door, as a route sees it. */
@@ -65,6 +68,8 @@ interface Described {
   /** The schema of the body; a route without one reads none. */
   readonly body?: string
   readonly query?: readonly string[]
+  /** Of a route that is made of an operation: then it says what is in path, query and body. */
+  readonly operation?: Operation & { readonly name: string }
   readonly answers: Readonly<Record<number, Answer | readonly Answer[]>>
 }
 

@@ -1,10 +1,10 @@
 import { json } from './answer.ts'
-import { approvalRoutes } from './approvals.ts'
 import { evidenceRoutes } from './evidence.ts'
 import { hostRoutes } from './host.ts'
 import { invokeRoutes } from './invoke.ts'
 import { mcpRoutes } from './mcp.ts'
 import { openapi } from './openapi.ts'
+import { operationRoutes } from './operations.ts'
 import type { Route } from './route.ts'
 import { statementRoutes } from './statements.ts'
 
@@ -14,7 +14,7 @@ export const routes: readonly Route[] = [
   ...invokeRoutes,
   ...evidenceRoutes,
   ...statementRoutes,
-  ...approvalRoutes,
+  ...operationRoutes,
   ...mcpRoutes,
   {
     method: 'GET',

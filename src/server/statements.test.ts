@@ -9,7 +9,7 @@ import {
   signWitness,
 } from '../../test/support/evidence-statements.ts'
 import { givenServer, sharedKey } from '../../test/support/server.ts'
-import { connect } from '../client/index.ts'
+import { connectHost } from '../client/host.ts'
 
 const witness = signatory('watcher', 7)
 const owner = signatory('owner', 8)
@@ -95,7 +95,7 @@ test('statements are listed page by page, for the client too [H-84]', async () =
       const body = path === '/witness' ? signWitness(head, at, witness) : signAnchor(head, at, witness.signer)
       assert.equal((await ask('POST', path, { body })).status, 200)
     }
-  const client = connect({
+  const client = connectHost({
     url: 'http://localhost',
     key: sharedKey,
     fetch: async (...given) => app.fetch(new Request(...given)),

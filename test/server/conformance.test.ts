@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished, test } from 'vitest'
-import { connect } from '../../src/client/index.ts'
+import { connectHost } from '../../src/client/host.ts'
 import { projectRoot } from '../support/source.ts'
 
 test('the fixture starts with one command, says once that it is ready, and leaves nothing behind [H-94]', async () => {
@@ -23,17 +23,17 @@ test('the fixture starts with one command, says once that it is ready, and leave
   })
   while (!printed.includes('\n')) await once(child.stdout, 'data')
   const [, url = ''] = /^listening on (http:\/\/127\.0\.0\.1:\d+) .*\n$/.exec(printed) ?? []
-  const host = connect({ url, key: 'K' })
+  const host = connectHost({ url, key: 'K' })
   assert.deepEqual([(await host.health()).status, (await host.host()).assurance], ['ok', 'signed'])
   const { data } = await host.invoke({ capability_id: 'conformance.echo', payload: { value: 'v' } })
   assert.deepEqual(data, { echo: 'v' })
-  const scoped = connect({ url, key: 'SK' })
+  const scoped = connectHost({ url, key: 'SK' })
   assert.deepEqual(
     (await scoped.capabilities()).map(({ id }) => id),
     ['conformance.echo'],
   )
   assert.equal((await scoped.invoke({ capability_id: 'conformance.fail' })).denial?.code, 'policy_blocked')
-  await assert.rejects(connect({ url, key: 'X' }).host(), { code: 'unauthenticated' })
+  await assert.rejects(connectHost({ url, key: 'X' }).host(), { code: 'unauthenticated' })
   assert.equal(readdirSync(folder).length, 1)
   child.kill('SIGTERM')
   await once(child, 'exit')

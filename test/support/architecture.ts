@@ -36,6 +36,7 @@ const names = (list: string): string[] => list.split(' ').filter((name) => name 
 export const architecture: Architecture = {
   base: pure(''),
   model: pure('base', ['zod']),
+  operations: pure('base model', ['zod']),
   fence: pure('base'),
   tokens: pure('base', ['gpt-tokenizer']),
   grants: pure('base model'),
@@ -61,17 +62,18 @@ export const architecture: Architecture = {
   // Where facts, decisions and effects meet.
   runtime: {
     ...effect(
-      'base model fence tokens grants policy evidence knowledge workspace compile runs files keys storage gateway adapters models engine',
-      'fs fs/promises module os path string_decoder url',
+      'base model operations fence tokens grants policy evidence knowledge workspace compile runs files keys storage gateway adapters models engine',
+      'fs fs/promises module os path string_decoder timers/promises url',
     ),
     loads: true,
   },
   // The Capability Host Protocol's own objects and its fixture.
   chp: effect('base model evidence storage gateway runtime', ''),
-  // The doors. The client runs in a browser, where there is no Node.
-  client: { ...effect('base model', ''), node: [] },
+  // The doors. The library is the one in this process; the client runs in a browser, where there is no Node.
+  library: effect('base model operations files runtime', 'path'),
+  client: { ...effect('base model operations', ''), node: [] },
   mcp: effect('base model runtime', 'stream', ['@modelcontextprotocol/server']),
-  server: effect('base model runtime chp mcp', '', ['hono', '@hono/node-server', '@opentelemetry/api']),
+  server: effect('base model operations runtime chp mcp', '', ['hono', '@hono/node-server', '@opentelemetry/api']),
   cli: effect(
     'base model fence policy evidence knowledge keys runtime chp client server mcp',
     'fs os path process sqlite stream/consumers url util',

@@ -23,13 +23,13 @@ const pollMs = 500
 /** New requests, oldest first, for as long as they are asked for. */
 async function* watch(context: OperationContext, { pending = false }: { pending?: boolean | undefined }) {
   const seen = new Set<string>(pending ? [] : (await waiting(context)).map(({ approval_id }) => approval_id))
-  for (;;) {
+  while (!context.signal?.aborted) {
     for (const request of (await waiting(context)).toReversed()) {
       if (seen.has(request.approval_id)) continue
       seen.add(request.approval_id)
       yield request
     }
-    await pause(pollMs)
+    await pause(pollMs, undefined, defined({ signal: context.signal })).catch(() => undefined)
   }
 }
 

@@ -14,6 +14,8 @@ export interface OperationContext {
   readonly by: CallCaller
   /** The host of the caller's tenant. */
   readonly host: () => Promise<AmbitHost>
+  /** Ends a stream that waits for its next item. */
+  readonly signal?: AbortSignal
 }
 
 /** Refuses a caller that may not use the operation at all; what it does may demand more. */

@@ -8,7 +8,7 @@ import { type TenantId, tenantId } from '../../model/identity/tenant-id.ts'
 import { parseAs } from '../../model/parse.ts'
 import { type Hosting, settleHosting } from '../hosting/configured-host.ts'
 import { type KnowledgeSettings, settleKnowledge } from '../knowledge/settings.ts'
-import { type ConfigCode, partConfig } from './user-config.ts'
+import { type AmbitConfig, type ConfigCode, partConfig } from './user-config.ts'
 import { importUserModule } from './user-module.ts'
 
 /** Only one of them may be in a folder. `.mts` and `.mjs` are for packages that are not `"type": "module"`. */
@@ -54,6 +54,12 @@ export async function loadSettings(source: ConfigSource): Promise<Settings> {
   const file = findConfig(source)
   if (file === undefined) return settle(nothing, file, source)
   return toldOf(basename(file), async () => settle(await readConfig(file, source), file, source))
+}
+
+/** The settings that an object in code says, with its paths below `folder`. */
+export function settingsFrom(given: AmbitConfig, { folder, env }: Pick<ConfigSource, 'folder' | 'env'>): Settings {
+  const { json, code } = partConfig(given)
+  return settle({ config: checked(json, 'createAmbit'), code, files: [] }, undefined, { folder, env })
 }
 
 /** What is wrong with the configuration is told with the name of its file. */

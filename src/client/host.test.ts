@@ -6,10 +6,13 @@ import { type GivenServer, givenServer, sharedKey } from '../../test/support/ser
 import { projectRoot } from '../../test/support/source.ts'
 import { addApprover } from '../runtime/identity/approvers.ts'
 import { operator } from '../runtime/identity/caller.ts'
-import { type Client, connect, type StreamEvent } from './index.ts'
+import { connect, connectHost, type HostClient, type StreamEvent } from './index.ts'
 
-const clientOf = ({ app }: GivenServer, key: string = sharedKey): Client =>
-  connect({ url: 'http://localhost/', key, fetch: (input, init) => app.fetch(new Request(input as string, init)) })
+const clientOf = ({ app }: GivenServer, key: string = sharedKey): HostClient =>
+  connectHost({ url: 'http://localhost/', key, fetch: (input, init) => app.fetch(new Request(input as string, init)) })
+
+const ambitOf = ({ app }: GivenServer, key: string = sharedKey) =>
+  connect('http://localhost/', key, { fetch: (input, init) => app.fetch(new Request(input as string, init)) })
 
 const all = async (events: AsyncIterable<StreamEvent>): Promise<unknown[]> => {
   const seen: unknown[] = []
@@ -24,8 +27,9 @@ test('a client calls, reads and checks; a denial is a result, and what was no ca
   const { correlation_id } = result.correlation
   assert.deepEqual([result.success, result.data], [true, { echo: 1 }])
   assert.equal((await client.invoke({ capability_id: 'conformance.risky' })).denial?.code, 'policy_blocked')
-  assert.equal((await client.preview({ capability_id: 'conformance.risky' })).gate, '6')
-  assert.deepEqual(await client.invocation(result.invocation_id), result)
+  const ambit = ambitOf(server)
+  assert.equal((await ambit.preview('conformance.risky')).gate, '6')
+  assert.deepEqual(await ambit.invocations.show(result.invocation_id), result)
   assert.deepEqual((await client.capabilities()).length, (await client.host()).capabilities.length)
   assert.equal((await client.replay(correlation_id)).event_count, 5)
   assert.equal((await client.replay({ correlation_id, limit: 2 })).truncated, true)
@@ -38,25 +42,25 @@ test('a client calls, reads and checks; a denial is a result, and what was no ca
   )
   await assert.rejects(client.verify('no/body'), { name: 'Failure', code: 'correlation.not_found' })
   await assert.rejects(client.invoke({ capability_id: '' }), { code: 'field.invalid', message: /capability_id/ })
-  await assert.rejects(client.approval('apr_1'), { code: 'approval.not_found' })
+  await assert.rejects(ambit.approvals.show('apr_1'), { code: 'approval.not_found' })
   await assert.rejects(client.witness({} as never), { code: 'witness.invalid' })
   await assert.rejects(clientOf(server, 'wrong').host(), { code: 'unauthenticated' })
-  await assert.rejects(connect({ url: 'http://127.0.0.1:1' }).health(), { code: 'host.unreachable' })
-  const page = connect({ url: 'http://localhost', fetch: async () => new Response('<html>') })
+  await assert.rejects(connectHost({ url: 'http://127.0.0.1:1' }).health(), { code: 'host.unreachable' })
+  const page = connectHost({ url: 'http://localhost', fetch: async () => new Response('<html>') })
   await assert.rejects(page.health(), { code: 'answer.invalid' })
 })
 
 test('people find and decide what waits for them [H-53]', async () => {
   const server = await givenServer()
-  const jo = clientOf(server, await server.keyOf({ id: 'jo', kind: 'user' }))
+  const jo = ambitOf(server, await server.keyOf({ id: 'jo', kind: 'user' }))
   await addApprover(server.ambit, operator(server.host.tenant), { principal: 'jo', roles: [] })
   const call = { capability_id: 'conformance.approval', invocation_id: 'inv_1' }
   await clientOf(server).invoke(call)
-  const { approvals } = await jo.approvals({ state: 'pending', limit: 5 })
+  const { approvals } = await jo.approvals.list({ state: 'pending', limit: 5 })
   const [request] = approvals
   assert(request)
-  assert.deepEqual(await jo.approval(request.approval_id), request)
-  assert.equal((await jo.decide(request.approval_id, { decision: 'deny', rationale: 'no' })).state, 'denied')
+  assert.deepEqual(await jo.approvals.show(request.approval_id), request)
+  assert.equal((await jo.approvals.decide(request.approval_id, 'deny', { rationale: 'no' })).state, 'denied')
   assert.equal((await clientOf(server).invoke(call)).denial?.details?.['reason'], 'approval_denied')
 })
 
@@ -72,11 +76,11 @@ test('a stream gives every chunk once and then the result, however often the con
       asked.push(new Headers(init?.headers).get('last-event-id'))
       return asked.length > 2 ? response : cutAfter(response, cut)
     }
-    const client = connect({ url: 'http://localhost', key: sharedKey, fetch: broken })
+    const client = connectHost({ url: 'http://localhost', key: sharedKey, fetch: broken })
     assert.deepEqual(await all(client.stream(call)), whole, `cut after ${cut} bytes: ${asked}`)
   }
   assert.deepEqual(await all(clientOf(server).stream({ capability_id: 'conformance.echo' })), [null])
-  const lost = connect({ url: 'http://localhost', fetch: async () => Promise.reject(new TypeError('gone')) })
+  const lost = connectHost({ url: 'http://localhost', fetch: async () => Promise.reject(new TypeError('gone')) })
   await assert.rejects(all(lost.stream(call, { resumesMax: 1 })), { code: 'host.unreachable' })
   const abort = AbortSignal.abort(new Error('enough'))
   await assert.rejects(all(lost.stream(call, { signal: abort })), /enough/)
