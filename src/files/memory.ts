@@ -29,7 +29,10 @@ export function memoryRoot(): FileRoot {
       contentOf(path)
       files.delete(path)
     },
-    mode: async (path) => (contentOf(path), 0o600),
+    mode: async (path) => {
+      contentOf(path)
+      return 0o600
+    },
     exclusive: (work) => {
       const done = last.then(work)
       last = done.catch(() => undefined)

@@ -134,7 +134,7 @@ test('the manifest says how its evidence can be checked [H-11]', async () => {
 test('a preview decides and leaves nothing behind; a recorded result is read by its caller alone [H-61 H-74]', async () => {
   const { ask } = await givenServer()
   const before = (await ask('GET', '/head')).body.sequence
-  const preview = async (capability_id: string) => (await ask('POST', '/v1/preview', { body: { capability_id } })).body
+  const preview = async (capability: string) => (await ask('POST', '/v1/preview', { body: { capability } })).body
   assert.deepEqual(await preview('conformance.echo'), {
     denial: null,
     gate: null,

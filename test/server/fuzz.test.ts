@@ -92,8 +92,10 @@ const key = fc.oneof(
 
 /** A body as text: what the schema makes, and what was done to that. */
 const bodyOf = ({ requestBody }: Operation): fc.Arbitrary<string | undefined> => {
-  const name = requestBody?.content['application/json'].schema.$ref.split('/').at(-1)
-  const value = name === undefined ? anything : roughly(document.components.schemas[name])
+  const schema = requestBody?.content['application/json'].schema
+  const name = schema?.$ref?.split('/').at(-1)
+  const value =
+    schema === undefined ? anything : roughly(name === undefined ? schema : document.components.schemas[name])
   const text = value.map((given) => JSON.stringify(given))
   const broken = fc
     .tuple(text, fc.nat(), fc.constantFrom('', '"', '{', '\u0000', '\\ud800', '9'.repeat(40), ',', 'Infinity'))

@@ -4,6 +4,8 @@ import type { Json } from '../../src/base/canonical.ts'
 import { defineCapability } from '../../src/gateway/capability.ts'
 import type { EvidenceEvent } from '../../src/model/evidence.ts'
 import { tenantId } from '../../src/model/identity/tenant-id.ts'
+import { jsonSchemaOf } from '../../src/model/schemas.ts'
+import { type Operation, routeOf } from '../../src/operations/operation.ts'
 import { issueKey } from '../../src/runtime/identity/api-keys.ts'
 import { addApprover } from '../../src/runtime/identity/approvers.ts'
 import { operator } from '../../src/runtime/identity/caller.ts'
@@ -40,7 +42,7 @@ interface Sent extends AskOptions {
 }
 
 const send = async ({ app }: GivenServer, key: string | null, { method, path, ...options }: Sent) =>
-  answeredBy(await app.fetch(requestOf('http://localhost', method, path, { key, ...options })))
+  answeredBy(await app.fetch(requestOf('http://localhost', method, path, { key, ...options })), path)
 
 const eventsIn = async ({ ambit }: GivenServer, id: string): Promise<readonly EvidenceEvent[]> => {
   const found = await ambit.store.read(() => allPages((page) => findEvents(tenantId(id), {}, page)))
@@ -92,12 +94,36 @@ function* requestsFor(name: string, method: 'GET' | 'POST') {
     mcp('tools/list', {}),
   ]
   const headers = { accept: 'application/json, text/event-stream' }
-  for (const { path } of routes.filter((route) => !route.public && route.method === method)) {
+  for (const { path, operation } of routes.filter((route) => !route.public && route.method === method)) {
     const at = path.replace(/:[a-z]+/g, name)
+    if (ofWholeStore.test(at)) continue
     if (method === 'GET') yield { method, path: at, headers }
-    else for (const body of bodies) yield { method, path: at, body, headers }
+    else for (const body of operation ? bodiesOf(operation, name) : bodies) yield { method, path: at, body, headers }
     if (method === 'GET' && at === path) yield { method, path: `${at}?cursor=${name}&limit=5`, headers }
   }
+}
+
+/** The administrator of the first tenant of a store may suspend the others. */
+const ofWholeStore = /^\/v1\/tenants\/southwi\w+\/(?:revoke|resume)$/
+
+/** Bodies of an operation that are in order, as far as its schema tells: every text is the name. */
+function bodiesOf(operation: Operation, name: string): object[] {
+  const { inPath } = routeOf(operation)
+  const { properties = {}, required = [] } = jsonSchemaOf(operation.input) as InputSchema
+  const given = (member: string): unknown => {
+    const { type, enum: values } = properties[member] ?? {}
+    return values?.[0] ?? (type === 'array' ? [name] : type === 'boolean' ? true : name)
+  }
+  const least = Object.fromEntries(required.filter((each) => !inPath.includes(each)).map((each) => [each, given(each)]))
+  const texts = Object.keys(properties).filter(
+    (each) => !inPath.includes(each) && given(each) === name && !required.includes(each),
+  )
+  return [least, ...texts.map((each) => ({ ...least, [each]: name }))]
+}
+
+interface InputSchema {
+  readonly properties?: Readonly<Record<string, { readonly type?: string; readonly enum?: readonly string[] }>>
+  readonly required?: readonly string[]
 }
 
 /** Answers that tell how much the asking tenant itself did before. */
@@ -108,7 +134,7 @@ const comparable = (text: string, name: string): string =>
   text
     .replaceAll(encodeURIComponent(name), 'NAME')
     .replaceAll(name, 'NAME')
-    .replace(/(?:evt|inv|cor|req|apr)_[0-9a-z]+/g, 'ID')
+    .replace(/(?:evt|inv|cor|req|apr|key)_[0-9a-z]+(?:\.[\w-]+)?/g, 'ID')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
     .replace(/[0-9a-f]{16,}/g, 'HEX')
     .replace(/[A-Za-z0-9+/]{42,}={0,2}/g, 'BASE64')
@@ -162,10 +188,13 @@ test('paths for everybody mean the configured tenant; the identity of any other 
   const other = (await get('/v1/tenants/southwind/identity')).body
   assert.equal(other.host_identity.host_id, 'southwind-depot')
   assert.equal((await get('/host')).body.public_key, other.public_key)
-  for (const id of ['nobody', 'UPPER', '..%2F', '%00', 'x'.repeat(300)]) {
+  const answerFor = async (id: string) => {
     const { status, body } = await server.ask('GET', `/v1/tenants/${id}/identity`, { key: null })
-    assert.deepEqual([status, body.code], [404, 'tenant_not_found'], id)
+    return [status, body.code]
   }
+  assert.deepEqual(await answerFor('nobody'), [404, 'tenant_not_found'])
+  for (const id of ['UPPER', '..%2F', '%00', 'x'.repeat(300)])
+    assert.deepEqual(await answerFor(id), [400, 'field_invalid'], id)
 })
 
 /** A capability that waits until both tenants are in it, and says who called. */

@@ -113,7 +113,7 @@ test('a client walks through every endpoint of the fixture, and every answer has
   assert.equal((await get('witness-list', '/witnesses')).witnesses.length, 1)
   assert.equal((await get('anchor-list', '/anchors')).anchors.length, 1)
   assert.equal((await get('revocation-list', '/revocations')).mandates.length, 1)
-  assert.equal((await post('call-preview', '/v1/preview', { capability_id: 'conformance.risky' })).outcome, 'denied')
+  assert.equal((await post('call-preview', '/v1/preview', { capability: 'conformance.risky' })).outcome, 'denied')
   assert.equal((await get('invocation-result', `/v1/invocations/${done.invocation_id}`)).outcome, 'success')
   const { approvals } = await get('approval-list', '/v1/approvals')
   const [{ approval_id }] = approvals
@@ -127,9 +127,10 @@ test('a client walks through every endpoint of the fixture, and every answer has
   const accept = { accept: 'application/json, text/event-stream' }
   assert.match((await ask('POST', '/mcp', { body: listing, headers: accept })).text, /conformance_echo/)
 
-  const patterns = routes.map(
-    ({ method, path }) => new RegExp(`^${method} ${path.replaceAll('.', '\\.').replace(/:[a-z]+/g, '[^/]+')}$`),
-  )
+  // Operations of the table have a walk of their own, over every door.
+  const patterns = routes
+    .filter(({ operation }) => operation === undefined)
+    .map(({ method, path }) => new RegExp(`^${method} ${path.replaceAll('.', '\\.').replace(/:[a-z]+/g, '[^/]+')}$`))
   assert.deepEqual(
     patterns.filter((pattern) => ![...walked].some((step) => pattern.test(step))),
     [],

@@ -103,7 +103,7 @@ export async function givenServer(options: GivenServerOptions = {}): Promise<Giv
     host: hosts.home,
     app,
     ask: async (method, path, asked) => {
-      const answered = await answeredBy(await app.fetch(requestOf('http://localhost', method, path, asked)))
+      const answered = await answeredBy(await app.fetch(requestOf('http://localhost', method, path, asked)), path)
       assertFits(method, path, answered.status, answered.headers.get('content-type'), answered.text)
       return answered
     },
@@ -128,8 +128,21 @@ export function requestOf(base: string, method: string, path: string, options: A
   })
 }
 
-export async function answeredBy(response: Response): Promise<Answered> {
-  const text = await response.text()
+/** Answers that go on until the caller leaves. */
+const isEndless = /^\/v1\/approvals\/events/
+
+export async function answeredBy(response: Response, path = ''): Promise<Answered> {
+  const text = response.ok && isEndless.test(path) ? await beginningOf(response) : await response.text()
   const isJson = /[/+]json$/.test(response.headers.get('content-type') ?? '')
   return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined }
+}
+
+/** What comes within a moment; then the caller leaves. */
+async function beginningOf({ body }: Response): Promise<string> {
+  const reader = body?.getReader()
+  setTimeout(() => void reader?.cancel(), 20)
+  let text = ''
+  for (let part = await reader?.read(); part?.done === false; part = await reader?.read())
+    text += new TextDecoder().decode(part.value)
+  return text
 }

@@ -1,7 +1,5 @@
-import type { z } from 'zod'
 import { Failure, quote } from '../../base/failure.ts'
 import { defined } from '../../base/object.ts'
-import type { SchemaOf } from '../../model/schemas.ts'
 import type { calls } from '../../operations/calls.ts'
 import type { Handlers } from '../../operations/operation.ts'
 import type { OperationContext } from './context.ts'
@@ -26,7 +24,7 @@ export const callHandlers: Handlers<typeof calls, OperationContext> = {
   },
 }
 
-type CallRequest = z.output<SchemaOf<'call-request'>>
+type CallRequest = Parameters<Handlers<typeof calls, OperationContext>['call']>[1]
 
 /** The request as the envelope of the wire. */
 function envelopeOf({ capability, payload, id, purpose, correlation, environment, context }: CallRequest): object {
