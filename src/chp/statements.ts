@@ -13,7 +13,7 @@ import { verifyAnchor, verifyWitness } from '../evidence/statements/witness.ts'
 import type { ChainWitness, StoreHeadAnchor } from '../model/wire/statement.ts'
 import type { AnchorReceipt, RevocationList, RevocationReceipt, StoreHead, WitnessReceipt } from '../model/wire/wire.ts'
 import type { Ambit } from '../runtime/ambit.ts'
-import { headOfRevoked, revokedMandates } from '../runtime/evidence/revoked.ts'
+import { digestRevoked, revokedMandates } from '../runtime/evidence/heads.ts'
 import type { AmbitHost } from '../runtime/hosting/host.ts'
 import { allPages, type PageOptions } from '../storage/page.ts'
 import { chainTails, lastSequence } from '../storage/tables/events.ts'
@@ -33,7 +33,7 @@ export async function headOf(ambit: Ambit, host: Named): Promise<StoreHead> {
     scheme: 'chp-store-head-v1',
     sequence,
     store_head: storeHead(tails),
-    revocation_head: headOfRevoked(mandates, revoked),
+    revocation_head: digestRevoked(mandates, revoked),
     at: formatTime(ambit.clock.now()),
   }
 }

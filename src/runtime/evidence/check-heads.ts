@@ -10,7 +10,7 @@ import { lastSequence } from '../../storage/tables/events.ts'
 import { getTenant, listTenants } from '../../storage/tables/tenants.ts'
 import { wholeList } from '../pages.ts'
 import { newestHead, tenantsWithHeads } from './head-file.ts'
-import { type LogPlace, logStart, mismatch, replayLog } from './replay-log.ts'
+import { type LogPlace, logStart, mismatch, replayLog } from './log.ts'
 
 export interface CheckDeps {
   readonly store: Store

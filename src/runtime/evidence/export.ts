@@ -13,7 +13,7 @@ import type { Work } from '../../storage/work.ts'
 import type { Ambit } from '../ambit.ts'
 import { type Caller, demand } from '../identity/caller.ts'
 import { goodHead } from './check-heads.ts'
-import { logStart, mismatch, replayLog } from './replay-log.ts'
+import { logStart, mismatch, replayLog } from './log.ts'
 
 export type { EventFilter } from '../../storage/tables/events.ts'
 

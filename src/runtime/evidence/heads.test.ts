@@ -303,7 +303,7 @@ describe('a head that could not be signed is signed later [H-88]', () => {
     })
     const { events } = await record(ambit, me, [event])
     rmSync(join(keys, 'acme.key.json'))
-    heads.grew(me.tenant, events)
+    heads.noteEvents(me.tenant, events)
     await assert.rejects(heads.close(), { code: 'key.not_found' })
     cpSync(join(folder, 'keys'), keys, { recursive: true })
     await heads.close()

@@ -1,24 +1,33 @@
 import { Failure, quote } from '../../base/failure.ts'
+import { formatTime } from '../../base/time.ts'
 import { correlationDigest, type TenantDigest } from '../../evidence/digests.ts'
 import { leafOf } from '../../evidence/log.ts'
 import { leavesDigest } from '../../evidence/verify/purges.ts'
+import { inSteps, type Steps } from '../../gateway/recovery/steps.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { getTenant } from '../../storage/tables/tenants.ts'
 import type { Change } from '../../storage/work.ts'
 import type { Ambit } from '../ambit.ts'
 import { adminEvent } from '../identity/admin.ts'
-import { type Caller, demand } from '../identity/caller.ts'
-import { type OldBatch, oldCorrelations } from './old-correlations.ts'
-import { lookInto, type Reason, removal, type Standing, type Terms } from './purgeable.ts'
+import { type Caller, demand, operator } from '../identity/caller.ts'
+import {
+  type Candidate,
+  findCandidates,
+  type OldBatch,
+  oldCorrelations,
+  type Reason,
+  removeCandidate,
+  type Terms,
+} from './purgeable.ts'
 import { recordAs } from './record.ts'
 
 /** One correlation, or all whose newest event is older than a time (as we write it). */
 export type PurgeWish = ({ readonly correlation: string } | { readonly before: string }) & {
-  /** Takes calls as well of which nobody knows whether they took effect. */
+  /** Includes calls whose effect is unknown. */
   readonly evenIndeterminate?: boolean
 }
 
-/** What was purged, or would be, and what stays though it is old enough. */
+/** What was purged, or would be, and what is kept although it is old enough. */
 export interface PurgeReport {
   readonly correlations: number
   readonly events: number
@@ -37,10 +46,10 @@ export interface PurgeOptions {
 }
 
 /**
- * Takes whole correlations out of the store for good: their events, recorded results, chunks, requests for approval and
- * budgets. Of every event the leaf of the log stays, so that signed heads hold; that they were purged, by whom, and a
- * keyed digest of their ids, is recorded. Needs the right to administer; a preview, to audit. One that is in use is `correlation.in_use` when
- * it was named, and otherwise kept.
+ * Removes whole correlations from the store for good: their events, recorded results, chunks, requests for approval and
+ * budgets. The log keeps the leaf of every event, so that signed heads hold; an event records who purged them, with a
+ * keyed digest of their ids. Needs the right to administer; a preview, to audit. A correlation in use is kept, and
+ * `correlation.in_use` when it was named.
  */
 export async function purgeEvidence(
   ambit: Ambit,
@@ -49,22 +58,20 @@ export async function purgeEvidence(
   options: PurgeOptions = {},
 ): Promise<PurgeReport> {
   demand(caller, options.preview ? 'audit' : 'administer')
-  const purging = await openPurging(ambit, caller, wish)
-  if ('before' in wish) return purgeOld(ambit, caller.tenant, wish.before, purging, options)
+  const purge = await preparePurge(ambit, caller, wish)
+  if ('before' in wish) return purgeOld(ambit, caller.tenant, wish.before, purge, options)
   const { correlation } = wish
-  const report = await purging.take([correlation], options.preview ?? false)
+  const report = await purge([correlation], options.preview)
   const [kept] = report.kept
   if (kept !== undefined) throw inUse(kept)
   if (report.correlations > 0) return report
   throw new Failure('correlation.not_found', `nothing is recorded under ${quote(correlation)}`, { id: correlation })
 }
 
-/** Purges correlations, those that are named at once together or not at all. */
-export interface Purging {
-  take(ids: readonly string[], preview: boolean): Promise<PurgeReport>
-}
+/** Purges the named correlations together, or none of them. */
+type Purge = (ids: readonly string[], preview?: boolean) => Promise<PurgeReport>
 
-export async function openPurging(ambit: Ambit, caller: Caller, wish: PurgeWish): Promise<Purging> {
+async function preparePurge(ambit: Ambit, caller: Caller, wish: PurgeWish): Promise<Purge> {
   const { host_id: hostId } = await ambit.store.read(() => getTenant(caller.tenant))
   const digest = await ambit.keyring.digest(hostId)
   const terms = (): Terms => ({
@@ -72,20 +79,15 @@ export async function openPurging(ambit: Ambit, caller: Caller, wish: PurgeWish)
     before: 'before' in wish ? wish.before : undefined,
     evenIndeterminate: wish.evenIndeterminate ?? false,
   })
-  return {
-    take: async (ids, preview) => {
-      for (let attempt = 1; ; attempt++) {
-        const found = await ambit.store.read(() => lookInto(caller.tenant, ids, terms()))
-        const taken = found.filter(({ reason }) => reason === undefined)
-        if (!preview && taken.length > 0) {
-          const done = await commit({ ambit, caller, hostId, digest, terms }, taken)
-          if (!done && attempt < attemptsMax) continue
-          if (!done)
-            throw new Failure('store.busy', 'the records kept changing while they were looked at', {}, 'try again')
-        }
-        return reportOf(found)
-      }
-    },
+  return async (ids, preview = false) => {
+    for (let attempt = 1; ; attempt++) {
+      const found = await ambit.store.read(() => findCandidates(caller.tenant, ids, terms()))
+      const taken = found.filter(({ reason }) => reason === undefined)
+      const done = preview || taken.length === 0 || (await commit({ ambit, caller, hostId, digest, terms }, taken))
+      if (done) return reportOf(found, taken)
+      if (attempt === attemptsMax)
+        throw new Failure('store.busy', 'the records kept changing while they were read', {}, 'try again')
+    }
   }
 }
 
@@ -99,23 +101,19 @@ interface Commit {
   readonly terms: () => Terms
 }
 
-/** Something came in between what was looked at and the transaction. */
+/** The records changed between the look at them and the transaction. */
 class Changed extends Error {}
 
-async function commit({ ambit, caller, hostId, digest, terms }: Commit, taken: readonly Standing[]): Promise<boolean> {
+async function commit({ ambit, caller, hostId, digest, terms }: Commit, taken: readonly Candidate[]): Promise<boolean> {
   const purgeId = ambit.ids.next('inv')
   const ids = taken.map(({ correlation }) => correlation)
-  const leaves = leavesOf(taken)
-  const payload = {
-    correlations: ids.map((id) => correlationDigest(digest, id)),
-    events: taken.reduce((sum, { events }) => sum + events.length, 0),
-    leaves,
-  }
+  const leaves = digestLeaves(taken)
+  const payload = { correlations: ids.map((id) => correlationDigest(digest, id)), events: countEvents(taken), leaves }
   const event = { ...adminEvent(hostId, 'evidence_purged', payload), invocation_id: purgeId, redacted: true }
   const change: Change = function* (tenant: TenantId) {
-    const now = yield* lookInto(tenant, ids, terms())
-    if (now.some(({ reason }) => reason !== undefined) || leavesOf(now) !== leaves) throw new Changed()
-    for (const standing of now) yield* removal(purgeId, standing)(tenant)
+    const now = yield* findCandidates(tenant, ids, terms())
+    if (now.some(({ reason }) => reason !== undefined) || digestLeaves(now) !== leaves) throw new Changed()
+    for (const candidate of now) yield* removeCandidate(purgeId, candidate)(tenant)
   }
   try {
     await recordAs(ambit, caller, hostId, [event], Object.assign(change, { forgets: true as const }))
@@ -126,35 +124,36 @@ async function commit({ ambit, caller, hostId, digest, terms }: Commit, taken: r
   }
 }
 
-/** One digest over the leaves of all of them, in the order of the log: as an audit will come by them. */
-function leavesOf(standings: readonly Standing[]): string {
-  const rows = standings.flatMap(({ events }) => events).sort((a, b) => a.sequence - b.sequence)
+/** One digest over all leaves in the order of the log, as an audit reads them. */
+function digestLeaves(candidates: readonly Candidate[]): string {
+  const rows = candidates.flatMap(({ events }) => events).sort((a, b) => a.sequence - b.sequence)
   return leavesDigest(rows.map(leafOf))
 }
 
-const reportOf = (found: readonly Standing[]): PurgeReport => {
-  const taken = found.filter(({ reason }) => reason === undefined)
-  return {
-    correlations: taken.length,
-    events: taken.reduce((sum, { events }) => sum + events.length, 0),
-    kept: found.flatMap(({ correlation, reason }) => (reason === undefined ? [] : [{ correlation, reason }])),
-  }
-}
+const countEvents = (candidates: readonly Candidate[]): number =>
+  candidates.reduce((sum, { events }) => sum + events.length, 0)
+
+const reportOf = (found: readonly Candidate[], taken: readonly Candidate[]): PurgeReport => ({
+  correlations: taken.length,
+  events: countEvents(taken),
+  kept: found.flatMap(({ correlation, reason }) => (reason === undefined ? [] : [{ correlation, reason }])),
+})
 
 async function purgeOld(
-  ambit: Ambit,
+  { store }: Ambit,
   tenant: TenantId,
   before: string,
-  purging: Purging,
+  purge: Purge,
   { preview = false, onProgress }: PurgeOptions,
 ): Promise<PurgeReport> {
   const seen = new Set<string>()
   let report: PurgeReport = { correlations: 0, events: 0, kept: [] }
   for (let batch: OldBatch = { ids: [], after: 0, done: false }; !batch.done; ) {
-    batch = await oldCorrelations(ambit.store, tenant, before, batch.after)
+    const { after } = batch
+    batch = await store.read(() => oldCorrelations(tenant, before, after))
     const ids = batch.ids.filter((id) => !seen.has(id))
     for (const id of ids) seen.add(id)
-    const { correlations, events, kept } = await purging.take(ids, preview)
+    const { correlations, events, kept } = await purge(ids, preview)
     report = {
       correlations: report.correlations + correlations,
       events: report.events + events,
@@ -163,6 +162,28 @@ async function purgeOld(
     onProgress?.(report)
   }
   return report
+}
+
+const dayMs = 86_400_000
+
+/** Purges the correlations that are older than the configuration allows, a few at each call. Returns how many. */
+export function openRetention(ambit: Ambit, tenant: TenantId, hostId: string): (steps: Steps) => Promise<number> {
+  const { retention } = ambit.settings
+  if (retention === undefined) return async () => 0
+  const host: Caller = { ...operator(tenant), subject: { id: hostId, type: 'host', verified: true, tenant } }
+  let after = 0
+  return async (steps) => {
+    const before = formatTime(ambit.clock.now() - retention.days * dayMs)
+    const purge = await preparePurge(ambit, host, { before })
+    let purged = 0
+    await inSteps(steps, async () => {
+      const batch = await ambit.store.read(() => oldCorrelations(tenant, before, after))
+      after = batch.done ? 0 : batch.after
+      if (batch.ids.length > 0) purged += (await purge(batch.ids)).correlations
+      return !batch.done
+    })
+    return purged
+  }
 }
 
 const why: Readonly<Record<Reason, readonly [why: string, help: string]>> = {

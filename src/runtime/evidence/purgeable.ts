@@ -1,3 +1,4 @@
+import { limits } from '../../base/limits.ts'
 import { leafOf } from '../../evidence/log.ts'
 import { recordKeysOf } from '../../gateway/approvals/request.ts'
 import { callScope } from '../../gateway/journal.ts'
@@ -10,6 +11,7 @@ import {
   callRowsOf,
   type EventPlace,
   lastTimeOf,
+  placesFrom,
   placesOf,
   removeCorrelation,
 } from '../../storage/tables/purge.ts'
@@ -26,26 +28,50 @@ export interface Terms {
 }
 
 /** What is stored of one correlation, and why it must stay, if it must. */
-export interface Standing {
+export interface Candidate {
   readonly correlation: string
   readonly events: readonly EventPlace[]
   readonly rows: CallRows
   readonly reason: Reason | undefined
 }
 
-/** How correlations stand, all at one moment. Those with nothing in them, or with something too new, are left out. */
-export function* lookInto(tenant: TenantId, ids: readonly string[], terms: Terms): Work<readonly Standing[]> {
-  const found: Standing[] = []
+export interface OldBatch {
+  /** Correlations with an event from before the time; the purge checks whether all of their events are. */
+  readonly ids: readonly string[]
+  /** The sequence number that the next batch begins after. */
+  readonly after: number
+  /** True if the following events are not that old. */
+  readonly done: boolean
+}
+
+/** A few of the oldest correlations, strictly after a sequence number: bounded work, however much is stored. */
+export function* oldCorrelations(tenant: TenantId, before: string, after: number): Work<OldBatch> {
+  const places = yield* placesFrom(tenant, after, limits.pageRowsMax)
+  const ids = new Set<string>()
+  let last = after
+  for (const { sequence, correlationId, timestamp } of places) {
+    const wanted = timestamp < before && !isOwnCorrelation(correlationId) && !ids.has(correlationId)
+    if (wanted && ids.size === limits.purgedPerTurnMax) return { ids: [...ids], after: last, done: false }
+    if (wanted) ids.add(correlationId)
+    last = sequence
+  }
+  const done = places.length < limits.pageRowsMax || places.every(({ timestamp }) => timestamp >= before)
+  return { ids: [...ids], after: last, done }
+}
+
+/** Looks at correlations, all at one moment. Those without events, or with an event that is too new, are left out. */
+export function* findCandidates(tenant: TenantId, ids: readonly string[], terms: Terms): Work<readonly Candidate[]> {
+  const found: Candidate[] = []
   for (const id of ids) {
-    const standing = yield* standingOf(tenant, id, terms)
-    if (standing !== undefined) found.push(standing)
+    const candidate = yield* findCandidate(tenant, id, terms)
+    if (candidate !== undefined) found.push(candidate)
   }
   return found
 }
 
-function* standingOf(tenant: TenantId, correlation: string, terms: Terms): Work<Standing | undefined> {
+function* findCandidate(tenant: TenantId, correlation: string, terms: Terms): Work<Candidate | undefined> {
   const { before = '~' } = terms
-  // Asked first: a correlation that goes on may be long.
+  // Read first: a correlation that goes on may be long.
   const last = yield* lastTimeOf(tenant, correlation)
   if (last === undefined || last >= before) return undefined
   const events = yield* placesOf(tenant, correlation)
@@ -53,12 +79,12 @@ function* standingOf(tenant: TenantId, correlation: string, terms: Terms): Work<
   if (isOwnCorrelation(correlation)) return { correlation, events, rows: { claims: [], approvals: [] }, reason: 'own' }
   const beginnings = [...new Set(events.map(({ invocationId }) => invocationId))].map(recordKeysOf)
   const rows = yield* callRowsOf(tenant, correlation, callScope, beginnings)
-  const reason = useOf(rows, terms.now) ?? (yield* doubtIn(tenant, correlation, events, terms))
+  const reason = openUse(rows, terms.now) ?? (yield* unknownOutcome(tenant, correlation, events, terms))
   return { correlation, events, rows, reason }
 }
 
-/** A yes that was given and not used may be used until its time is over; a request that waits is first to be ended. */
-function useOf({ claims, approvals }: CallRows, now: number): Reason | undefined {
+/** An approval that was given can be used until it expires; a pending request must be decided first. */
+function openUse({ claims, approvals }: CallRows, now: number): Reason | undefined {
   if (claims.some(({ state }) => state === 'running')) return 'running'
   const open = approvals.some(
     ({ state, expiresAtMs }) => state === 'pending' || (state === 'approved' && expiresAtMs > now),
@@ -66,7 +92,7 @@ function useOf({ claims, approvals }: CallRows, now: number): Reason | undefined
   return open ? 'approval' : undefined
 }
 
-function* doubtIn(
+function* unknownOutcome(
   tenant: TenantId,
   correlation: string,
   events: readonly EventPlace[],
@@ -84,8 +110,8 @@ function* doubtIn(
   return open.size > 0 ? 'indeterminate' : undefined
 }
 
-/** Takes a correlation away as it stands. */
-export const removal = (purgeId: string, { correlation, events, rows }: Standing): Change<void> =>
+/** Removes a correlation as it was found. */
+export const removeCandidate = (purgeId: string, { correlation, events, rows }: Candidate): Change<void> =>
   removeCorrelation(purgeId, {
     correlation,
     leaves: events.map((event) => ({ sequence: event.sequence, leafHash: leafOf(event) })),

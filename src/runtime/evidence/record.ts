@@ -62,7 +62,7 @@ async function keep<T>(
 ): Promise<Recorded<T>> {
   const seal = makeSeal({ hostId, tenant })
   const done = await ambit.store.commit(tenant, { ...(change && { change }), events, seal })
-  ambit.heads.grew(tenant, done.events)
+  ambit.heads.noteEvents(tenant, done.events)
   return { value: done.value as T, events: done.events }
 }
 

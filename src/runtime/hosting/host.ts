@@ -7,7 +7,7 @@ import { everyKeyOf } from '../../keys/keyring.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { getTenant } from '../../storage/tables/tenants.ts'
 import type { Ambit } from '../ambit.ts'
-import { openRetention } from '../evidence/retention.ts'
+import { openRetention } from '../evidence/purge.ts'
 import type { Caller } from '../identity/caller.ts'
 import { type HostProcess, type ProcessOptions, startProcess } from './process.ts'
 
@@ -64,7 +64,7 @@ export async function openHost(
     secret: (handle) => ambit.secrets.resolve(tenant, handle),
     signer: () => ambit.keyring.signer(hostId),
     hostKeys: async () => everyKeyOf(await ambit.keyring.publicKeys(hostId)),
-    wrote: (events) => ambit.heads.grew(tenant, events),
+    wrote: (events) => ambit.heads.noteEvents(tenant, events),
     owner: process.owner,
     offer: () => offered,
     retain: openRetention(ambit, tenant, hostId),

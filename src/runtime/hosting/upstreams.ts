@@ -6,10 +6,10 @@ import { canonical, type Json } from '../../base/canonical.ts'
 import { advised, Failure, quote } from '../../base/failure.ts'
 import type { Capability } from '../../gateway/capability.ts'
 import { openRegistry } from '../../gateway/registry.ts'
+import { openUnderWay } from '../../gateway/under-way.ts'
 import type { Upstream } from '../../model/config/upstream.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { Ambit } from '../ambit.ts'
-import { type Retirable, retirable } from '../evidence/retire.ts'
 import { systemClock } from '../system.ts'
 import type { Hosting } from './configured-host.ts'
 import type { NamedFile } from './named-file.ts'
@@ -68,7 +68,7 @@ function gathered(hosting: Hosting, deps: UpstreamDeps, open: ReadonlyMap<string
   for (const { upstream, place } of listed(hosting, (why) => notice(`left out: ${why}`))) {
     const key = canonical([upstream, hosting.egress] as unknown as Json)
     try {
-      const one = open.get(key) ?? opened.get(key) ?? retirable(openUpstream(upstream, deps))
+      const one = open.get(key) ?? opened.get(key) ?? makeRetirable(openUpstream(upstream, deps))
       opened.set(key, one)
       checkFits(one.capabilities, offeredIn)
       for (const { descriptor } of one.capabilities) offeredIn.set(descriptor.id, place)
@@ -91,6 +91,31 @@ export const upstreamDeps = (ambit: Ambit, tenant: TenantId, hosting: Hosting, n
 
 const openUpstream = (upstream: Upstream, deps: UpstreamDeps): OpenUpstream =>
   upstream.adapter === 'mcp' ? openMcp(upstream, deps) : openHttp(upstream, deps)
+
+/** An upstream that can be closed without harm to its calls under way. */
+interface Retirable extends OpenUpstream {
+  /** Closes it when its calls are done, and those that were about to begin have had time to. */
+  retire(): Promise<void>
+}
+
+const graceMs = 1_000
+
+function makeRetirable(upstream: OpenUpstream): Retirable {
+  const calls = openUnderWay()
+  const count = (capability: Capability): Capability => ({
+    ...capability,
+    handler: (input, call) => calls.count(() => capability.handler(input, call)),
+  })
+  return {
+    capabilities: upstream.capabilities.map(count),
+    close: () => upstream.close(),
+    retire: async () => {
+      await new Promise((resolve) => setTimeout(resolve, graceMs).unref())
+      await calls.none()
+      await upstream.close()
+    },
+  }
+}
 
 /** An id that is there already belongs to who had it first: nothing from elsewhere takes its place. */
 function checkFits(offered: readonly Capability[], offeredIn: ReadonlyMap<string, string>): void {
