@@ -5,10 +5,10 @@ import { conformanceOffer } from '../src/chp/conformance.ts'
 import { makeSeal } from '../src/evidence/seal.ts'
 import type { CallCaller } from '../src/gateway/call.ts'
 import { tenantId } from '../src/model/identity/tenant-id.ts'
-import { type Ambit, openAmbit } from '../src/runtime/ambit.ts'
 import { type AmbitHost, openHost } from '../src/runtime/hosting/host.ts'
 import { defineCapability, makeOffer, type Offer } from '../src/runtime/hosting/offer.ts'
 import { createTenant } from '../src/runtime/identity/tenants.ts'
+import { openAmbit, type Runtime } from '../src/runtime/runtime.ts'
 import { load, started } from './http.ts'
 import { type Bench, median, type Row } from './measure.ts'
 import { draftOf } from './records.ts'
@@ -141,7 +141,7 @@ async function overHttp(
 async function withHost<T>(
   store: object,
   offer: (hostId: string) => Offer,
-  act: (host: AmbitHost, ambit: Ambit) => Promise<T>,
+  act: (host: AmbitHost, ambit: Runtime) => Promise<T>,
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'ambit-bench-'))
   writeFileSync(join(folder, 'ambit.config.json'), JSON.stringify({ store }))

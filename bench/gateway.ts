@@ -6,10 +6,10 @@ import { makeSeal } from '../src/evidence/seal.ts'
 import type { CallCaller } from '../src/gateway/call.ts'
 import { defineCapability } from '../src/gateway/capability.ts'
 import { tenantId } from '../src/model/identity/tenant-id.ts'
-import { type Ambit, openAmbit } from '../src/runtime/ambit.ts'
 import { type AmbitHost, openHost } from '../src/runtime/hosting/host.ts'
 import { makeOffer } from '../src/runtime/hosting/offer.ts'
 import { createTenant } from '../src/runtime/identity/tenants.ts'
+import { openAmbit, type Runtime } from '../src/runtime/runtime.ts'
 import { eventRow } from '../src/storage/chain.ts'
 import { events as table } from '../src/storage/schema.ts'
 import { rows, text } from '../src/storage/work.ts'
@@ -45,7 +45,7 @@ const caller: CallCaller = {
   revokedPermissions: [],
 }
 
-async function withHost<T>(store: object, act: (host: AmbitHost, ambit: Ambit) => Promise<T>): Promise<T> {
+async function withHost<T>(store: object, act: (host: AmbitHost, ambit: Runtime) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'ambit-bench-'))
   writeFileSync(join(folder, 'ambit.config.json'), JSON.stringify({ store }))
   const ambit = await openAmbit({ folder, env: {} })

@@ -35,7 +35,6 @@ export type { InvocationEnvelope, ReceivedEnvelope } from './model/wire/invocati
 export type { Mandate, MandateRevocation } from './model/wire/mandate.ts'
 export type { InvocationResult, ReplayQuery, ReplayResult } from './model/wire/result.ts'
 export type * from './operations/ambit.ts'
-export { type Ambit as Runtime, openAmbit } from './runtime/ambit.ts'
 export { backUp, restore } from './runtime/evidence/backup.ts'
 export { exportBundle, searchEvidence, showEvent } from './runtime/evidence/export.ts'
 export { type PurgeOptions, type PurgeReport, type PurgeWish, purgeEvidence } from './runtime/evidence/purge.ts'
@@ -64,6 +63,7 @@ export {
   rotateTenantKey,
   setTenantStatus,
 } from './runtime/identity/tenants.ts'
+export { openAmbit, type Runtime } from './runtime/runtime.ts'
 export { loadSettings, type Settings } from './runtime/settings/config.ts'
 export { type AmbitConfig, defineConfig, definePolicy } from './runtime/settings/user-config.ts'
 // To run on a database of one's own: the driver port, and the contract that `ambit/testing` checks it against.

@@ -12,9 +12,9 @@ import { isPinned, type Pins } from '../evidence/statements/statement.ts'
 import { verifyAnchor, verifyWitness } from '../evidence/statements/witness.ts'
 import type { ChainWitness, StoreHeadAnchor } from '../model/wire/statement.ts'
 import type { AnchorReceipt, RevocationList, RevocationReceipt, StoreHead, WitnessReceipt } from '../model/wire/wire.ts'
-import type { Ambit } from '../runtime/ambit.ts'
 import { digestRevoked, revokedMandates } from '../runtime/evidence/heads.ts'
 import type { AmbitHost } from '../runtime/hosting/host.ts'
+import type { Runtime } from '../runtime/runtime.ts'
 import { allPages, type PageOptions } from '../storage/page.ts'
 import { chainTails, lastSequence } from '../storage/tables/events.ts'
 import { addStatement, listStatements, type StoredStatement } from '../storage/tables/statements.ts'
@@ -22,7 +22,7 @@ import { addStatement, listStatements, type StoredStatement } from '../storage/t
 type Named = Pick<AmbitHost, 'tenant' | 'hostId'>
 
 /** The head of the store as it is now, for a witness to countersign. */
-export async function headOf(ambit: Ambit, host: Named): Promise<StoreHead> {
+export async function headOf(ambit: Runtime, host: Named): Promise<StoreHead> {
   const { revoked } = await ambit.keyring.publicKeys(host.hostId)
   const { sequence, tails, mandates } = await ambit.store.read(function* () {
     const sequence = yield* lastSequence(host.tenant)
@@ -39,7 +39,7 @@ export async function headOf(ambit: Ambit, host: Named): Promise<StoreHead> {
 }
 
 /** Keeps what a known witness says, if it is signed and says what we find ourselves when we count again. */
-export async function keepWitness(ambit: Ambit, host: Named, input: unknown, known: Pins): Promise<WitnessReceipt> {
+export async function keepWitness(ambit: Runtime, host: Named, input: unknown, known: Pins): Promise<WitnessReceipt> {
   const verified = verifyWitness(input)
   if (!verified.ok) throw new Failure('witness.invalid', `the witness is not good: ${verified.message}`)
   const { sequence, witness, revocation_head } = verified.value
@@ -52,7 +52,7 @@ export async function keepWitness(ambit: Ambit, host: Named, input: unknown, kno
 }
 
 /** Keeps a countersigned head, under the same conditions. */
-export async function keepAnchor(ambit: Ambit, host: Named, input: unknown, known: Pins): Promise<AnchorReceipt> {
+export async function keepAnchor(ambit: Runtime, host: Named, input: unknown, known: Pins): Promise<AnchorReceipt> {
   const verified = verifyAnchor(input)
   if (!verified.ok) throw new Failure('anchor.invalid', `the anchor is not good: ${verified.message}`)
   const { did } = verified.value.anchor
@@ -73,7 +73,7 @@ function unknownWitness(name: string): Failure {
  * be in the way. It ends a mandate only if that mandate is signed with the same key.
  */
 export async function keepRevocation(
-  ambit: Ambit,
+  ambit: Runtime,
   host: Named & { readonly current: () => { readonly mandatePins: Pins } },
   input: unknown,
 ): Promise<RevocationReceipt> {
@@ -88,18 +88,18 @@ export async function keepRevocation(
 }
 
 /** One page of what others have said about heads. */
-export async function statementsIn(ambit: Ambit, host: Named, kind: 'witness' | 'anchor', options: PageOptions) {
+export async function statementsIn(ambit: Runtime, host: Named, kind: 'witness' | 'anchor', options: PageOptions) {
   const { items, ...next } = await ambit.store.read(() => listStatements(host.tenant, kind, options))
   return { items: items.map(({ body }) => JSON.parse(body) as ChainWitness | StoreHeadAnchor), ...next }
 }
 
-export async function revocationsOf(ambit: Ambit, host: Named): Promise<RevocationList> {
+export async function revocationsOf(ambit: Runtime, host: Named): Promise<RevocationList> {
   const { revoked } = await ambit.keyring.publicKeys(host.hostId)
   return { keys: [...revoked], mandates: [...(await ambit.store.read(() => revokedMandates(host.tenant)))] }
 }
 
 async function checkHead(
-  ambit: Ambit,
+  ambit: Runtime,
   host: Named,
   said: { readonly host_id: string; readonly sequence: number; readonly store_head: string },
   code: 'witness.invalid' | 'anchor.invalid',
@@ -114,7 +114,7 @@ async function checkHead(
 }
 
 /** The same statement twice is kept once. */
-async function keep(ambit: Ambit, { tenant }: Named, kind: StoredStatement['kind'], said: object): Promise<void> {
+async function keep(ambit: Runtime, { tenant }: Named, kind: StoredStatement['kind'], said: object): Promise<void> {
   const body = canonical(asJson(said))
   const known = await ambit.store.read(() => allPages((options) => listStatements(tenant, kind, options)))
   if (known.length >= limits.statementsMax)

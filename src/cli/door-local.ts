@@ -1,17 +1,17 @@
 import { Failure } from '../base/failure.ts'
 import { defined } from '../base/object.ts'
 import type { ApprovalDecision } from '../model/wire/wire.ts'
-import type { Ambit } from '../runtime/ambit.ts'
 import { approvalFor, approvalsFor } from '../runtime/approvals/queue.ts'
 import { openConfiguredHost } from '../runtime/hosting/configured-host.ts'
 import { type AmbitHost, callerOf } from '../runtime/hosting/host.ts'
 import type { Caller } from '../runtime/identity/caller.ts'
 import { wholeList } from '../runtime/pages.ts'
+import type { Runtime } from '../runtime/runtime.ts'
 import type { Door } from './door.ts'
 
 /** The configured host in this process, for the length of `work`. */
 export async function withLocalDoor<T>(
-  ambit: Ambit,
+  ambit: Runtime,
   caller: Caller,
   notice: (text: string) => void,
   work: (door: Door) => Promise<T>,
@@ -24,7 +24,7 @@ export async function withLocalDoor<T>(
   }
 }
 
-function localDoor(ambit: Ambit, host: AmbitHost, caller: Caller): Door {
+function localDoor(ambit: Runtime, host: AmbitHost, caller: Caller): Door {
   const by = callerOf(caller)
   const reader = { tenant: caller.tenant, principal: by.subject?.id ?? null, all: caller.rights.includes('audit') }
   return {

@@ -4,8 +4,8 @@ import type { Command } from 'commander'
 import { Failure, quote } from '../base/failure.ts'
 import { defined } from '../base/object.ts'
 import { tenantId } from '../model/identity/tenant-id.ts'
-import type { Ambit } from '../runtime/ambit.ts'
 import type { Caller } from '../runtime/identity/caller.ts'
+import type { Runtime } from '../runtime/runtime.ts'
 import type { ConfigSource, Settings } from '../runtime/settings/config.ts'
 import type { Io } from './terminal/io.ts'
 
@@ -32,7 +32,7 @@ export const sourceOf = (io: Io, { config }: CommonOptions): ConfigSource =>
 type StoreOptions = CommonOptions & { readonly create?: boolean }
 
 /** Opens Ambit for the length of `work`, which looks at the whole store. A key must be that of a `storeAdministrator`. */
-export const inStore = <T>(io: Io, options: StoreOptions, work: (ambit: Ambit) => Promise<T>): Promise<T> =>
+export const inStore = <T>(io: Io, options: StoreOptions, work: (ambit: Runtime) => Promise<T>): Promise<T> =>
   opened(io, options, async (ambit) => {
     const { storeAdministrator } = await import('./identity/who-asks.ts')
     if (io.env['AMBIT_KEY']) await storeAdministrator(ambit, io)
@@ -58,7 +58,7 @@ export const asAdministrator = <T>(io: Io, options: CommonOptions, work: TenantW
     return work(ambit, await administratorOf(ambit, io, options))
   })
 
-type TenantWork<T> = (ambit: Ambit, caller: Caller) => Promise<T>
+type TenantWork<T> = (ambit: Runtime, caller: Caller) => Promise<T>
 
 /** Opens Ambit for the length of `work` in one tenant, as the holder of `AMBIT_KEY`, or as somebody who may only look. */
 export const inTenant = <T>(io: Io, options: CommonOptions, work: TenantWork<T>): Promise<T> =>
@@ -68,8 +68,8 @@ export const inTenant = <T>(io: Io, options: CommonOptions, work: TenantWork<T>)
   })
 
 /** Opens Ambit for the length of `work`, whoever asks. */
-export async function opened<T>(io: Io, options: StoreOptions, work: (ambit: Ambit) => Promise<T>): Promise<T> {
-  const { openWith } = await import('../runtime/ambit.ts')
+export async function opened<T>(io: Io, options: StoreOptions, work: (ambit: Runtime) => Promise<T>): Promise<T> {
+  const { openWith } = await import('../runtime/runtime.ts')
   const { loadSettings } = await import('../runtime/settings/config.ts')
   const settings = await loadSettings(sourceOf(io, options))
   if (!options.create) checkThere(io, settings)

@@ -6,10 +6,10 @@ import type {
   ResourceTemplateType,
 } from '@modelcontextprotocol/server'
 import { canonical, type Json } from '../base/canonical.ts'
-import type { Ambit } from '../runtime/ambit.ts'
 import { replay } from '../runtime/evidence/reading.ts'
 import type { AmbitHost, CallCaller } from '../runtime/hosting/host.ts'
 import { fenceText, resultText } from '../runtime/hosting/tools.ts'
+import type { Runtime } from '../runtime/runtime.ts'
 
 /** What is served beside tools. Undefined: there is no such thing, or not for this caller. */
 export interface Content {
@@ -21,7 +21,7 @@ export interface Content {
 }
 
 interface ContentDeps {
-  readonly ambit: Ambit
+  readonly ambit: Runtime
   readonly host: AmbitHost
   readonly caller: CallCaller
 }

@@ -1,7 +1,7 @@
 import { createMcpHandler, createRequestStateCodec, type McpServerFactory } from '@modelcontextprotocol/server'
 import { limits } from '../base/limits.ts'
-import type { Ambit } from '../runtime/ambit.ts'
 import type { AmbitHost, CallCaller } from '../runtime/hosting/host.ts'
+import type { Runtime } from '../runtime/runtime.ts'
 import { type Content, ownContent } from './content.ts'
 import type { WaitingState } from './door.ts'
 import { openListeners } from './listeners.ts'
@@ -22,7 +22,7 @@ export interface McpCaller {
 }
 
 export interface McpHttpDeps {
-  readonly ambit: Ambit
+  readonly ambit: Runtime
   readonly host: AmbitHost
   /** What is served beside tools, if not our own. */
   readonly content?: (caller: CallCaller) => Content

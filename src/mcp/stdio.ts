@@ -1,14 +1,14 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Server } from '@modelcontextprotocol/server'
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
-import type { Ambit } from '../runtime/ambit.ts'
 import type { AmbitHost, CallCaller } from '../runtime/hosting/host.ts'
+import type { Runtime } from '../runtime/runtime.ts'
 import { ownContent } from './content.ts'
 import { openStates } from './http.ts'
 import { type McpServerDeps, openMcpServer } from './server.ts'
 
 export interface McpStdioDeps {
-  readonly ambit: Ambit
+  readonly ambit: Runtime
   readonly host: AmbitHost
   /** See `McpServerDeps`. The name that it answers stays the same. */
   readonly caller: () => Promise<CallCaller>

@@ -1,12 +1,12 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { Failure, quote } from '../base/failure.ts'
 import { wireId } from '../model/wire/correlation.ts'
-import type { Ambit } from '../runtime/ambit.ts'
 import { type AmbitHost, callerOf } from '../runtime/hosting/host.ts'
 import { authenticate } from '../runtime/identity/api-keys.ts'
 import type { Caller } from '../runtime/identity/caller.ts'
 import { callerByToken, callerNamed, notAccepted, type TokenKey } from '../runtime/identity/known-callers.ts'
 import { suspendedTenant, tenantOf } from '../runtime/identity/tenants.ts'
+import type { Runtime } from '../runtime/runtime.ts'
 import type { AuthenticatedCaller } from './route.ts'
 
 /** Who may call, besides the holders of API keys: all of it means the configured tenant. */
@@ -33,7 +33,7 @@ export type Authenticate = (headers: Headers) => Promise<AuthenticatedCaller>
  * sent must be good, and all must be of one tenant; a name that one of them proves is the caller's, and two names are
  * refused. Any refusal is the same `unauthenticated`.
  */
-export function openAuthentication(ambit: Ambit, home: Home, access: Access): Authenticate {
+export function openAuthentication(ambit: Runtime, home: Home, access: Access): Authenticate {
   checkKeys(access.keys)
   const known = access.keys.map((key) => ({ ...key, digest: digestOf(key.secret) }))
 

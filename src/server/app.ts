@@ -4,9 +4,9 @@ import { Failure, shown } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import type { McpHttpDeps } from '../mcp/http.ts'
 import type { ServerLimits } from '../model/config/config.ts'
-import type { Ambit } from '../runtime/ambit.ts'
 import type { HeldHost, Hosts } from '../runtime/hosting/hosts.ts'
 import { openReadiness } from '../runtime/hosting/readiness.ts'
+import type { Runtime } from '../runtime/runtime.ts'
 import { type Access, openAuthentication } from './access.ts'
 import { failed } from './answer.ts'
 import { type ConcurrencyLimit, callerKey, openConcurrencyLimit, type Place } from './concurrency.ts'
@@ -21,7 +21,7 @@ import { type Traced, traceRequest } from './telemetry.ts'
 import { gathering } from './turn.ts'
 
 export interface ServerDeps {
-  readonly ambit: Ambit
+  readonly ambit: Runtime
   readonly hosts: Hosts
   readonly access: Access
   readonly limits?: ServerLimits

@@ -1,8 +1,8 @@
 import { statusOf, wireCode } from '../base/codes.ts'
 import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
-import type { Ambit } from '../runtime/ambit.ts'
 import { recordRefusedEntry } from '../runtime/identity/refused-entries.ts'
+import type { Runtime } from '../runtime/runtime.ts'
 import { callerKey } from './concurrency.ts'
 import { rateLimit } from './rate.ts'
 import type { AuthenticatedCaller } from './route.ts'
@@ -20,7 +20,7 @@ export interface Refused {
  * Records what known callers were refused at paths of ours that change something. One caller fills the record of its
  * tenant no faster than once a second, and all of a tenant not much faster; the next entry says how many were left out.
  */
-export function openRefusalRecord(ambit: Ambit) {
+export function openRefusalRecord(ambit: Runtime) {
   const mayOne = rateLimit(ambit.clock, 1, limits.rateCallersMax)
   const mayAll = rateLimit(ambit.clock, limits.refusalsPerSecondMax, limits.rateCallersMax)
   const left = new Map<string, number>()

@@ -1,9 +1,9 @@
 import type { McpHttp } from '../mcp/http.ts'
 import type { TenantId } from '../model/identity/tenant-id.ts'
 import type { Operation } from '../operations/operation.ts'
-import type { Ambit } from '../runtime/ambit.ts'
 import type { AmbitHost, CallCaller } from '../runtime/hosting/host.ts'
 import type { Readiness } from '../runtime/hosting/readiness.ts'
+import type { Runtime } from '../runtime/runtime.ts'
 import type { ConcurrencyLimit } from './concurrency.ts'
 import type { Counts } from './counts.ts'
 import type { Traced } from './telemetry.ts'
@@ -20,7 +20,7 @@ export interface AuthenticatedCaller {
 
 /** What the routes stand on. */
 export interface RouteDeps {
-  readonly ambit: Ambit
+  readonly ambit: Runtime
   /** The host of the caller's tenant; of the configured one for what is public. */
   readonly host: AmbitHost
   /** Those of the same tenant. */

@@ -7,9 +7,9 @@ import { onTestFinished } from 'vitest'
 import type { Clock } from '../../src/base/time.ts'
 import type { Config } from '../../src/model/config/config.ts'
 import { tenantId } from '../../src/model/identity/tenant-id.ts'
-import { type Ambit, openAmbit } from '../../src/runtime/ambit.ts'
 import { type Caller, operator } from '../../src/runtime/identity/caller.ts'
 import { createTenant, type NewTenant } from '../../src/runtime/identity/tenants.ts'
+import { openAmbit, type Runtime } from '../../src/runtime/runtime.ts'
 
 /** A new folder, gone when the test is done. */
 export function tempFolder(): string {
@@ -26,7 +26,7 @@ export interface Given {
 }
 
 /** An Ambit in the folder, closed when the test is done. Closing it earlier does no harm. */
-export async function givenAmbit({ folder = tempFolder(), config, env = {}, clock }: Given = {}): Promise<Ambit> {
+export async function givenAmbit({ folder = tempFolder(), config, env = {}, clock }: Given = {}): Promise<Runtime> {
   if (config !== undefined) writeFileSync(join(folder, 'ambit.config.json'), JSON.stringify(config))
   const ambit = await openAmbit({ folder, env }, clock)
   onTestFinished(() => ambit.close().catch(() => undefined))
@@ -34,7 +34,7 @@ export async function givenAmbit({ folder = tempFolder(), config, env = {}, cloc
 }
 
 /** A tenant, and the operator in it. */
-export async function givenTenant(ambit: Ambit, wish: NewTenant = { id: 'acme' }): Promise<Caller> {
+export async function givenTenant(ambit: Runtime, wish: NewTenant = { id: 'acme' }): Promise<Caller> {
   await createTenant(ambit, wish)
   return operator(tenantId(wish.id))
 }

@@ -9,10 +9,10 @@ import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { defineCapability } from '../../src/gateway/capability.ts'
-import { type Ambit, openAmbit } from '../../src/runtime/ambit.ts'
 import { callerOf, openHost } from '../../src/runtime/hosting/host.ts'
 import { makeOffer, type OfferSpec } from '../../src/runtime/hosting/offer.ts'
 import { authenticate } from '../../src/runtime/identity/api-keys.ts'
+import { openAmbit, type Runtime } from '../../src/runtime/runtime.ts'
 import { tenant, type World } from './world.ts'
 
 const [, , json = '', task = '', name = ''] = process.argv
@@ -67,7 +67,7 @@ const offer: OfferSpec = {
 }
 
 /** The store, with a place to die after the intent and before the outcome. */
-const withPoints = (ambit: Ambit): Ambit => ({
+const withPoints = (ambit: Runtime): Runtime => ({
   ...ambit,
   store: {
     ...ambit.store,

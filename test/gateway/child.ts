@@ -10,10 +10,10 @@ import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { type CallContext, defineCapability } from '../../src/gateway/capability.ts'
 import type { EvidenceEvent } from '../../src/model/evidence.ts'
-import { type Ambit, openAmbit } from '../../src/runtime/ambit.ts'
 import { callerOf, openHost } from '../../src/runtime/hosting/host.ts'
 import { makeOffer } from '../../src/runtime/hosting/offer.ts'
 import { authenticate } from '../../src/runtime/identity/api-keys.ts'
+import { openAmbit, type Runtime } from '../../src/runtime/runtime.ts'
 import { allPages } from '../../src/storage/page.ts'
 import { findEvents } from '../../src/storage/tables/events.ts'
 import { tenant, type World } from './world.ts'
@@ -59,7 +59,7 @@ const effect = defineCapability(
 )
 
 /** The store, with a place to die before, in and after the intent and the outcome. */
-function withPoints(ambit: Ambit): Ambit {
+function withPoints(ambit: Runtime): Runtime {
   const { store } = ambit
   return {
     ...ambit,

@@ -4,9 +4,9 @@
 import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { openAmbit } from '../../src/runtime/ambit.ts'
 import { purgeEvidence } from '../../src/runtime/evidence/purge.ts'
 import { operator } from '../../src/runtime/identity/caller.ts'
+import { openAmbit } from '../../src/runtime/runtime.ts'
 import { tenant } from './world.ts'
 
 const [, , folder = '', point = ''] = process.argv

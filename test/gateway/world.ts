@@ -6,11 +6,11 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { tenantId } from '../../src/model/identity/tenant-id.ts'
-import { openAmbit } from '../../src/runtime/ambit.ts'
 import { issueKey } from '../../src/runtime/identity/api-keys.ts'
 import { operator } from '../../src/runtime/identity/caller.ts'
 import { createPrincipal } from '../../src/runtime/identity/principals.ts'
 import { createTenant } from '../../src/runtime/identity/tenants.ts'
+import { openAmbit } from '../../src/runtime/runtime.ts'
 import type { Target } from '../storage/target.ts'
 
 export interface World {

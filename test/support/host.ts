@@ -7,18 +7,18 @@ import { type Capability, type CapabilitySpec, defineCapability } from '../../sr
 import type { AttemptRecord, EvidenceEvent } from '../../src/model/evidence.ts'
 import { tenantId } from '../../src/model/identity/tenant-id.ts'
 import type { InvocationResult } from '../../src/model/wire/result.ts'
-import type { Ambit } from '../../src/runtime/ambit.ts'
 import { type AmbitHost, callerOf, openHost } from '../../src/runtime/hosting/host.ts'
 import { makeOffer, type OfferSpec } from '../../src/runtime/hosting/offer.ts'
 import { authenticate, issueKey } from '../../src/runtime/identity/api-keys.ts'
 import { operator } from '../../src/runtime/identity/caller.ts'
 import { createPrincipal, type NewPrincipal } from '../../src/runtime/identity/principals.ts'
+import type { Runtime } from '../../src/runtime/runtime.ts'
 import { allPages } from '../../src/storage/page.ts'
 import { findEvents } from '../../src/storage/tables/events.ts'
 import { givenAmbit, givenTenant } from '../cli/given.ts'
 
 export interface GivenHost {
-  readonly ambit: Ambit
+  readonly ambit: Runtime
   readonly host: AmbitHost
   /** A principal with a key, as a caller. */
   caller(wish: NewPrincipal, scopes?: readonly string[]): Promise<CallCaller>

@@ -4,13 +4,13 @@ import { onTestFinished } from 'vitest'
 import { Failure } from '../../src/base/failure.ts'
 import { conformanceOffer } from '../../src/chp/conformance.ts'
 import { tenantId } from '../../src/model/identity/tenant-id.ts'
-import type { Ambit } from '../../src/runtime/ambit.ts'
 import { type AmbitHost, openHost } from '../../src/runtime/hosting/host.ts'
 import { type Hosts, type HostsOptions, openHosts } from '../../src/runtime/hosting/hosts.ts'
 import { makeOffer, type Offer, type OfferSpec } from '../../src/runtime/hosting/offer.ts'
 import { issueKey } from '../../src/runtime/identity/api-keys.ts'
 import { operator } from '../../src/runtime/identity/caller.ts'
 import { createPrincipal, type NewPrincipal } from '../../src/runtime/identity/principals.ts'
+import type { Runtime } from '../../src/runtime/runtime.ts'
 import type { Access } from '../../src/server/access.ts'
 import { type App, createApp, type ServerDeps } from '../../src/server/app.ts'
 import { givenAmbit, givenTenant } from '../cli/given.ts'
@@ -31,7 +31,7 @@ export const testAccess: Access = {
 }
 
 export interface GivenServer {
-  readonly ambit: Ambit
+  readonly ambit: Runtime
   readonly hosts: Hosts
   /** That of the configured tenant. */
   readonly host: AmbitHost

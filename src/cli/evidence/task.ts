@@ -3,14 +3,14 @@ import { limits } from '../../base/limits.ts'
 import { defined } from '../../base/object.ts'
 import type { ApprovalRequest } from '../../model/approval.ts'
 import type { EvidenceEvent } from '../../model/evidence.ts'
-import type { Ambit } from '../../runtime/ambit.ts'
 import { approvalFor } from '../../runtime/approvals/queue.ts'
 import { searchEvidence } from '../../runtime/evidence/export.ts'
 import type { Caller } from '../../runtime/identity/caller.ts'
 import { wholeList } from '../../runtime/pages.ts'
+import type { Runtime } from '../../runtime/runtime.ts'
 
 /** All of one task in its order, by the id of the task or of one of its calls. */
-export async function taskEvents(ambit: Ambit, caller: Caller, id: string): Promise<readonly EvidenceEvent[]> {
+export async function taskEvents(ambit: Runtime, caller: Caller, id: string): Promise<readonly EvidenceEvent[]> {
   const eventsIn = async (correlation: string) => {
     const found = await wholeList((page) => searchEvidence(ambit, caller, { correlation }, page))
     return found.toReversed().map(({ body }) => JSON.parse(body) as EvidenceEvent)
@@ -23,7 +23,7 @@ export async function taskEvents(ambit: Ambit, caller: Caller, id: string): Prom
 }
 
 /** The task of the newest call of this id. Calls have no index of their own: the record is read backwards. */
-async function taskOf(ambit: Ambit, caller: Caller, invocation: string): Promise<string | undefined> {
+async function taskOf(ambit: Runtime, caller: Caller, invocation: string): Promise<string | undefined> {
   for (let cursor: string | undefined; ; ) {
     const { items, next } = await searchEvidence(ambit, caller, {}, defined({ limit: limits.pageRowsMax, cursor }))
     const found = items.find(({ invocationId }) => invocationId === invocation)
@@ -34,7 +34,7 @@ async function taskOf(ambit: Ambit, caller: Caller, invocation: string): Promise
 
 /** The requests that people said no to, as far as they are still kept: evidence holds who, they hold why. */
 export async function deniedIn(
-  ambit: Ambit,
+  ambit: Runtime,
   { tenant }: Caller,
   events: readonly EvidenceEvent[],
 ): Promise<readonly ApprovalRequest[]> {

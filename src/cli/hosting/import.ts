@@ -6,10 +6,10 @@ import { defined } from '../../base/object.ts'
 import type { CapabilityDescriptor } from '../../model/capability.ts'
 import type { Upstream } from '../../model/config/upstream.ts'
 import { inScope } from '../../model/text.ts'
-import type { Ambit } from '../../runtime/ambit.ts'
 import type { Imported } from '../../runtime/hosting/import-upstream.ts'
 import { importFolder } from '../../runtime/hosting/upstream-files.ts'
 import type { Caller } from '../../runtime/identity/caller.ts'
+import type { Runtime } from '../../runtime/runtime.ts'
 import { short } from '../calls/capability-card.ts'
 import { asAdministrator, type CommonOptions, withTenant } from '../session.ts'
 import { type Io, line, paint, plain, printJson, whileShown } from '../terminal/io.ts'
@@ -127,10 +127,10 @@ function pairs(texts: readonly string[], between: string): Record<string, string
   )
 }
 
-const fileFor = (io: Io, { settings }: Ambit, { out }: ImportOptions, name: string): string =>
+const fileFor = (io: Io, { settings }: Runtime, { out }: ImportOptions, name: string): string =>
   out === undefined ? resolve(settings.hosting.folder, importFolder, `${name}.json`) : resolve(io.cwd, out)
 
-async function kept(io: Io, ambit: Ambit, caller: Caller, options: ImportOptions, given: Imported): Promise<void> {
+async function kept(io: Io, ambit: Runtime, caller: Caller, options: ImportOptions, given: Imported): Promise<void> {
   const imported = options.structuredContent ? unfenced(given) : given
   const { keepImported } = await import('../../runtime/hosting/import-upstream.ts')
   const { settings } = ambit

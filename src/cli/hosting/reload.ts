@@ -2,14 +2,14 @@ import { statSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { counted } from '../../base/counted.ts'
 import { problem } from '../../base/failure.ts'
-import type { Ambit } from '../../runtime/ambit.ts'
 import { type Hosting, offerFilesOf } from '../../runtime/hosting/configured-host.ts'
 import type { Offer } from '../../runtime/hosting/offer.ts'
+import type { Runtime } from '../../runtime/runtime.ts'
 import { type ConfigSource, loadSettings, type Settings } from '../../runtime/settings/config.ts'
 import { type Io, line, plain } from '../terminal/io.ts'
 
 interface Kept {
-  readonly ambit: Ambit
+  readonly ambit: Runtime
   readonly served: Reloadable
   readonly source: ConfigSource
 }

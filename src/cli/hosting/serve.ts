@@ -8,7 +8,6 @@ import { formatTime } from '../../base/time.ts'
 import { version } from '../../base/version.ts'
 import { conformanceOffer } from '../../chp/conformance.ts'
 import { type TenantId, tenantId } from '../../model/identity/tenant-id.ts'
-import { type Ambit, openAmbit } from '../../runtime/ambit.ts'
 import { openConfiguredHosts } from '../../runtime/hosting/configured-host.ts'
 import { openHost } from '../../runtime/hosting/host.ts'
 import { type Hosts, openHosts } from '../../runtime/hosting/hosts.ts'
@@ -18,6 +17,7 @@ import { anonymous } from '../../runtime/identity/caller.ts'
 import { principalsOf } from '../../runtime/identity/principals.ts'
 import { allTenants, createTenant } from '../../runtime/identity/tenants.ts'
 import { wholeList } from '../../runtime/pages.ts'
+import { openAmbit, type Runtime } from '../../runtime/runtime.ts'
 import type { Access } from '../../server/access.ts'
 import { createApp } from '../../server/app.ts'
 import { isLoopback } from '../../server/headers.ts'
@@ -74,7 +74,7 @@ export async function serveConformance(io: Io, options: ServeOptions, log: Log):
 }
 
 interface Served {
-  readonly ambit: Ambit
+  readonly ambit: Runtime
   readonly hosts: Hosts
   /** How many the store has now. One that is made later is served too. */
   readonly tenants: number
@@ -84,12 +84,12 @@ interface Served {
   readonly log: Log
 }
 
-async function hasLiveKey(ambit: Ambit, tenants: readonly TenantId[]): Promise<boolean> {
+async function hasLiveKey(ambit: Runtime, tenants: readonly TenantId[]): Promise<boolean> {
   for (const tenant of tenants) if (await tenantHasLiveKey(ambit, tenant)) return true
   return false
 }
 
-async function tenantHasLiveKey(ambit: Ambit, tenant: TenantId): Promise<boolean> {
+async function tenantHasLiveKey(ambit: Runtime, tenant: TenantId): Promise<boolean> {
   const now = formatTime(ambit.clock.now())
   const principals = await wholeList((page) => principalsOf(ambit, anonymous(tenant), page))
   const active = new Set(principals.filter(({ status }) => status === 'active').map(({ principal_id: id }) => id))

@@ -1,15 +1,15 @@
 import type { IssuedKey } from '../../model/identity/key.ts'
 import type { Subject } from '../../model/identity/subject.ts'
 import type { Tenant } from '../../model/identity/tenant.ts'
-import type { Ambit } from '../../runtime/ambit.ts'
 import { createTenantWithAdmin, type NewTenant } from '../../runtime/identity/tenants.ts'
+import type { Runtime } from '../../runtime/runtime.ts'
 import { type Io, line } from '../terminal/io.ts'
 import { printIssued } from './issued.ts'
 
 type MadeTenant = Tenant & { readonly key_id: string; readonly public_key: string; readonly admin: IssuedKey }
 
 /** Makes a tenant and its first administrator, who has the one key that is shown now. */
-export async function makeTenant(ambit: Ambit, wish: NewTenant, by?: Subject): Promise<MadeTenant> {
+export async function makeTenant(ambit: Runtime, wish: NewTenant, by?: Subject): Promise<MadeTenant> {
   const { tenant, issued } = await createTenantWithAdmin(ambit, wish, by)
   const { keyId, publicKey } = await ambit.keyring.publicKeys(tenant.host_id)
   return { ...tenant, key_id: keyId, public_key: publicKey, admin: issued }

@@ -1,14 +1,14 @@
 import { Failure, quote } from '../../base/failure.ts'
 import { type TenantId, tenantId } from '../../model/identity/tenant-id.ts'
-import type { Ambit } from '../../runtime/ambit.ts'
 import { authenticate } from '../../runtime/identity/api-keys.ts'
 import { anonymous, type Caller, demand, operator } from '../../runtime/identity/caller.ts'
 import { allTenants, suspendedTenant, tenantOf } from '../../runtime/identity/tenants.ts'
 import { wholeList } from '../../runtime/pages.ts'
+import type { Runtime } from '../../runtime/runtime.ts'
 import type { CommonOptions } from '../session.ts'
 import type { Io } from '../terminal/io.ts'
 
-type Opened = Pick<Ambit, 'store' | 'clock' | 'settings'>
+type Opened = Pick<Runtime, 'store' | 'clock' | 'settings'>
 
 /** The holder of `AMBIT_KEY`, as of now: a revoked key is refused. Without a key, somebody who may only look. */
 export async function whoAsks(ambit: Opened, io: Io, { tenant }: CommonOptions): Promise<Caller> {

@@ -6,7 +6,7 @@ import { signedText } from '../../evidence/bundle.ts'
 import { verifyBundle } from '../../evidence/verify/verify.ts'
 import { signerOf } from '../../keys/signer.ts'
 import type { EvidenceBundle } from '../../model/evidence.ts'
-import { openAmbit } from '../../runtime/ambit.ts'
+import { openAmbit } from '../../runtime/runtime.ts'
 import { type Io, line, paint } from '../terminal/io.ts'
 
 /** Something that was tried, and whether it was found out. */

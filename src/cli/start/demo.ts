@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { verifyBundle } from '../../evidence/verify/verify.ts'
 import type { EvidenceBundle } from '../../model/evidence.ts'
 import { tenantId } from '../../model/identity/tenant-id.ts'
-import { type Ambit, openAmbit } from '../../runtime/ambit.ts'
 import { exportBundle } from '../../runtime/evidence/export.ts'
 import { openHost } from '../../runtime/hosting/host.ts'
 import { makeOffer } from '../../runtime/hosting/offer.ts'
@@ -13,6 +12,7 @@ import { addApprover } from '../../runtime/identity/approvers.ts'
 import { type Caller, operator } from '../../runtime/identity/caller.ts'
 import { createPrincipal, type NewPrincipal } from '../../runtime/identity/principals.ts'
 import { createTenant } from '../../runtime/identity/tenants.ts'
+import { openAmbit, type Runtime } from '../../runtime/runtime.ts'
 import { printReport } from '../evidence/report.ts'
 import { writeOutput } from '../terminal/files.ts'
 import { found, type Io, line, paint, printJson, type Register } from '../terminal/io.ts'
@@ -100,7 +100,7 @@ async function tell(io: Io, folder: string): Promise<{ bundle: EvidenceBundle; p
 }
 
 /** Adds a principal, makes its key, and comes back with whoever that key says it is. */
-async function enrol(ambit: Ambit, wish: NewPrincipal, scopes: readonly string[]): Promise<Caller> {
+async function enrol(ambit: Runtime, wish: NewPrincipal, scopes: readonly string[]): Promise<Caller> {
   const admin = operator(tenantId('northlight'))
   await createPrincipal(ambit, admin, wish)
   const { secret } = await issueKey(ambit, admin, { principal: wish.id, scopes })

@@ -9,7 +9,7 @@ import type { PageOptions } from '../../storage/page.ts'
 import { type ApprovalFilter, approvalRecords, type StoredApproval } from '../../storage/tables/approvals.ts'
 import { approversInOffice } from '../../storage/tables/identities.ts'
 import type { Work } from '../../storage/work.ts'
-import type { Ambit } from '../ambit.ts'
+import type { Runtime } from '../runtime.ts'
 
 /** Who looks at the queue. */
 export interface QueueReader {
@@ -22,7 +22,7 @@ export interface QueueReader {
 
 /** The requests that wait for this person, newest first; a page may have fewer entries than were asked for. */
 export async function approvalsFor(
-  ambit: Ambit,
+  ambit: Runtime,
   reader: QueueReader,
   filter: ApprovalFilter = {},
   options: PageOptions = {},
@@ -36,7 +36,7 @@ export async function approvalsFor(
 }
 
 /** One request, for those who may decide about it, who asked for it, or who see all; for others it does not exist. */
-export async function approvalFor(ambit: Ambit, reader: QueueReader, id: string): Promise<ApprovalRequest> {
+export async function approvalFor(ambit: Runtime, reader: QueueReader, id: string): Promise<ApprovalRequest> {
   const { stored, own } = await ambit.store.read(function* () {
     return { own: yield* entriesOf(reader), stored: yield* approvalRecords.get(reader.tenant, id) }
   })
@@ -50,7 +50,7 @@ function* entriesOf({ tenant, principal }: QueueReader): Work<readonly Approver[
   return principal === null ? [] : yield* approversInOffice(tenant, principal)
 }
 
-function waitsFor({ clock }: Ambit, { all }: QueueReader, own: readonly Approver[], stored: StoredApproval): boolean {
+function waitsFor({ clock }: Runtime, { all }: QueueReader, own: readonly Approver[], stored: StoredApproval): boolean {
   // Withdrawn from the start: nobody is asked about a call that could not run.
   if (stored.request.state === 'withdrawn') return false
   if (all) return true

@@ -3,11 +3,11 @@ import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { tenantId } from '../../model/identity/tenant-id.ts'
 import { schemaVersion, versionOf } from '../../storage/schema.ts'
-import { type Ambit, openDatabase, openWith } from '../ambit.ts'
 import { auditTenant } from '../evidence/audit.ts'
 import { headsName } from '../evidence/head-file.ts'
 import { allTenants } from '../identity/tenants.ts'
 import { wholeList } from '../pages.ts'
+import { openDatabase, openWith, type Runtime } from '../runtime.ts'
 import { type ConfigSource, loadSettings, type Settings } from '../settings/config.ts'
 import { systemClock } from '../system.ts'
 import { attempt, type Finding, fail, ok, warn } from './finding.ts'
@@ -55,7 +55,7 @@ export async function* examine(source: ConfigSource, options: DoctorOptions = {}
 }
 
 /** The store as it is, or the finding that says why there is none to look at. */
-async function openExisting(settings: Settings): Promise<Ambit | Finding> {
+async function openExisting(settings: Settings): Promise<Runtime | Finding> {
   const { store, tenant } = settings
   const first = settings.passphrase === undefined ? '; set AMBIT_PASSPHRASE before that to encrypt its keys' : ''
   const help = `run \`ambit tenant create ${tenant}\`: it makes the store as well${first}`
@@ -120,7 +120,7 @@ function checkDurability({ store }: Settings): Finding {
   return warn('durability', 'normal: a power cut may lose the newest records', "set `store.durability` to 'full'")
 }
 
-async function* checkKeys(ambit: Ambit): AsyncGenerator<Finding> {
+async function* checkKeys(ambit: Runtime): AsyncGenerator<Finding> {
   const tenants = await wholeList((options) => allTenants(ambit, options))
   if (tenants.length === 0)
     return yield warn('tenants', 'there is none yet', `run \`ambit tenant create ${ambit.settings.tenant}\``)
@@ -153,7 +153,7 @@ function checkPassphrase({ passphrase }: Settings): Finding {
   )
 }
 
-async function* checkRecords(ambit: Ambit, { onProgress }: DoctorOptions): AsyncGenerator<Finding> {
+async function* checkRecords(ambit: Runtime, { onProgress }: DoctorOptions): AsyncGenerator<Finding> {
   for (const { tenant_id } of await wholeList((options) => allTenants(ambit, options))) {
     const report = await auditTenant(ambit, tenant_id, (events) => onProgress?.(tenant_id, events))
     yield report.ok

@@ -4,11 +4,11 @@ import { requiresApproval } from '../../gateway/registry.ts'
 import type { Approver, Demand } from '../../model/approval.ts'
 import { demandOf, ineligible } from '../../policy/approval.ts'
 import { approversInOffice } from '../../storage/tables/identities.ts'
-import type { Ambit } from '../ambit.ts'
 import { type Hosting, offerSpecOf } from '../hosting/configured-host.ts'
 import { makeOffer, type Offer, type OfferSpec } from '../hosting/offer.ts'
 import { missingFolders, noFolder } from '../hosting/upstream-files.ts'
 import { type Notice, offeredBy } from '../hosting/upstreams.ts'
+import type { Runtime } from '../runtime.ts'
 import type { Settings } from '../settings/config.ts'
 import { attempt, type Finding, fail, ok, warn } from './finding.ts'
 
@@ -54,7 +54,7 @@ const wholeSpec = (hosting: Hosting, notice: Notice): OfferSpec => ({
 })
 
 /** Whether every secret that a capability is given is there. */
-export async function* checkSecrets(ambit: Ambit): AsyncGenerator<Finding> {
+export async function* checkSecrets(ambit: Runtime): AsyncGenerator<Finding> {
   const { hosting, tenant } = ambit.settings
   const spec = await attempt('hosting', () => wholeSpec(hosting, () => undefined))
   const capabilities = 'verdict' in spec ? [] : spec.capabilities
@@ -81,7 +81,7 @@ const namesOf = ([first = '', ...more]: readonly string[]): string =>
   more.length === 0 ? `capability ${quote(first)}` : `capability ${quote(first)} and ${more.length} more`
 
 /** Whether enough people are registered for every approval that a policy or a capability may ask for. */
-export async function* checkApprovers(ambit: Ambit): AsyncGenerator<Finding> {
+export async function* checkApprovers(ambit: Runtime): AsyncGenerator<Finding> {
   const { hosting, tenant } = ambit.settings
   const spec = await attempt('hosting', () => wholeSpec(hosting, () => undefined))
   const asked = 'verdict' in spec ? [] : askedFor(spec)

@@ -4,13 +4,13 @@ import { discoverTools } from '../../adapters/mcp/discover.ts'
 import { Failure, quote } from '../../base/failure.ts'
 import { limits } from '../../base/limits.ts'
 import type { Upstream } from '../../model/config/upstream.ts'
-import type { Ambit } from '../ambit.ts'
 import { unreachable } from '../hosting/import-upstream.ts'
 import { listed, upstreamDeps } from '../hosting/upstreams.ts'
+import type { Runtime } from '../runtime.ts'
 import { attempt, type Finding, ok, warn } from './finding.ts'
 
 /** Whether every upstream answers now: an MCP server lists its tools, an API answers a request without content. */
-export async function* checkUpstreams(ambit: Ambit): AsyncGenerator<Finding> {
+export async function* checkUpstreams(ambit: Runtime): AsyncGenerator<Finding> {
   const { hosting, tenant } = ambit.settings
   const deps = upstreamDeps(ambit, tenant, hosting, () => undefined)
   const asked = [...listed(hosting, () => undefined)].map(async ({ upstream }) => {

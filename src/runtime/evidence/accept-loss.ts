@@ -5,9 +5,9 @@ import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { openStore, type Store } from '../../storage/store.ts'
 import { lastCheckpoint } from '../../storage/tables/checkpoints.ts'
 import { getTenant } from '../../storage/tables/tenants.ts'
-import { type Ambit, openDatabase, openWith } from '../ambit.ts'
 import { administer } from '../identity/admin.ts'
 import { type Caller, demand, operator } from '../identity/caller.ts'
+import { openDatabase, openWith, type Runtime } from '../runtime.ts'
 import type { Settings } from '../settings/config.ts'
 import { systemClock } from '../system.ts'
 import { headFile, headsName } from './head-file.ts'
@@ -21,7 +21,7 @@ import { headFile, headsName } from './head-file.ts'
 export async function acceptLoss(
   settings: Settings,
   tenant: TenantId,
-  by: (opened: Pick<Ambit, 'store' | 'clock' | 'settings'>) => Promise<Caller> = async () => operator(tenant),
+  by: (opened: Pick<Runtime, 'store' | 'clock' | 'settings'>) => Promise<Caller> = async () => operator(tenant),
 ): Promise<string | undefined> {
   const [aside, caller] = await adopt(settings, async (store) => {
     await store.read(() => getTenant(tenant))

@@ -9,7 +9,7 @@ import { allCheckpoints } from '../../storage/tables/checkpoints.ts'
 import { eventsFrom, findEvents, lastSequence } from '../../storage/tables/events.ts'
 import { isPurged, withPurged } from '../../storage/tables/purge.ts'
 import { getTenant } from '../../storage/tables/tenants.ts'
-import type { Ambit } from '../ambit.ts'
+import type { Runtime } from '../runtime.ts'
 
 export interface AuditReport {
   readonly ok: boolean
@@ -22,7 +22,7 @@ const eventsPerRead = 1_000
 
 /** Reads every record of a tenant, recomputes every hash, and holds the log against every head that was signed. */
 export async function auditTenant(
-  ambit: Ambit,
+  ambit: Runtime,
   id: string,
   onProgress: (events: number) => void,
 ): Promise<AuditReport> {
@@ -57,7 +57,7 @@ export async function auditTenant(
 }
 
 /** True if leaves are there in the place of events and nothing accounts for them; a purge since the audit began does. */
-async function purgedUnseen(ambit: Ambit, tenant: TenantId, size: number, ids: readonly string[]): Promise<boolean> {
+async function purgedUnseen(ambit: Runtime, tenant: TenantId, size: number, ids: readonly string[]): Promise<boolean> {
   if (ids.length === 0) return false
   const since = await ambit.store.read(() =>
     allPages((options) => findEvents(tenant, { type: 'evidence_purged' }, options)),
@@ -71,7 +71,7 @@ const headProblem = (head: Checkpoint | undefined, log: string): string | undefi
 
 /** The heads in the store by size, each signed by a key of the host and tied to the one before; or what is wrong. */
 async function signedHeads(
-  ambit: Ambit,
+  ambit: Runtime,
   tenant: TenantId,
   hostId: string,
 ): Promise<ReadonlyMap<number, Checkpoint> | string> {

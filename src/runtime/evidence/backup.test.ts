@@ -18,11 +18,11 @@ import { acquireLease } from '../../storage/tables/leases.ts'
 import { addStatement } from '../../storage/tables/statements.ts'
 import { inOrder, rows } from '../../storage/work.ts'
 import { sampleApproval, sampleApprover, sampleClaim } from '../../testing/storage/sample.ts'
-import { type Ambit, openDatabase } from '../ambit.ts'
 import { examine } from '../doctor/doctor.ts'
 import { authenticate, issueKey } from '../identity/api-keys.ts'
 import { operator } from '../identity/caller.ts'
 import { createPrincipal } from '../identity/principals.ts'
+import { openDatabase, type Runtime } from '../runtime.ts'
 import { loadSettings, type Settings } from '../settings/config.ts'
 import { acceptLoss } from './accept-loss.ts'
 import { backUp, linesOf, restore } from './backup.ts'
@@ -50,7 +50,7 @@ const oneOfEach = [
 ]
 
 /** A store with two tenants and something in every table, and the folder it is in. */
-async function givenStore(): Promise<{ folder: string; ambit: Ambit; secret: string }> {
+async function givenStore(): Promise<{ folder: string; ambit: Runtime; secret: string }> {
   const folder = tempFolder()
   const ambit = await givenAmbit({ folder })
   await givenTenant(ambit)

@@ -9,9 +9,9 @@ import { type BackupSummary, dump, inspect, invalidBackup, load } from '../../st
 import { migrate } from '../../storage/schema.ts'
 import { openStore, type Store } from '../../storage/store.ts'
 import { listTenants } from '../../storage/tables/tenants.ts'
-import { type Ambit, openDatabase } from '../ambit.ts'
 import { allTenants } from '../identity/tenants.ts'
 import { wholeList } from '../pages.ts'
+import { openDatabase, type Runtime } from '../runtime.ts'
 import type { Settings } from '../settings/config.ts'
 import { adoptHead } from './accept-loss.ts'
 import { headsName, tenantsWithHeads } from './head-file.ts'
@@ -20,7 +20,7 @@ import { headsName, tenantsWithHeads } from './head-file.ts'
 export type OnRows = (rows: number) => void
 
 /** Writes the whole store to a new file, from one snapshot, then reads the file back and checks it. */
-export async function backUp(ambit: Ambit, path: string, onRows?: OnRows): Promise<BackupSummary> {
+export async function backUp(ambit: Runtime, path: string, onRows?: OnRows): Promise<BackupSummary> {
   const file = openNew(path)
   try {
     await signHeads(ambit)
@@ -34,12 +34,12 @@ export async function backUp(ambit: Ambit, path: string, onRows?: OnRows): Promi
 }
 
 /** So that a backup brings the proof of what it holds. A head that cannot be signed is no reason to have no backup. */
-async function signHeads(ambit: Ambit): Promise<void> {
+async function signHeads(ambit: Runtime): Promise<void> {
   for (const { tenant_id } of await wholeList((page) => allTenants(ambit, page)))
     await ambit.heads.checkpoint(tenantId(tenant_id)).catch(() => undefined)
 }
 
-async function dumpInto(file: number, ambit: Ambit, count: () => void): Promise<void> {
+async function dumpInto(file: number, ambit: Runtime, count: () => void): Promise<void> {
   try {
     await dump(ambit.database, formatTime(ambit.clock.now()), (line) => {
       writeSync(file, `${line}\n`)

@@ -16,8 +16,8 @@ import {
 import { parseAs } from '../../model/parse.ts'
 import type { Correlation } from '../../model/wire/correlation.ts'
 import type { CallError, Denial } from '../../model/wire/denial.ts'
-import type { Ambit } from '../ambit.ts'
 import type { Caller } from '../identity/caller.ts'
+import type { Runtime } from '../runtime.ts'
 
 type Given = Pick<EventDraft, 'event_type' | 'payload'> &
   Partial<Omit<EventDraft, 'event_id' | 'subject' | 'timestamp'>>
@@ -31,7 +31,7 @@ export type EventInput = Given & { readonly correlation: Correlation }
 type Unsigned = Omit<EventDraft, 'event_id' | 'timestamp' | 'subject'>
 
 /** The event in the caller's name, in a shape that can be proven, and without secrets. */
-export function draft(ambit: Ambit, { subject }: Caller, input: EventInput): EventDraft {
+export function draft(ambit: Runtime, { subject }: Caller, input: EventInput): EventDraft {
   const made = copyEvent<Unsigned>({
     event_type: input.event_type,
     invocation_id: input.invocation_id ?? ambit.ids.next('inv'),

@@ -9,9 +9,9 @@ import { makeSeal } from '../../evidence/seal.ts'
 import { verifyBundle } from '../../evidence/verify/verify.ts'
 import { type EventDraft, type EvidenceEvent, evidenceBundle, evidenceEvent } from '../../model/evidence.ts'
 import { fakeClock } from '../../testing/ports.ts'
-import type { Ambit } from '../ambit.ts'
 import type { Caller } from '../identity/caller.ts'
 import { identityOf } from '../identity/tenants.ts'
+import type { Runtime } from '../runtime.ts'
 import { exportBundle, searchEvidence, showEvent } from './export.ts'
 import { type EventInput, record } from './record.ts'
 
@@ -118,9 +118,9 @@ describe('an export proves itself [F-09 H-83 H-88]', () => {
 })
 
 /** An Ambit whose store takes one more event, by somebody else and a moment later, right after its next read. */
-function overtaken(ambit: Ambit, me: Caller, moment: () => void): Ambit {
+function overtaken(ambit: Runtime, me: Caller, moment: () => void): Runtime {
   let done = false
-  const store: Ambit['store'] = {
+  const store: Runtime['store'] = {
     ...ambit.store,
     read: async (work) => {
       const answer = await ambit.store.read(work)

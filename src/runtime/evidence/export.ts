@@ -10,8 +10,8 @@ import { lastCheckpoint } from '../../storage/tables/checkpoints.ts'
 import { type EventFilter, eventsOf, findEvents, getEvent, lastSequence } from '../../storage/tables/events.ts'
 import { getTenant } from '../../storage/tables/tenants.ts'
 import type { Work } from '../../storage/work.ts'
-import type { Ambit } from '../ambit.ts'
 import { type Caller, demand } from '../identity/caller.ts'
+import type { Runtime } from '../runtime.ts'
 import { goodHead } from './check-heads.ts'
 import { logStart, mismatch, replayLog } from './log.ts'
 
@@ -19,7 +19,7 @@ export type { EventFilter } from '../../storage/tables/events.ts'
 
 /** The caller's tenant's events that pass the filter, newest first. */
 export async function searchEvidence(
-  ambit: Ambit,
+  ambit: Runtime,
   caller: Caller,
   filter: EventFilter,
   options?: PageOptions,
@@ -29,7 +29,7 @@ export async function searchEvidence(
 }
 
 /** One event, whole. */
-export async function showEvent(ambit: Ambit, caller: Caller, eventId: string): Promise<EvidenceEvent> {
+export async function showEvent(ambit: Runtime, caller: Caller, eventId: string): Promise<EvidenceEvent> {
   demand(caller, 'audit')
   const { body } = await ambit.store.read(() => getEvent(caller.tenant, eventId))
   return JSON.parse(body) as EvidenceEvent
@@ -40,13 +40,13 @@ export async function showEvent(ambit: Ambit, caller: Caller, eventId: string): 
  * is replayed from the rows and held against the newest signed head, so that no row that was changed,
  * removed or put in afterwards gets a signature. That takes a few microseconds for every event of the tenant.
  */
-export async function exportBundle(ambit: Ambit, caller: Caller, correlation: string): Promise<EvidenceBundle> {
+export async function exportBundle(ambit: Runtime, caller: Caller, correlation: string): Promise<EvidenceBundle> {
   demand(caller, 'audit')
   return bundleOf(ambit, caller.tenant, correlation)
 }
 
 /** As `exportBundle`, once it is known that whoever asks may see all of the correlation. */
-export async function bundleOf(ambit: Ambit, tenantId: TenantId, correlation: string): Promise<EvidenceBundle> {
+export async function bundleOf(ambit: Runtime, tenantId: TenantId, correlation: string): Promise<EvidenceBundle> {
   // Taken before the snapshot: a head signed before this time has counted no further than the bundle does.
   const now = ambit.clock.now()
   const own = { expected: ambit.heads.expect(tenantId), newest: ambit.heads.newest(tenantId) }

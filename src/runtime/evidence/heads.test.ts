@@ -10,9 +10,9 @@ import { openRoot } from '../../files/root.ts'
 import type { Checkpoint } from '../../model/evidence.ts'
 import { tenantId } from '../../model/identity/tenant-id.ts'
 import { allCheckpoints } from '../../storage/tables/checkpoints.ts'
-import type { Ambit } from '../ambit.ts'
 import { operator } from '../identity/caller.ts'
 import { rotateTenantKey } from '../identity/tenants.ts'
+import type { Runtime } from '../runtime.ts'
 import { loadSettings } from '../settings/config.ts'
 import { acceptLoss } from './accept-loss.ts'
 import { searchEvidence } from './export.ts'
@@ -31,7 +31,7 @@ const linesOf = (folder: string): Checkpoint[] =>
 /** Waits for a head that is signed in the background. */
 const signedAt = (folder: string, size: number) =>
   vi.waitFor(() => assert.equal(linesOf(folder).at(-1)?.log_size, size), { timeout: 30_000 })
-const kept = (ambit: Ambit) => ambit.store.read(() => allCheckpoints(me.tenant))
+const kept = (ambit: Runtime) => ambit.store.read(() => allCheckpoints(me.tenant))
 
 /** A folder with a tenant that has three events, closed in order. */
 async function givenFolder(config = {}): Promise<string> {

@@ -9,10 +9,10 @@ import { defineCapability } from '../../gateway/capability.ts'
 import type { Config } from '../../model/config/config.ts'
 import { dump } from '../../storage/backup.ts'
 import { rows } from '../../storage/work.ts'
-import type { Ambit } from '../ambit.ts'
 import { openHost } from '../hosting/host.ts'
 import { makeOffer } from '../hosting/offer.ts'
 import { operator } from '../identity/caller.ts'
+import type { Runtime } from '../runtime.ts'
 import { auditTenant } from './audit.ts'
 import { exportBundle } from './export.ts'
 import { type PurgeWish, purgeEvidence } from './purge.ts'
@@ -292,4 +292,4 @@ function purging(target: () => Promise<NonNullable<Config['store']>>): void {
   }
 }
 
-const audit = (ambit: Ambit) => auditTenant(ambit, 'northlight', () => undefined)
+const audit = (ambit: Runtime) => auditTenant(ambit, 'northlight', () => undefined)

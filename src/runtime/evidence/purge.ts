@@ -7,9 +7,9 @@ import { inSteps, type Steps } from '../../gateway/recovery/steps.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { getTenant } from '../../storage/tables/tenants.ts'
 import type { Change } from '../../storage/work.ts'
-import type { Ambit } from '../ambit.ts'
 import { adminEvent } from '../identity/admin.ts'
 import { type Caller, demand, operator } from '../identity/caller.ts'
+import type { Runtime } from '../runtime.ts'
 import {
   type Candidate,
   findCandidates,
@@ -52,7 +52,7 @@ export interface PurgeOptions {
  * `correlation.in_use` when it was named.
  */
 export async function purgeEvidence(
-  ambit: Ambit,
+  ambit: Runtime,
   caller: Caller,
   wish: PurgeWish,
   options: PurgeOptions = {},
@@ -71,7 +71,7 @@ export async function purgeEvidence(
 /** Purges the named correlations together, or none of them. */
 type Purge = (ids: readonly string[], preview?: boolean) => Promise<PurgeReport>
 
-async function preparePurge(ambit: Ambit, caller: Caller, wish: PurgeWish): Promise<Purge> {
+async function preparePurge(ambit: Runtime, caller: Caller, wish: PurgeWish): Promise<Purge> {
   const { host_id: hostId } = await ambit.store.read(() => getTenant(caller.tenant))
   const digest = await ambit.keyring.digest(hostId)
   const terms = (): Terms => ({
@@ -94,7 +94,7 @@ async function preparePurge(ambit: Ambit, caller: Caller, wish: PurgeWish): Prom
 const attemptsMax = 5
 
 interface Commit {
-  readonly ambit: Ambit
+  readonly ambit: Runtime
   readonly caller: Caller
   readonly hostId: string
   readonly digest: TenantDigest
@@ -140,7 +140,7 @@ const reportOf = (found: readonly Candidate[], taken: readonly Candidate[]): Pur
 })
 
 async function purgeOld(
-  { store }: Ambit,
+  { store }: Runtime,
   tenant: TenantId,
   before: string,
   purge: Purge,
@@ -167,7 +167,7 @@ async function purgeOld(
 const dayMs = 86_400_000
 
 /** Purges the correlations that are older than the configuration allows, a few at each call. Returns how many. */
-export function openRetention(ambit: Ambit, tenant: TenantId, hostId: string): (steps: Steps) => Promise<number> {
+export function openRetention(ambit: Runtime, tenant: TenantId, hostId: string): (steps: Steps) => Promise<number> {
   const { retention } = ambit.settings
   if (retention === undefined) return async () => 0
   const host: Caller = { ...operator(tenant), subject: { id: hostId, type: 'host', verified: true, tenant } }

@@ -11,7 +11,7 @@ import type { DsseEnvelope } from '../../model/wire/statement.ts'
 import type { ChainReport } from '../../model/wire/wire.ts'
 import { lastSequence } from '../../storage/tables/events.ts'
 import type { Work } from '../../storage/work.ts'
-import type { Ambit } from '../ambit.ts'
+import type { Runtime } from '../runtime.ts'
 import { bundleOf, eventsInPages, eventsPerRead } from './export.ts'
 
 /** Who reads evidence over a wire: all of a tenant's, or of one subject what it did itself. */
@@ -22,7 +22,7 @@ export interface Reader {
 }
 
 /** The events of one correlation in order. Unknown, or nothing in it for this reader: an empty list. */
-export async function replay(ambit: Ambit, reader: Reader, query: ReplayQuery): Promise<ReplayResult> {
+export async function replay(ambit: Runtime, reader: Reader, query: ReplayQuery): Promise<ReplayResult> {
   const { correlation_id, limit = limits.replayEventsMax, since_sequence = 0, include_payloads = true } = query
   const { events, partial } = await ambit.store.read(() => visible(reader, correlation_id, since_sequence, limit + 1))
   const shown = events.slice(0, limit).map(({ body }) => JSON.parse(body) as EvidenceEvent)
@@ -37,7 +37,7 @@ export async function replay(ambit: Ambit, reader: Reader, query: ReplayQuery): 
 }
 
 /** Whether the chain of one correlation holds: all of it is checked, what the reader sees of it is counted. */
-export async function checkChain(ambit: Ambit, hostId: string, reader: Reader, id: string): Promise<ChainReport> {
+export async function checkChain(ambit: Runtime, hostId: string, reader: Reader, id: string): Promise<ChainReport> {
   const { events, chain } = await ambit.store.read(() => wholeFor(reader, id))
   const report = verifyBundle(unsigned(hostId, id, chain), { tier: 'hash-chain' })
   const { valid, covered, first_broken_sequence: broken } = report
@@ -54,7 +54,7 @@ export async function checkChain(ambit: Ambit, hostId: string, reader: Reader, i
 }
 
 /** The signed export of one correlation, of which the reader must be able to see all: a chain with gaps proves nothing. */
-export async function exportFor(ambit: Ambit, reader: Reader, id: string): Promise<EvidenceBundle> {
+export async function exportFor(ambit: Runtime, reader: Reader, id: string): Promise<EvidenceBundle> {
   const { events, chain } = await ambit.store.read(() => wholeFor(reader, id))
   if (events.length === chain.length) return bundleOf(ambit, reader.tenant, id)
   const message = `${quote(id)} holds calls of others too, and is exported whole by those who may audit`
@@ -62,12 +62,17 @@ export async function exportFor(ambit: Ambit, reader: Reader, id: string): Promi
 }
 
 /** The same as an attestation, for tools that know in-toto and nothing of bundles. */
-export async function attestationFor(ambit: Ambit, hostId: string, reader: Reader, id: string): Promise<DsseEnvelope> {
+export async function attestationFor(
+  ambit: Runtime,
+  hostId: string,
+  reader: Reader,
+  id: string,
+): Promise<DsseEnvelope> {
   return makeAttestation(await exportFor(ambit, reader, id), await ambit.keyring.signer(hostId))
 }
 
 /** How many events a tenant has. */
-export const countEvents = (ambit: Ambit, tenant: TenantId): Promise<number> =>
+export const countEvents = (ambit: Runtime, tenant: TenantId): Promise<number> =>
   ambit.store.read(() => lastSequence(tenant))
 
 /** All that the reader sees of a correlation, and all of it, which is for nobody's eyes here. */

@@ -6,8 +6,8 @@ import { inScope } from '../../model/text.ts'
 import { isOwnCorrelation } from '../../model/wire/correlation.ts'
 import { getTenant } from '../../storage/tables/tenants.ts'
 import type { Change } from '../../storage/work.ts'
-import type { Ambit } from '../ambit.ts'
 import type { Caller } from '../identity/caller.ts'
+import type { Runtime } from '../runtime.ts'
 import { draft, type EventInput } from './draft.ts'
 
 export type { EventInput } from './draft.ts'
@@ -22,7 +22,7 @@ export interface Recorded<T> {
  * only the runtime may say, and capabilities that the caller's key is not for.
  */
 export async function record<T = void>(
-  ambit: Ambit,
+  ambit: Runtime,
   caller: Caller,
   inputs: readonly EventInput[],
   change?: Change<T>,
@@ -38,7 +38,7 @@ export async function record<T = void>(
 
 /** As `record`, for the runtime itself: whatever the event, in whichever correlation. */
 export async function recordAs<T = void>(
-  ambit: Ambit,
+  ambit: Runtime,
   caller: Caller,
   hostId: string,
   inputs: readonly EventInput[],
@@ -47,14 +47,14 @@ export async function recordAs<T = void>(
   return keep(ambit, caller, hostId, drafts(ambit, caller, inputs), change)
 }
 
-function drafts(ambit: Ambit, caller: Caller, inputs: readonly EventInput[]): EventDraft[] {
+function drafts(ambit: Runtime, caller: Caller, inputs: readonly EventInput[]): EventDraft[] {
   if (inputs.length > limits.eventsPerCommitMax)
     throw new Failure('field.invalid', `more than ${limits.eventsPerCommitMax} events at once`, { pointer: '' })
   return inputs.map((input) => draft(ambit, caller, input))
 }
 
 async function keep<T>(
-  ambit: Ambit,
+  ambit: Runtime,
   { tenant }: Caller,
   hostId: string,
   events: readonly EventDraft[],

@@ -7,7 +7,7 @@ import type { Upstream } from '../../model/config/upstream.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { parseAs } from '../../model/parse.ts'
 import { type Policy, policy as policyShape } from '../../model/policy.ts'
-import type { Ambit } from '../ambit.ts'
+import type { Runtime } from '../runtime.ts'
 import type { ConfigCode } from '../settings/user-config.ts'
 import { type AmbitHost, openHost } from './host.ts'
 import { type Hosts, openHosts } from './hosts.ts'
@@ -90,7 +90,7 @@ interface ConfiguredOptions {
 
 /** The host of a tenant, offering what the configuration lists, with its upstreams. `notice` is told what is wrong with those. */
 export async function openConfiguredHost(
-  ambit: Ambit,
+  ambit: Runtime,
   tenant: TenantId,
   notice: Notice = () => undefined,
   { hosting = ambit.settings.hosting, ...options }: ConfiguredOptions = {},
@@ -127,7 +127,7 @@ export interface ConfiguredHosts extends Hosts<ConfiguredHost> {
 }
 
 /** As `openConfiguredHost`, for every tenant. Secrets are a tenant's own, and so are its connections to upstreams. */
-export async function openConfiguredHosts(ambit: Ambit, home: TenantId, notice: Notice): Promise<ConfiguredHosts> {
+export async function openConfiguredHosts(ambit: Runtime, home: TenantId, notice: Notice): Promise<ConfiguredHosts> {
   let { hosting } = ambit.settings
   const opened = new Set<ConfiguredHost>()
   const hosts = await openHosts(ambit, home, async (tenant, process) => {

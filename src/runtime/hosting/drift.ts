@@ -4,8 +4,8 @@ import { type Drift, driftOf } from '../../adapters/mcp/definition.ts'
 import { discoverTools } from '../../adapters/mcp/discover.ts'
 import { Failure, problem, quote } from '../../base/failure.ts'
 import type { McpUpstream } from '../../model/config/upstream.ts'
-import type { Ambit } from '../ambit.ts'
 import { type Caller, demand } from '../identity/caller.ts'
+import type { Runtime } from '../runtime.ts'
 import { keepUpstream } from './import-upstream.ts'
 import { type Listed, listed, upstreamDeps } from './upstreams.ts'
 
@@ -19,7 +19,7 @@ export interface DriftReport extends Partial<Omit<Drift, 'changed'>> {
 }
 
 /** Asks every MCP server of the configuration, or the one of this name, what its tools are now. */
-export async function findDrift(ambit: Ambit, caller: Caller, name?: string): Promise<readonly DriftReport[]> {
+export async function findDrift(ambit: Runtime, caller: Caller, name?: string): Promise<readonly DriftReport[]> {
   demand(caller, 'administer')
   const { servers, broken } = mcpUpstreams(ambit)
   const meant = servers.filter(({ upstream }) => name === undefined || upstream.name === name)
@@ -43,7 +43,7 @@ export async function findDrift(ambit: Ambit, caller: Caller, name?: string): Pr
 export type FiledServer = Required<Pick<Server, 'upstream' | 'file'>>
 
 /** The server of this name; fails if no file describes one. */
-export function filedServer(ambit: Ambit, name: string): FiledServer {
+export function filedServer(ambit: Runtime, name: string): FiledServer {
   const found = mcpUpstreams(ambit).servers.find(({ upstream }) => upstream.name === name)
   if (found?.file === undefined) throw notListed(ambit, name)
   return { upstream: found.upstream, file: found.file }
@@ -57,7 +57,7 @@ export interface Accepted {
 
 /** Takes the definition of these tools that somebody has looked at into the file of their server. */
 export async function acceptTools(
-  ambit: Ambit,
+  ambit: Runtime,
   caller: Caller,
   { upstream, file }: FiledServer,
   looked: readonly Looked[],
@@ -73,14 +73,14 @@ export async function acceptTools(
   return which
 }
 
-const toolsOf = (ambit: Ambit, { tenant }: Caller, upstream: McpUpstream) =>
+const toolsOf = (ambit: Runtime, { tenant }: Caller, upstream: McpUpstream) =>
   discoverTools(
     upstream,
     upstreamDeps(ambit, tenant, ambit.settings.hosting, () => undefined),
   )
 
 /** The MCP servers that are listed, and the files that cannot be read as an upstream, which keep nobody from the others. */
-function mcpUpstreams({ settings: { hosting } }: Ambit) {
+function mcpUpstreams({ settings: { hosting } }: Runtime) {
   const broken: DriftReport[] = []
   const all = [...listed(hosting, (problem, file) => broken.push({ upstream: null, file: file.name, problem }))]
   return { servers: all.filter(isServer), broken }
@@ -89,7 +89,7 @@ function mcpUpstreams({ settings: { hosting } }: Ambit) {
 type Server = Listed & { readonly upstream: McpUpstream }
 const isServer = (one: Listed): one is Server => one.upstream.adapter === 'mcp'
 
-function notListed(ambit: Ambit, name: string): Failure {
+function notListed(ambit: Runtime, name: string): Failure {
   const { servers, broken } = mcpUpstreams(ambit)
   const known = servers.map(({ upstream }) => quote(upstream.name))
   const help = [

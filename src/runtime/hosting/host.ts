@@ -6,9 +6,9 @@ import { type Gateway, openGateway } from '../../gateway/gateway.ts'
 import { everyKeyOf } from '../../keys/keyring.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { getTenant } from '../../storage/tables/tenants.ts'
-import type { Ambit } from '../ambit.ts'
 import { openRetention } from '../evidence/purge.ts'
 import type { Caller } from '../identity/caller.ts'
+import type { Runtime } from '../runtime.ts'
 import { type HostProcess, type ProcessOptions, startProcess } from './process.ts'
 
 export type { CallCaller } from '../../gateway/call.ts'
@@ -40,7 +40,7 @@ export interface HostOptions extends ProcessOptions {
 
 /** Opens the door of one tenant: calls through it are decided by the offer and recorded in the tenant's evidence. */
 export async function openHost(
-  ambit: Ambit,
+  ambit: Runtime,
   tenant: TenantId,
   makeOffer: (hostId: string) => Offer,
   options: HostOptions = {},

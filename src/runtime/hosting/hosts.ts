@@ -1,7 +1,7 @@
 import { Failure } from '../../base/failure.ts'
 import { limits } from '../../base/limits.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
-import type { Ambit } from '../ambit.ts'
+import type { Runtime } from '../runtime.ts'
 import type { AmbitHost } from './host.ts'
 import { tenantsWithLeftCalls } from './left-calls.ts'
 import { type HostProcess, type ProcessOptions, startProcess } from './process.ts'
@@ -38,7 +38,7 @@ export interface HostsOptions extends ProcessOptions {
 }
 
 export async function openHosts<H extends AmbitHost>(
-  ambit: Ambit,
+  ambit: Runtime,
   tenant: TenantId,
   openOne: OpenOne<H>,
   options: HostsOptions = {},
@@ -92,7 +92,7 @@ interface Slot<H> {
 
 /** The hosts of all tenants but the configured one. */
 function openOthers<H extends AmbitHost>(
-  { clock }: Ambit,
+  { clock }: Runtime,
   openOne: (tenant: TenantId) => Promise<H>,
   { idleMs = limits.hostIdleMs, openMax = limits.openHostsMax }: HostsOptions,
 ) {

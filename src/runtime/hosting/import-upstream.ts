@@ -27,10 +27,10 @@ import {
 } from '../../model/config/upstream.ts'
 import { parseAs } from '../../model/parse.ts'
 import { inScope } from '../../model/text.ts'
-import type { Ambit } from '../ambit.ts'
 import { collect } from '../collect.ts'
 import { type Caller, demand } from '../identity/caller.ts'
 import { setSecret } from '../identity/secrets.ts'
+import type { Runtime } from '../runtime.ts'
 import { bytesOf } from './named-file.ts'
 import { readUpstream } from './upstream-files.ts'
 import { upstreamDeps } from './upstreams.ts'
@@ -64,7 +64,7 @@ interface McpWish extends ImportWish {
 }
 
 /** Reads what an MCP server offers. */
-export async function importMcp(ambit: Ambit, caller: Caller, { name, file, ...wish }: McpWish): Promise<Imported> {
+export async function importMcp(ambit: Runtime, caller: Caller, { name, file, ...wish }: McpWish): Promise<Imported> {
   checkName(name)
   const deps = importDeps(ambit, caller)
   const before = fileOf({ adapter: 'mcp', name }, file)
@@ -176,7 +176,7 @@ interface DocumentWish extends ImportWish {
 
 /** Reads an OpenAPI document, from a file or from an address that may be reached. */
 export async function importDocument(
-  ambit: Ambit,
+  ambit: Runtime,
   caller: Caller,
   { document, folder, file, ...wish }: DocumentWish,
 ): Promise<Imported> {
@@ -226,7 +226,12 @@ function toldOf<T>(document: string, work: () => T): T {
 }
 
 /** Writes what was imported, and keeps its credentials as secrets. */
-export async function keepImported(ambit: Ambit, caller: Caller, imported: Imported, isMerged: boolean): Promise<void> {
+export async function keepImported(
+  ambit: Runtime,
+  caller: Caller,
+  imported: Imported,
+  isMerged: boolean,
+): Promise<void> {
   keepUpstream(imported.file, imported.upstream, { replace: isMerged })
   for (const [name, value] of imported.secrets ?? []) await setSecret(ambit, caller, name, value)
 }
@@ -251,7 +256,7 @@ function writeNew(path: string, text: string): void {
   }
 }
 
-const importDeps = (ambit: Ambit, caller: Caller): UpstreamDeps => {
+const importDeps = (ambit: Runtime, caller: Caller): UpstreamDeps => {
   demand(caller, 'administer')
   return upstreamDeps(ambit, caller.tenant, ambit.settings.hosting, () => undefined)
 }

@@ -3,7 +3,7 @@ import { limits } from '../../base/limits.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { type Presence, showPresence } from '../../gateway/recovery/presence.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
-import type { Ambit } from '../ambit.ts'
+import type { Runtime } from '../runtime.ts'
 
 type Tidied = Pick<Gateway, 'tidyInTurn'>
 
@@ -21,7 +21,7 @@ export interface ProcessOptions {
 
 /** `tenant` is the configured one, where the lease lies. */
 export async function startProcess(
-  { store, clock }: Ambit,
+  { store, clock }: Runtime,
   tenant: TenantId,
   { presenceMs: ttlMs = limits.presenceMs, tidyMs = limits.tidyMs }: ProcessOptions = {},
 ): Promise<HostProcess> {

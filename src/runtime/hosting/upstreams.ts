@@ -9,7 +9,7 @@ import { openRegistry } from '../../gateway/registry.ts'
 import { openUnderWay } from '../../gateway/under-way.ts'
 import type { Upstream } from '../../model/config/upstream.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
-import type { Ambit } from '../ambit.ts'
+import type { Runtime } from '../runtime.ts'
 import { systemClock } from '../system.ts'
 import type { Hosting } from './configured-host.ts'
 import type { NamedFile } from './named-file.ts'
@@ -27,7 +27,7 @@ export interface Upstreams {
 
 export type Notice = (text: string) => void
 
-export function openUpstreams(ambit: Ambit, tenant: TenantId, notice: Notice): Upstreams {
+export function openUpstreams(ambit: Runtime, tenant: TenantId, notice: Notice): Upstreams {
   let open: ReadonlyMap<string, Retirable> = new Map()
   const retired = new Set<Retirable>()
   return {
@@ -81,7 +81,7 @@ function gathered(hosting: Hosting, deps: UpstreamDeps, open: ReadonlyMap<string
 }
 
 /** What adapters stand on, by a configuration. */
-export const upstreamDeps = (ambit: Ambit, tenant: TenantId, hosting: Hosting, notice: Notice): UpstreamDeps => ({
+export const upstreamDeps = (ambit: Runtime, tenant: TenantId, hosting: Hosting, notice: Notice): UpstreamDeps => ({
   secret: (handle) => ambit.secrets.resolve(tenant, handle),
   egress: openEgress(hosting.egress),
   clock: ambit.clock,

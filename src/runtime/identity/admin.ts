@@ -2,8 +2,8 @@ import type { Json } from '../../base/canonical.ts'
 import type { OwnEvent } from '../../model/own-events.ts'
 import { getTenant } from '../../storage/tables/tenants.ts'
 import type { Change } from '../../storage/work.ts'
-import type { Ambit } from '../ambit.ts'
 import { type EventInput, recordAs } from '../evidence/record.ts'
+import type { Runtime } from '../runtime.ts'
 import { type Caller, demand } from './caller.ts'
 
 /** The correlation that holds every change of a tenant's people, services, agents and keys: its history in one export. */
@@ -40,7 +40,7 @@ export const identityEvent = (hostId: string, type: OwnEvent, payload: Payload):
 
 /** Changes the state of the caller's tenant and records who did it, as one. Needs the right to administer. */
 export async function administer<T>(
-  ambit: Ambit,
+  ambit: Runtime,
   caller: Caller,
   type: OwnEvent,
   payload: Payload,

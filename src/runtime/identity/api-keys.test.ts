@@ -4,8 +4,8 @@ import { filesIn, givenAmbit, givenTenant, tempFolder } from '../../../test/cli/
 import { sha256 } from '../../base/hash.ts'
 import type { Work } from '../../storage/work.ts'
 import { fakeClock } from '../../testing/ports.ts'
-import type { Ambit } from '../ambit.ts'
 import { exportBundle, searchEvidence } from '../evidence/export.ts'
+import type { Runtime } from '../runtime.ts'
 import { adminCorrelation } from './admin.ts'
 import { authenticate, issueKey, keysIn, renewKeys, revokeKey, rotateKey } from './api-keys.ts'
 import type { Caller } from './caller.ts'
@@ -17,7 +17,7 @@ const minuteMs = 60_000
 interface Desk {
   readonly folder: string
   readonly clock: ReturnType<typeof fakeClock>
-  readonly ambit: Ambit
+  readonly ambit: Runtime
   readonly me: Caller
 }
 
@@ -32,9 +32,9 @@ async function desk(): Promise<Desk> {
 }
 
 /** What is asked of the store when this text is held against it, without the values. */
-async function questions(ambit: Ambit, text: string): Promise<readonly string[]> {
+async function questions(ambit: Runtime, text: string): Promise<readonly string[]> {
   const asked: string[] = []
-  const read: Ambit['store']['read'] = (work) => ambit.store.read(() => noting(work(), asked))
+  const read: Runtime['store']['read'] = (work) => ambit.store.read(() => noting(work(), asked))
   await authenticate({ ...ambit, store: { ...ambit.store, read } }, text).catch(() => undefined)
   return asked
 }
@@ -320,6 +320,6 @@ describe('a change of people and keys, and the record of it, are one [F-13 F-17]
   })
 })
 
-async function eventCount(ambit: Ambit, me: Caller): Promise<number> {
+async function eventCount(ambit: Runtime, me: Caller): Promise<number> {
   return (await searchEvidence(ambit, me, {}, { limit: 1 })).items[0]?.sequence ?? 0
 }

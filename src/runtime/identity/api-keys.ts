@@ -9,7 +9,7 @@ import type { Page, PageOptions } from '../../storage/page.ts'
 import { keyRecords, keysOf, principalRecords } from '../../storage/tables/identities.ts'
 import { getTenant } from '../../storage/tables/tenants.ts'
 import { type Change, inOrder, type Work } from '../../storage/work.ts'
-import type { Ambit } from '../ambit.ts'
+import type { Runtime } from '../runtime.ts'
 import { administer, type Recordable } from './admin.ts'
 import { type Caller, demand, rightsOf } from './caller.ts'
 
@@ -21,20 +21,20 @@ export interface NewKey {
 }
 
 /** Makes an API key. Its text is in the answer and nowhere else: the store keeps a hash of it. */
-export async function issueKey(ambit: Ambit, caller: Caller, wish: NewKey): Promise<IssuedKey> {
+export async function issueKey(ambit: Runtime, caller: Caller, wish: NewKey): Promise<IssuedKey> {
   const { type, payload, change, issued } = draftKey(ambit, caller.tenant, wish)
   await administer(ambit, caller, type, payload, change)
   return issued
 }
 
-export function draftKey(ambit: Ambit, tenant: TenantId, wish: NewKey): Recordable & { readonly issued: IssuedKey } {
+export function draftKey(ambit: Runtime, tenant: TenantId, wish: NewKey): Recordable & { readonly issued: IssuedKey } {
   const { key, issued } = mint(ambit, tenant, wish)
   const change = inOrder(activePrincipal(key.principal_id), keyRecords.add(key))
   return { type: 'ambit.key.issued', payload: described(key), change, issued }
 }
 
 /** Replaces a key by a new one of the same name, principal, scopes and end. The old one opens nothing any more, or only until `graceMs` have passed. */
-export async function rotateKey(ambit: Ambit, caller: Caller, id: string, graceMs = 0): Promise<IssuedKey> {
+export async function rotateKey(ambit: Runtime, caller: Caller, id: string, graceMs = 0): Promise<IssuedKey> {
   // Before the key is looked for: which keys there are is nothing for everybody.
   demand(caller, 'administer')
   const old = await ambit.store.read(() => keyRecords.get(caller.tenant, id))
@@ -51,7 +51,7 @@ export async function rotateKey(ambit: Ambit, caller: Caller, id: string, graceM
 }
 
 /** The new key takes over the end of the old one, so an old one that is ending or has ended cannot be replaced. */
-function checkReplaceable(ambit: Ambit, { key_id: id, revoked_at, replaced_by, expires_at }: ApiKey): void {
+function checkReplaceable(ambit: Runtime, { key_id: id, revoked_at, replaced_by, expires_at }: ApiKey): void {
   const help = 'make a new one with `ambit key create`'
   if (replaced_by !== null)
     throw new Failure('key.not_found', `this key has been replaced by ${quote(replaced_by)}`, { id, replaced_by })
@@ -60,14 +60,14 @@ function checkReplaceable(ambit: Ambit, { key_id: id, revoked_at, replaced_by, e
     throw new Failure('key.not_found', 'this key has expired', { id }, help)
 }
 
-const ended = (ambit: Ambit, key: ApiKey, graceMs: number): ApiKey => {
+const ended = (ambit: Runtime, key: ApiKey, graceMs: number): ApiKey => {
   const at = timeIn(ambit, graceMs, '/graceMs')
   if (graceMs === 0) return { ...key, revoked_at: at }
   return { ...key, expires_at: key.expires_at !== null && key.expires_at < at ? key.expires_at : at }
 }
 
 /** The time after so many milliseconds; refuses a negative number, and an end beyond the years we can write. */
-function timeIn(ambit: Ambit, ms: number, pointer: string): string {
+function timeIn(ambit: Runtime, ms: number, pointer: string): string {
   const at = ambit.clock.now() + ms
   if (ms >= 0 && at <= lastTimeMs) return formatTime(at)
   throw new Failure('field.invalid', `key: \`${pointer}\` must be 0 or more and end by the year 9999`, { pointer })
@@ -76,13 +76,13 @@ function timeIn(ambit: Ambit, ms: number, pointer: string): string {
 const lastTimeMs = Date.UTC(9999, 11, 31)
 
 /** Ends a key at once. */
-export async function revokeKey(ambit: Ambit, caller: Caller, id: string): Promise<void> {
+export async function revokeKey(ambit: Runtime, caller: Caller, id: string): Promise<void> {
   const end = keyRecords.amend(id, (key) => (key.revoked_at === null ? ended(ambit, key, 0) : key))
   await administer(ambit, caller, 'ambit.key.revoked', { key_id: id }, end)
 }
 
 /** Gives a principal one new key and ends all its others. */
-export async function renewKeys(ambit: Ambit, caller: Caller, principal: string): Promise<IssuedKey> {
+export async function renewKeys(ambit: Runtime, caller: Caller, principal: string): Promise<IssuedKey> {
   const { key, issued } = mint(ambit, caller.tenant, { principal })
   const endOthers: Change = function* (tenant) {
     for (const old of yield* keysOf(tenant, principal)) {
@@ -97,12 +97,12 @@ export async function renewKeys(ambit: Ambit, caller: Caller, principal: string)
 }
 
 /** The tenant's keys, in order of id: hashes, never secrets. */
-export async function keysIn(ambit: Ambit, caller: Caller, options?: PageOptions): Promise<Page<ApiKey>> {
+export async function keysIn(ambit: Runtime, caller: Caller, options?: PageOptions): Promise<Page<ApiKey>> {
   demand(caller, 'audit')
   return ambit.store.read(() => keyRecords.list(caller.tenant, options))
 }
 
-function mint(ambit: Ambit, tenant: TenantId, wish: NewKey): { key: ApiKey; issued: IssuedKey } {
+function mint(ambit: Runtime, tenant: TenantId, wish: NewKey): { key: ApiKey; issued: IssuedKey } {
   const key_id = ambit.ids.next('key')
   const secret = `ambit.${tenant}.${key_id}.${randomBytes(32).toString('base64url')}`
   const made: ApiKey = {
@@ -142,7 +142,7 @@ const keyText = /^ambit\.([^.]{1,63})\.(key_[0-9a-z]{1,64})\.[A-Za-z0-9_-]{43}$/
  * tenant's keys are refused, unless `suspended` says that this is about ending that.
  */
 export async function authenticate(
-  ambit: Pick<Ambit, 'store' | 'clock'>,
+  ambit: Pick<Runtime, 'store' | 'clock'>,
   text: string,
   suspended = false,
 ): Promise<Caller> {

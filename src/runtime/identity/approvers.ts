@@ -8,7 +8,7 @@ import { allPages, type Page, type PageOptions } from '../../storage/page.ts'
 import { approverRecords, principalRecords } from '../../storage/tables/identities.ts'
 import { getTenant } from '../../storage/tables/tenants.ts'
 import type { Change, Work } from '../../storage/work.ts'
-import type { Ambit } from '../ambit.ts'
+import type { Runtime } from '../runtime.ts'
 import { administer } from './admin.ts'
 import { type Caller, demand } from './caller.ts'
 
@@ -27,7 +27,7 @@ export interface NewApprover {
 }
 
 /** Lets a person decide about calls that ask for one of these roles. */
-export async function addApprover(ambit: Ambit, caller: Caller, wish: NewApprover): Promise<Approver> {
+export async function addApprover(ambit: Runtime, caller: Caller, wish: NewApprover): Promise<Approver> {
   demand(caller, 'administer')
   const { host_id } = await ambit.store.read(() => getTenant(caller.tenant))
   const publicKey = wish.publicKey ?? (await ambit.keyring.publicKeys(host_id)).publicKey
@@ -86,7 +86,7 @@ function checkedKeyId(publicKey: string): string {
  * From now on this person under whichever entry, or this entry of a person of another name, decides about nothing; what
  * they said before no longer counts either. Evidence names every entry that ended.
  */
-export async function revokeApprover(ambit: Ambit, caller: Caller, id: string): Promise<void> {
+export async function revokeApprover(ambit: Runtime, caller: Caller, id: string): Promise<void> {
   demand(caller, 'administer')
   const entries = await ambit.store.read(() => standingAs(caller.tenant, id))
   const revoked_at = formatTime(ambit.clock.now())
@@ -107,7 +107,7 @@ function* standingAs(tenant: TenantId, id: string): Work<readonly string[]> {
   return meant.filter(({ revoked_at }) => revoked_at === null).map(({ approver_id }) => approver_id)
 }
 
-export async function approversOf(ambit: Ambit, caller: Caller, options?: PageOptions): Promise<Page<Approver>> {
+export async function approversOf(ambit: Runtime, caller: Caller, options?: PageOptions): Promise<Page<Approver>> {
   demand(caller, 'audit')
   return ambit.store.read(() => approverRecords.list(caller.tenant, options))
 }

@@ -4,7 +4,7 @@ import { limits } from '../../base/limits.ts'
 import { verifyToken } from '../../evidence/statements/token.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { principalRecords } from '../../storage/tables/identities.ts'
-import type { Ambit } from '../ambit.ts'
+import type { Runtime } from '../runtime.ts'
 import { type Caller, rightsOf } from './caller.ts'
 
 export interface KnownName {
@@ -18,7 +18,11 @@ export interface KnownName {
  * Somebody whom the configuration knows by name. A principal of that name lends its roles and permissions; one that was
  * revoked is refused like a wrong key.
  */
-export async function callerNamed(ambit: Ambit, tenant: TenantId, { name, type, scopes }: KnownName): Promise<Caller> {
+export async function callerNamed(
+  ambit: Runtime,
+  tenant: TenantId,
+  { name, type, scopes }: KnownName,
+): Promise<Caller> {
   const principal = await ambit.store.read(() => principalRecords.find(tenant, name))
   if (principal !== undefined && principal.status !== 'active') throw notAccepted()
   const roles = principal?.roles ?? []
@@ -40,7 +44,7 @@ export interface TokenKey {
 
 /** Who signed this token: for this host, now, with the very key that belongs to the name it bears. */
 export async function callerByToken(
-  ambit: Ambit,
+  ambit: Runtime,
   { tenant, hostId }: { readonly tenant: TenantId; readonly hostId: string },
   text: string,
   known: readonly TokenKey[],

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'vitest'
 import { givenAmbit, givenTenant } from '../../../test/cli/given.ts'
-import type { Ambit } from '../ambit.ts'
 import { searchEvidence } from '../evidence/export.ts'
+import type { Runtime } from '../runtime.ts'
 import type { Caller } from './caller.ts'
 import { createPrincipal, permit, principalsOf, withdraw } from './principals.ts'
 
-async function desk(): Promise<{ ambit: Ambit; me: Caller }> {
+async function desk(): Promise<{ ambit: Runtime; me: Caller }> {
   const ambit = await givenAmbit()
   return { ambit, me: await givenTenant(ambit) }
 }

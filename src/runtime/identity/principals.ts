@@ -10,7 +10,7 @@ import { parseAs } from '../../model/parse.ts'
 import type { Page, PageOptions } from '../../storage/page.ts'
 import { principalRecords } from '../../storage/tables/identities.ts'
 import type { Change } from '../../storage/work.ts'
-import type { Ambit } from '../ambit.ts'
+import type { Runtime } from '../runtime.ts'
 import { administer, type Recordable } from './admin.ts'
 import { type Caller, demand } from './caller.ts'
 
@@ -23,12 +23,12 @@ export interface NewPrincipal {
 }
 
 /** Adds a person, service, agent or automation to the caller's tenant. */
-export async function createPrincipal(ambit: Ambit, caller: Caller, wish: NewPrincipal): Promise<Principal> {
+export async function createPrincipal(ambit: Runtime, caller: Caller, wish: NewPrincipal): Promise<Principal> {
   const { type, payload, change } = draftPrincipal(ambit, wish)
   return administer(ambit, caller, type, payload, change)
 }
 
-export function draftPrincipal(ambit: Ambit, wish: NewPrincipal): Recordable<Principal> {
+export function draftPrincipal(ambit: Runtime, wish: NewPrincipal): Recordable<Principal> {
   const made: Principal = {
     principal_id: wish.id,
     kind: wish.kind,
@@ -49,13 +49,13 @@ export function draftPrincipal(ambit: Ambit, wish: NewPrincipal): Recordable<Pri
 }
 
 /** Ends a principal: from now on none of its keys is accepted. Its record and history stay. */
-export async function revokePrincipal(ambit: Ambit, caller: Caller, id: string): Promise<Principal> {
+export async function revokePrincipal(ambit: Runtime, caller: Caller, id: string): Promise<Principal> {
   const end = principalRecords.amend(id, (principal) => ({ ...principal, status: 'revoked' }))
   return administer(ambit, caller, 'ambit.principal.revoked', { principal_id: id }, end)
 }
 
 /** Gives a principal a permission; one that was withdrawn counts again. */
-export const permit = (ambit: Ambit, caller: Caller, id: string, permission: string): Promise<Principal> =>
+export const permit = (ambit: Runtime, caller: Caller, id: string, permission: string): Promise<Principal> =>
   movePermission(ambit, caller, 'ambit.permission.given', { id, permission }, (principal) => ({
     ...principal,
     permissions: [...without(principal.permissions, permission), permission],
@@ -63,7 +63,7 @@ export const permit = (ambit: Ambit, caller: Caller, id: string, permission: str
   }))
 
 /** Takes a permission back; one that the principal does not have is `permission.not_found`. */
-export const withdraw = (ambit: Ambit, caller: Caller, id: string, permission: string): Promise<Principal> =>
+export const withdraw = (ambit: Runtime, caller: Caller, id: string, permission: string): Promise<Principal> =>
   movePermission(ambit, caller, 'ambit.permission.withdrawn', { id, permission }, (principal) => {
     if (!principal.permissions.includes(permission)) throw notHeld(id, permission)
     return {
@@ -74,7 +74,7 @@ export const withdraw = (ambit: Ambit, caller: Caller, id: string, permission: s
   })
 
 async function movePermission(
-  ambit: Ambit,
+  ambit: Runtime,
   caller: Caller,
   type: OwnEvent,
   { id, permission }: { readonly id: string; readonly permission: string },
@@ -93,7 +93,7 @@ function notHeld(id: string, permission: string): Failure {
 }
 
 /** The tenant's principals, in order of id. */
-export async function principalsOf(ambit: Ambit, caller: Caller, options?: PageOptions): Promise<Page<Principal>> {
+export async function principalsOf(ambit: Runtime, caller: Caller, options?: PageOptions): Promise<Page<Principal>> {
   demand(caller, 'audit')
   return ambit.store.read(() => principalRecords.list(caller.tenant, options))
 }

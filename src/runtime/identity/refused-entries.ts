@@ -1,7 +1,7 @@
 import type { Subject } from '../../model/identity/subject.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
-import type { Ambit } from '../ambit.ts'
 import { recordAs } from '../evidence/record.ts'
+import type { Runtime } from '../runtime.ts'
 import { ownEvent } from './admin.ts'
 import { operator } from './caller.ts'
 import { tenantOf } from './tenants.ts'
@@ -20,7 +20,7 @@ export interface RefusedEntry {
 
 /** Records a refused request of a known caller, under an id of its own: no call, and in no caller's correlation. */
 export async function recordRefusedEntry(
-  ambit: Ambit,
+  ambit: Runtime,
   tenant: TenantId,
   { subject, method, route, code, status, traceId, unrecorded }: RefusedEntry,
 ): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Ambit } from '../ambit.ts'
+import type { Runtime } from '../runtime.ts'
 import { administer } from './admin.ts'
 import { type Caller, demand } from './caller.ts'
 
@@ -6,14 +6,14 @@ import { type Caller, demand } from './caller.ts'
  * Keeps a secret of the caller's tenant. Evidence says who set it and its name, and nothing of its value; secrets lie
  * beside the store, so the record follows the change instead of being part of it.
  */
-export async function setSecret(ambit: Ambit, caller: Caller, name: string, value: string): Promise<void> {
+export async function setSecret(ambit: Runtime, caller: Caller, name: string, value: string): Promise<void> {
   demand(caller, 'administer')
   await ambit.secrets.set(caller.tenant, name, value)
   await administer(ambit, caller, 'ambit.secret.set', { name })
 }
 
 /** Forgets a secret. */
-export async function removeSecret(ambit: Ambit, caller: Caller, name: string): Promise<void> {
+export async function removeSecret(ambit: Runtime, caller: Caller, name: string): Promise<void> {
   demand(caller, 'administer')
   await ambit.secrets.remove(caller.tenant, name)
   await administer(ambit, caller, 'ambit.secret.removed', { name })
@@ -21,7 +21,7 @@ export async function removeSecret(ambit: Ambit, caller: Caller, name: string): 
 
 /** The names of the tenant's secrets and when they were set. */
 export async function secretsOf(
-  ambit: Ambit,
+  ambit: Runtime,
   caller: Caller,
 ): Promise<readonly { readonly name: string; readonly created_at: string }[]> {
   demand(caller, 'audit')

@@ -12,8 +12,8 @@ import type { Page, PageOptions } from '../../storage/page.ts'
 import { eventsOf } from '../../storage/tables/events.ts'
 import { addTenant, amendTenant, getTenant, listTenants } from '../../storage/tables/tenants.ts'
 import { inOrder } from '../../storage/work.ts'
-import type { Ambit } from '../ambit.ts'
 import { recordAs } from '../evidence/record.ts'
+import type { Runtime } from '../runtime.ts'
 import { adminEvent, administer, identityCorrelation, identityEvent, type Recordable } from './admin.ts'
 import { draftKey } from './api-keys.ts'
 import { type Caller, demand, operator } from './caller.ts'
@@ -28,11 +28,11 @@ export interface NewTenant {
 }
 
 /** Makes a tenant: its own logical host with a signing key, a digest key and an empty chain. */
-export const createTenant = (ambit: Ambit, wish: NewTenant): Promise<Tenant> => addTenantWith(ambit, wish, [])
+export const createTenant = (ambit: Runtime, wish: NewTenant): Promise<Tenant> => addTenantWith(ambit, wish, [])
 
 /** As `createTenant`, with a principal `admin` and its key, all or nothing. The key is in the answer and nowhere else. */
 export async function createTenantWithAdmin(
-  ambit: Ambit,
+  ambit: Runtime,
   wish: NewTenant,
   by?: Subject,
 ): Promise<{ readonly tenant: Tenant; readonly issued: IssuedKey }> {
@@ -42,7 +42,7 @@ export async function createTenantWithAdmin(
 }
 
 async function addTenantWith(
-  ambit: Ambit,
+  ambit: Runtime,
   wish: NewTenant,
   more: readonly Recordable[],
   by?: Subject,
@@ -69,24 +69,24 @@ async function addTenantWith(
 }
 
 /** A key that is there already was made for a tenant whose creation then failed: it has signed nothing yet. */
-const hostKey = (ambit: Ambit, hostId: string) =>
+const hostKey = (ambit: Runtime, hostId: string) =>
   ambit.keyring.create(hostId).catch((error: unknown) => {
     if (error instanceof Failure && error.code === 'key.exists') return ambit.keyring.publicKeys(hostId)
     throw error
   })
 
 /** The caller's tenant, or `tenant.not_found`. */
-export const tenantOf = (ambit: Pick<Ambit, 'store'>, caller: Pick<Caller, 'tenant'>): Promise<Tenant> =>
+export const tenantOf = (ambit: Pick<Runtime, 'store'>, caller: Pick<Caller, 'tenant'>): Promise<Tenant> =>
   ambit.store.read(() => getTenant(caller.tenant))
 
-export const allTenants = (ambit: Pick<Ambit, 'store'>, options?: PageOptions): Promise<Page<Tenant>> =>
+export const allTenants = (ambit: Pick<Runtime, 'store'>, options?: PageOptions): Promise<Page<Tenant>> =>
   ambit.store.read(() => listTenants(options))
 
 export const suspendedTenant = (tenant: TenantId): Failure =>
   new Failure('tenant.suspended', `tenant ${quote(tenant)} is suspended`, {}, 'run `ambit tenant resume` to end that')
 
 /** What may be published of the tenant's keys. Members that would be empty are left out. */
-export async function identityOf(ambit: Ambit, caller: Caller): Promise<IdentityDocument> {
+export async function identityOf(ambit: Runtime, caller: Caller): Promise<IdentityDocument> {
   const { host_id } = await tenantOf(ambit, caller)
   const { keys, identity } = await ambit.keyring.signing(host_id)
   const { keyId, publicKey, history, revoked } = keys
@@ -105,7 +105,7 @@ export async function identityOf(ambit: Ambit, caller: Caller): Promise<Identity
  * it is listed as no longer to be believed from now on: for a key that others may have.
  */
 export async function rotateTenantKey(
-  ambit: Ambit,
+  ambit: Runtime,
   caller: Caller,
   { revokeOld = false }: { readonly revokeOld?: boolean } = {},
 ): Promise<KeyRotation> {
@@ -122,7 +122,7 @@ export async function rotateTenantKey(
  * Records every rotation and revocation of the key file that has no event yet. The file lies beside the store, so a
  * crash may come between the two; the next rotation then makes up for it.
  */
-async function tellRotations(ambit: Ambit, caller: Caller, hostId: string): Promise<void> {
+async function tellRotations(ambit: Runtime, caller: Caller, hostId: string): Promise<void> {
   const correlation = identityCorrelation(hostId)
   const told = await ambit.store.read(() => eventsOf(caller.tenant, correlation, 0, limits.replayEventsMax))
   const payloads = told.map(
@@ -141,7 +141,7 @@ async function tellRotations(ambit: Ambit, caller: Caller, hostId: string): Prom
 }
 
 /** Suspends a tenant: none of its keys opens anything until it is active again. Nothing is deleted. */
-export async function setTenantStatus(ambit: Ambit, caller: Caller, status: Tenant['status']): Promise<Tenant> {
+export async function setTenantStatus(ambit: Runtime, caller: Caller, status: Tenant['status']): Promise<Tenant> {
   const type = status === 'active' ? 'ambit.tenant.resumed' : 'ambit.tenant.suspended'
   return administer(
     ambit,

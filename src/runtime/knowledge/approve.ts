@@ -2,9 +2,9 @@ import { relative, resolve } from 'node:path'
 import { readJson } from '../../base/json.ts'
 import { openRoot } from '../../files/root.ts'
 import { packApproval } from '../../model/config/config.ts'
-import type { Ambit } from '../ambit.ts'
 import { administer } from '../identity/admin.ts'
 import type { Caller } from '../identity/caller.ts'
+import type { Runtime } from '../runtime.ts'
 import { type PackApproval, realPath } from './approvals.ts'
 import { attempt } from './attempt.ts'
 import { unlessMissing } from './records.ts'
@@ -12,7 +12,7 @@ import { unlessMissing } from './records.ts'
 const fileName = 'knowledge-approvals.jsonl'
 
 /** Lets the pack in a folder be used as it is now. Needs the right to administer; who said so is on record before it counts. */
-export async function approvePack(ambit: Ambit, caller: Caller, { path, digest }: PackApproval): Promise<void> {
+export async function approvePack(ambit: Runtime, caller: Caller, { path, digest }: PackApproval): Promise<void> {
   const { dataDir } = ambit.settings
   // Seen from the folder of the data, so that both can be moved together.
   const approval = { path: relative(dataDir, path), digest }

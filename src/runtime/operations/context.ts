@@ -2,13 +2,13 @@ import { parseDuration, parseInstant } from '../../base/duration.ts'
 import { Failure } from '../../base/failure.ts'
 import type { CallCaller } from '../../gateway/call.ts'
 import type { Operation } from '../../operations/operation.ts'
-import type { Ambit } from '../ambit.ts'
 import type { AmbitHost } from '../hosting/host.ts'
 import { type Caller, demand } from '../identity/caller.ts'
+import type { Runtime } from '../runtime.ts'
 
 /** Who asks for an operation, and what it is carried out with. */
 export interface OperationContext {
-  readonly ambit: Ambit
+  readonly ambit: Runtime
   readonly caller: Caller
   /** The same caller as the gateway knows it. */
   readonly by: CallCaller
@@ -31,7 +31,7 @@ export const msOf = (text: string | undefined): number | undefined =>
   text === undefined ? undefined : parseDuration(text)
 
 /** A time, or an age, as we write times. */
-export function timeOf({ clock }: Ambit, text: string | undefined, pointer: string): string | undefined {
+export function timeOf({ clock }: Runtime, text: string | undefined, pointer: string): string | undefined {
   if (text === undefined) return undefined
   const time = parseInstant(text, clock.now())
   if (time !== undefined) return time

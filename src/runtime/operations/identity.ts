@@ -4,7 +4,6 @@ import { formatTime } from '../../base/time.ts'
 import { tenantId } from '../../model/identity/tenant-id.ts'
 import type { identity } from '../../operations/identity.ts'
 import type { Handlers } from '../../operations/operation.ts'
-import type { Ambit } from '../ambit.ts'
 import { issueKey, keysIn, renewKeys, revokeKey, rotateKey } from '../identity/api-keys.ts'
 import { addApprover, approversOf, revokeApprover } from '../identity/approvers.ts'
 import type { Caller } from '../identity/caller.ts'
@@ -12,6 +11,7 @@ import { createPrincipal, permit, principalsOf, revokePrincipal, withdraw } from
 import { removeSecret, secretsOf, setSecret } from '../identity/secrets.ts'
 import { allTenants, identityOf, rotateTenantKey, setTenantStatus } from '../identity/tenants.ts'
 import { wholeList } from '../pages.ts'
+import type { Runtime } from '../runtime.ts'
 import { msOf, type OperationContext } from './context.ts'
 
 export const identityHandlers: Handlers<typeof identity, OperationContext> = {
@@ -81,7 +81,7 @@ export const identityHandlers: Handlers<typeof identity, OperationContext> = {
 }
 
 /** The caller, for a change of a whole tenant: an administrator of the first tenant of the store, or the embedding program. */
-async function storeAdministrator(ambit: Ambit, caller: Caller, id: string): Promise<Caller> {
+async function storeAdministrator(ambit: Runtime, caller: Caller, id: string): Promise<Caller> {
   const tenants = await wholeList((page) => allTenants(ambit, page))
   const [first] = tenants.toSorted((a, b) => (a.created_at < b.created_at ? -1 : 1))
   const isOperator = caller.subject.verified !== true && caller.rights.includes('administer')

@@ -6,10 +6,10 @@ import { callRecord, type SealedEvent } from '../../model/evidence.ts'
 import type { Facts } from '../../policy/conditions/values.ts'
 import type { PolicySet } from '../../policy/policies.ts'
 import { type ShadowAnswer, shadow } from '../../policy/shadow.ts'
-import type { Ambit } from '../ambit.ts'
 import { type EventFilter, searchEvidence } from '../evidence/export.ts'
 import { offeredBy } from '../hosting/upstreams.ts'
 import type { Caller } from '../identity/caller.ts'
+import type { Runtime } from '../runtime.ts'
 
 /** A recorded call and what other policies would have made of it. */
 export interface ShadowedCall {
@@ -28,7 +28,7 @@ export type ShadowFilter = Pick<EventFilter, 'capability' | 'correlation' | 'sub
  * record of its last attempt. Needs the right to audit; nothing is written and nothing runs.
  */
 export async function shadowDecisions(
-  ambit: Ambit,
+  ambit: Runtime,
   caller: Caller,
   candidates: PolicySet,
   filter: ShadowFilter = {},

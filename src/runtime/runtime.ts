@@ -15,8 +15,8 @@ import { type Heads, openHeads } from './evidence/heads.ts'
 import { type ConfigSource, loadSettings, type Settings } from './settings/config.ts'
 import { randomIds, systemClock } from './system.ts'
 
-/** Everything a running Ambit has: passed to the functions of this folder, which use what they need of it. */
-export interface Ambit {
+/** Everything a running Ambit consists of: the functions of this folder take it, and use the parts they need. */
+export interface Runtime {
   readonly settings: Settings
   readonly clock: Clock
   readonly ids: Ids
@@ -33,7 +33,7 @@ export interface Ambit {
  * Opens the store, the keys and the secrets that the configuration names. Refuses to start on a store that was cut or
  * rewritten since its last signed head (`head.mismatch`), and on keys that others can read (`key.permissions`).
  */
-export async function openAmbit(source: Partial<ConfigSource> = {}, clock: Clock = systemClock): Promise<Ambit> {
+export async function openAmbit(source: Partial<ConfigSource> = {}, clock: Clock = systemClock): Promise<Runtime> {
   const settings = await loadSettings({ folder: process.cwd(), env: process.env, ...source })
   return openWith(settings, clock)
 }
@@ -49,7 +49,7 @@ export async function openWith(
   settings: Settings,
   clock: Clock = systemClock,
   { create = true, files: given }: OpenOptions = {},
-): Promise<Ambit> {
+): Promise<Runtime> {
   const ids = randomIds(clock)
   const random = (bytes: number): Uint8Array => randomBytes(bytes)
   const files = given ?? (await privateFolder('keys', settings.keysDir, create))
