@@ -19,8 +19,8 @@ export interface CallCaller {
   readonly subject: Subject | null
   /** Under whose name calls are recorded: the same for all keys of one principal. */
   readonly name: string
-  /** The session this call belongs to, where the door knows of one: never the caller's own word. */
-  readonly session?: string
+  /** The history that the call belongs to, where the door knows of one: never the caller's own word. */
+  readonly history?: string
   readonly scopes: readonly string[]
   readonly permissions: readonly string[]
   readonly revokedPermissions: readonly string[]

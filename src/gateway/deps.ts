@@ -31,9 +31,9 @@ export interface Offer {
   readonly unverifiedActors: 'refuse' | 'accept'
   /** Denies a result that breaks its output schema, instead of marking it. */
   readonly strictOutput: boolean
-  /** What the calls of one session have in common, where the door names none. */
-  readonly session: 'principal' | 'correlation'
-  /** How long a session is remembered after its last call; undefined where nothing here asks or tells. */
+  /** Which calls share one history, where the door names none. */
+  readonly history: 'principal' | 'correlation'
+  /** How long a history is kept after its last call; undefined where no rule reads it and no capability declares a data class. */
   readonly historyMs: number | undefined
   /** The budgets of each capability that has any. */
   readonly budgets: ReadonlyMap<string, readonly CompiledBudget[]>

@@ -70,7 +70,7 @@ export async function invoke(host: Host, call: Call, driving: Driving = {}): Pro
     try {
       return await run(host, call, { fingerprint, ...found }, driving)
     } catch (error) {
-      // Somebody else was first with this id, or decided about it: theirs is the result. Or the session went on.
+      // Another call was first with this id, or a person decided about it: that is the result. Or the history went on.
       if (!isOvertaken(error)) throw error
       overtaken ||= error instanceof Failure
     }

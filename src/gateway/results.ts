@@ -12,7 +12,7 @@ export interface Recorded {
   readonly chunks?: readonly Json[]
   /** There were chunks, and too many to be kept. */
   readonly isCut?: true
-  /** What a session is to be remembered by that reads it; missing for a call that never began. */
+  /** What enters the history of a caller that reads the result; missing for a call that never began. */
   readonly carries?: Remembered
 }
 

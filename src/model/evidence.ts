@@ -149,7 +149,7 @@ const attemptMembers = {
     .optional(),
   input: keyedDigest.optional(),
   context: z.array(contextEntry).optional(),
-  /** What rules read of the history of the session and of the capability, by path. */
+  /** What rules read of the history, the capability and the run, by path. */
   facts: z.record(z.string(), z.unknown()).optional(),
   basis: z.array(basisEntry).optional(),
   decision: policyDecision.optional(),

@@ -80,7 +80,7 @@ test('of a union the alternative that was meant is reported, or the union when t
   assert.deepEqual(unclear, { code: 'field.invalid', pointer: '/either', message: 'must be an object, or a list' })
   const budget = { name: 'b', per: 'principle', applies_to: ['*'], every: 'day', calls: 1 }
   const [per] = problemsOf(config, { host: { budgets: [budget] } })
-  assert.equal(per?.message, 'must be one of `tenant`, `principal`, `session`, `capability`, or a list')
+  assert.equal(per?.message, 'must be one of `tenant`, `principal`, `history`, `capability`, or a list')
   const [every] = problemsOf(config, { host: { budgets: [{ ...budget, per: 'tenant', every: 'week' }] } })
   assert.equal(every?.message, 'must be one of `hour`, `day`, `month`, or a number')
   const server = { url: 'https://a.example/mcp', header: {} }
@@ -102,6 +102,8 @@ test('a member that is not known is told with the one that was likely meant, at 
     [shape, { ...good, cuont: 1 }, 'did you mean `count`?'],
     [shape, { ...good, colour: 1 }, undefined],
     [config, { host: { bugdets: [] } }, 'did you mean `budgets`?'],
+    [config, { host: { session: 'correlation' } }, 'did you mean `history`?'],
+    [config, { host: { limits: { session: 1 } } }, undefined],
     [upstream, { adapter: 'mcp', name: 'a', server, capabilities: [] }, 'did you mean `headers`?'],
     [
       upstream,

@@ -79,9 +79,16 @@ function wordsOf(issue: Issue): string {
 
 const must = 'must be '
 
-/** A member that is not known is most often one that is, misspelt. */
-const meantBy = ({ path, issue }: Located): string | undefined =>
-  issue.code === 'unrecognized_keys' ? nearest(String(path.at(-1)), issue.message.split('\n')) : undefined
+/** A member that is not known is most often one that is, misspelt or under its old name. */
+function meantBy({ path, issue }: Located): string | undefined {
+  if (issue.code !== 'unrecognized_keys') return undefined
+  const written = String(path.at(-1))
+  const known = issue.message.split('\n')
+  return nearest(written, known) ?? known.find((name) => name === renamed.get(written))
+}
+
+/** Old name → new name. */
+const renamed: ReadonlyMap<string, string> = new Map([['session', 'history']])
 
 function isMissing(path: Path, value: unknown): boolean {
   const parent = path.slice(0, -1).reduce<unknown>(childOf, value)

@@ -53,15 +53,15 @@ test('a capability has each of its budgets once, in the order they are written, 
 test.each<[Budget['per'], readonly string[]]>([
   ['tenant', ['tenant']],
   ['principal', ['principal']],
-  ['session', ['session']],
+  ['history', ['history']],
   ['capability', ['capability']],
   [
     ['capability', 'tenant', 'capability'],
     ['tenant', 'capability'],
   ],
   [
-    ['capability', 'session', 'principal', 'tenant'],
-    ['tenant', 'principal', 'session', 'capability'],
+    ['capability', 'history', 'principal', 'tenant'],
+    ['tenant', 'principal', 'history', 'capability'],
   ],
 ])('those who share a budget per %j are each said once, in one order [H-99]', (per, expected) => {
   assert.deepEqual(compiled({ per, calls: 1 })?.per, expected)

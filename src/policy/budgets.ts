@@ -33,7 +33,7 @@ export function compileBudgets(
   return found
 }
 
-const shares: readonly BudgetShare[] = ['tenant', 'principal', 'session', 'capability']
+const shares: readonly BudgetShare[] = ['tenant', 'principal', 'history', 'capability']
 
 const compileBudget = ({ name, per, every, cost, ...whole }: Budget): CompiledBudget => ({
   name,

@@ -24,7 +24,7 @@ const call = (capability: string, dataClass?: string, origin = 'internal'): Reme
   origin,
 })
 
-test('a session that did nothing yet has no calls, no entries and nothing left out [H-98]', () => {
+test('a history with nothing in it yet has no calls, no entries and nothing left out [H-98]', () => {
   const empty = { calls: 0, capabilities: [], classes: [], origins: [] }
   assert.deepEqual(noHistory, { ...empty, truncated: [] })
   assert.deepEqual(historyFacts(noHistory), { ...empty, truncated: false })
@@ -62,7 +62,7 @@ test('a call leaves the history before it as it was [H-98]', () => {
   assert.deepEqual(before, after(call('a', 'secret', 'web')))
 })
 
-test('a session knows all that any of its calls was, in whatever order they came [H-98]', () => {
+test('a history knows all that any of its calls was, in whatever order they came [H-98]', () => {
   const word = fc.constantFrom('a', 'b', 'c')
   const calls = fc.array(fc.record({ capability: word, class: fc.option(word, { nil: undefined }), origin: word }))
   fc.assert(
@@ -106,7 +106,7 @@ test.each(lists)(
     const over = after(...entries.map(calling), calling('one more'))
     const { [name]: answer, ...rest } = historyFacts(over) as Record<string, unknown>
     assert(answer instanceof Fault)
-    assert.equal(answer.message, `the session has more \`history.${name}\` than the 128 that are kept`)
+    assert.equal(answer.message, `there are more \`history.${name}\` than the 128 that are kept`)
     const { [name]: _, ...others } = over
     assert.deepEqual(rest, { ...others, truncated: true })
   },

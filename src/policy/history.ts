@@ -7,7 +7,7 @@ import { type Facts, Fault } from './conditions/values.ts'
 const listed = ['capabilities', 'classes', 'origins'] as const
 type Listed = (typeof listed)[number]
 
-/** What a session did before: how many calls it started, of which capabilities, and what their results carry. */
+/** What the same caller did before: how many calls it started, of which capabilities, and what their results carry. */
 export interface History extends Readonly<Record<Listed, readonly string[]>> {
   readonly calls: number
   /** The lists that have left something out. */
@@ -72,4 +72,4 @@ function withoutAnswer(history: object, names: readonly Listed[]): Json {
 }
 
 const tooLong = (name: Listed): Fault =>
-  new Fault(`the session has more \`history.${name}\` than the ${limits.historyEntriesMax} that are kept`)
+  new Fault(`there are more \`history.${name}\` than the ${limits.historyEntriesMax} that are kept`)

@@ -31,7 +31,7 @@ function isShared(budget: Budget, a: Taken, b: Taken): boolean {
   return (
     isAbout(budget, a) &&
     whileOf(budget.every, a.at) === whileOf(budget.every, b.at) &&
-    (a.who === b.who || !(shares.includes('principal') || shares.includes('session'))) &&
+    (a.who === b.who || !(shares.includes('principal') || shares.includes('history'))) &&
     (a.capability === b.capability || !shares.includes('capability'))
   )
 }

@@ -51,7 +51,7 @@ const inside: Policy = {
 const ward: OfferSpec = { capabilities: [patients, weather, notes, unsaid], policies: [inside] }
 const to = (capability_id: string, more: object = {}) => ({ capability_id, ...more })
 
-describe('after reading confidential data a session calls nothing outside [H-98]', () => {
+describe('after confidential data was read nothing outside is called [H-98]', () => {
   test('before, it may; after, it may not, and the denial names the rule and what it read', async () => {
     const { call, caller, events } = await givenHost(ward)
     const agent = await caller({ id: 'agent', kind: 'agent' })
@@ -96,40 +96,40 @@ describe('after reading confidential data a session calls nothing outside [H-98]
     assert.equal((await call(other, elsewhere)).outcome, 'success')
   })
 
-  test('callers without a name are one session, whatever they say of themselves', async () => {
+  test('callers without a name share one history, whatever they say of themselves', async () => {
     const { call } = await givenHost(ward)
     await call({ ...anyone, name: 'shared' }, to('ward.patients', { subject: { id: 'x' } }))
     assert.equal((await call({ ...anyone, name: 'open' }, to('web.weather', { subject: { id: 'y' } }))).success, false)
   })
 
-  test('a session of the door counts by itself, and where the host says so a correlation does', async () => {
+  test('a history that the door names counts by itself, and where the host says so a correlation does', async () => {
     const { call, host, caller } = await givenHost(ward)
     const agent = await caller({ id: 'agent', kind: 'agent' })
-    const inSession = (session: string): CallCaller => ({ ...agent, session })
-    await call(inSession('one'), to('ward.patients'))
-    assert.equal((await call(inSession('one'), to('web.weather'))).success, false)
-    assert.equal((await call(inSession('two'), to('web.weather'))).success, true)
+    const inHistory = (history: string): CallCaller => ({ ...agent, history })
+    await call(inHistory('one'), to('ward.patients'))
+    assert.equal((await call(inHistory('one'), to('web.weather'))).success, false)
+    assert.equal((await call(inHistory('two'), to('web.weather'))).success, true)
     assert.equal((await call(agent, to('web.weather'))).success, true)
 
-    host.offer(makeOffer(host.hostId, { ...ward, session: 'correlation' }))
+    host.offer(makeOffer(host.hostId, { ...ward, history: 'correlation' }))
     const inTask = (id: string, correlation_id: string) => call(agent, to(id, { correlation: { correlation_id } }))
     await inTask('ward.patients', 'one')
     assert.equal((await inTask('web.weather', 'one')).success, false)
     assert.equal((await inTask('web.weather', 'two')).success, true)
   })
 
-  test('a result that is given again is read again, by the session that gets it', async () => {
+  test('a result that is given again is read again, in the history of the caller that gets it', async () => {
     const { call, caller, host } = await givenHost(ward)
     const agent = await caller({ id: 'agent', kind: 'agent' })
-    const inSession = (session: string): CallCaller => ({ ...agent, session })
+    const inHistory = (history: string): CallCaller => ({ ...agent, history })
     const read = to('ward.patients', { invocation_id: 'read' })
-    await call(inSession('one'), read)
-    assert.equal((await call(inSession('two'), to('web.weather'))).success, true)
-    assert.equal((await call(inSession('two'), read)).replayed, true)
-    assert.equal((await call(inSession('two'), to('web.weather'))).success, false)
-    assert.equal((await call(inSession('three'), to('web.weather'))).success, true)
-    assert.equal((await host.gateway.recorded(inSession('three'), 'read'))?.success, true)
-    assert.equal((await call(inSession('three'), to('web.weather'))).success, false)
+    await call(inHistory('one'), read)
+    assert.equal((await call(inHistory('two'), to('web.weather'))).success, true)
+    assert.equal((await call(inHistory('two'), read)).replayed, true)
+    assert.equal((await call(inHistory('two'), to('web.weather'))).success, false)
+    assert.equal((await call(inHistory('three'), to('web.weather'))).success, true)
+    assert.equal((await host.gateway.recorded(inHistory('three'), 'read'))?.success, true)
+    assert.equal((await call(inHistory('three'), to('web.weather'))).success, false)
   })
 
   test('what a stream gave before it failed is read again, too', async () => {
@@ -148,27 +148,27 @@ describe('after reading confidential data a session calls nothing outside [H-98]
     )
     const { call, caller, host } = await givenHost({ ...ward, capabilities: [broken, weather] })
     const agent = await caller({ id: 'agent', kind: 'agent' })
-    const inSession = (session: string): CallCaller => ({ ...agent, session })
+    const inHistory = (history: string): CallCaller => ({ ...agent, history })
     const read = to('ward.rounds', { mode: 'stream', invocation_id: 'read' })
-    await call(inSession('one'), read)
-    assert.equal((await call(inSession('two'), to('web.weather'))).success, true)
-    assert.deepEqual((await host.gateway.invoke(inSession('two'), read)).chunks, ['bed 4'])
-    assert.equal((await call(inSession('two'), to('web.weather'))).success, false)
+    await call(inHistory('one'), read)
+    assert.equal((await call(inHistory('two'), to('web.weather'))).success, true)
+    assert.deepEqual((await host.gateway.invoke(inHistory('two'), read)).chunks, ['bed 4'])
+    assert.equal((await call(inHistory('two'), to('web.weather'))).success, false)
   })
 
   test('a result that is given again carries what it did, whatever its capability says by now', async () => {
     const { call, caller, host } = await givenHost(ward)
     const agent = await caller({ id: 'agent', kind: 'agent' })
-    const inSession = (session: string): CallCaller => ({ ...agent, session })
+    const inHistory = (history: string): CallCaller => ({ ...agent, history })
     const read = to('ward.patients', { invocation_id: 'read' })
-    await call(inSession('one'), read)
+    await call(inHistory('one'), read)
     const others = [echo({ id: 'ward.patients', version: '1.0.1' }), weather]
     host.offer(makeOffer(host.hostId, { ...ward, capabilities: others }))
-    assert.equal((await call(inSession('two'), read)).replayed, true)
-    assert.equal((await call(inSession('two'), to('web.weather'))).success, false)
+    assert.equal((await call(inHistory('two'), read)).replayed, true)
+    assert.equal((await call(inHistory('two'), to('web.weather'))).success, false)
     host.offer(makeOffer(host.hostId, { ...ward, capabilities: [weather] }))
-    assert.equal((await host.gateway.recorded(inSession('three'), 'read'))?.success, true)
-    assert.equal((await call(inSession('three'), to('web.weather'))).success, false)
+    assert.equal((await host.gateway.recorded(inHistory('three'), 'read'))?.success, true)
+    assert.equal((await call(inHistory('three'), to('web.weather'))).success, false)
   })
 
   test('a policy that is added later knows what was read before it', async () => {
@@ -179,7 +179,7 @@ describe('after reading confidential data a session calls nothing outside [H-98]
     assert.equal((await call(anyone, to('web.weather'))).success, false)
   })
 
-  test('a session is forgotten so long after its last call, and its row is dropped', async () => {
+  test('a history is forgotten so long after its last call, and its row is dropped', async () => {
     const clock = stillClock()
     const { call, host, ambit } = await givenHost({ ...ward, historyHours: 2 }, { clock })
     const hour = 3_600_000
@@ -242,7 +242,7 @@ test('a list that grows too long answers nothing, and a rule that asks it denies
     history = withCall(history, { capability: `c.${turn}`, class: undefined, origin: 'internal' })
   assert.equal(history.capabilities.length, limits.historyEntriesMax)
   const amend = amendHistory({
-    session: '9:principal9:anonymous',
+    key: '9:principal9:anonymous',
     nowMs: 0,
     expiresAtMs: Number.MAX_SAFE_INTEGER,
     next: () => JSON.stringify(history),
@@ -331,7 +331,7 @@ function races(store: (() => Promise<object>) | undefined): void {
     for (const { success, denial } of results) assert(success || denial?.details?.['matched_rule'] === 'inside/tainted')
   })
 
-  test('a limit that a rule sets on the calls of a session is exact under many at once', async () => {
+  test('a limit that a rule sets on the calls of a history is exact under many at once', async () => {
     const few: Policy = {
       ...inside,
       rules: [{ id: 'seven', when: { '<': [{ var: 'history.calls' }, 7] }, decision: 'allow' }],

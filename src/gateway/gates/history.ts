@@ -2,33 +2,46 @@ import { type History, noHistory, rememberedOf, withCall } from '../../policy/hi
 import { amendHistory, historyOf } from '../../storage/tables/histories.ts'
 import type { Change } from '../../storage/work.ts'
 import type { Attempt } from '../attempt.ts'
-import type { Call } from '../call.ts'
+import { type Call, type CallCaller, callKey } from '../call.ts'
 import type { GatewayDeps, Offer } from '../deps.ts'
 import type { Recorded } from '../results.ts'
-import { sessionOf } from './session.ts'
 
-type OfSession = Pick<Call, 'caller' | 'correlation'>
+type Called = Pick<Call, 'caller' | 'correlation'>
 
-/** What the session of a call did before. */
+/**
+ * The key of the history that a call belongs to; budgets may be shared by it too. The door names it. Otherwise it is
+ * that of the principal, which no caller can leave, or that of the correlation where the host says so.
+ */
+export function historyKey({ history }: Pick<Offer, 'history'>, { caller, correlation }: Called): string {
+  if (caller.history !== undefined) return callKey('door', principalOf(caller), caller.history)
+  return history === 'correlation'
+    ? callKey('correlation', correlation.correlation_id)
+    : callKey('principal', principalOf(caller))
+}
+
+/** All anonymous callers are one principal. */
+export const principalOf = ({ subject, name }: CallCaller): string => (subject === null ? 'anonymous' : name)
+
+/** What was called before. */
 export const recall = async ({ store, tenant, clock }: GatewayDeps, offer: Offer, call: Call): Promise<History> =>
-  historyIn(await store.read(() => historyOf(tenant, sessionOf(offer, call), clock.now())))
+  parseHistory(await store.read(() => historyOf(tenant, historyKey(offer, call), clock.now())))
 
-const historyIn = (body: string | undefined): History =>
+const parseHistory = (body: string | undefined): History =>
   body === undefined ? noHistory : (JSON.parse(body) as History)
 
-/** What the rules were told of the session was no longer true when the call was about to start. */
+/** The history that the rules read was no longer true when the call was about to start. */
 export class HistoryChanged extends Error {}
 
 /**
- * Prepares the call to be remembered with its intent: before its effect, so that no call that starts later can have
- * missed it. If others of the session have started since the rules were asked, they are asked again, there and then:
- * only the same answer lets this call start.
+ * Prepares the call to enter the history with its intent: before its effect, so that no call that starts later can miss
+ * it. If others have started since the rules were asked, the rules are asked again in that transaction: only the same
+ * answer lets this call start.
  */
 export function remember(deps: GatewayDeps, offer: Offer, attempt: Attempt): undefined {
   const { call, capability, holds } = attempt
   if (capability === undefined) return
   attempt.starting.push(
-    ...remembering(deps, offer, call, (history) => {
+    ...changeHistory(deps, offer, call, (history) => {
       if (holds !== undefined && !holds(history)) throw new HistoryChanged()
       return withCall(history, rememberedOf(capability.descriptor))
     }),
@@ -36,26 +49,25 @@ export function remember(deps: GatewayDeps, offer: Offer, attempt: Attempt): und
 }
 
 /**
- * What is given again is read again: the session that asks for it knows of it, though it starts no call. A call that failed
- * may have given chunks before. What it carries was written down with it: by now its capability may say something else.
+ * A recorded result that is given again enters the history of the caller that reads it, though no call starts; also of a
+ * failed call, which may have given chunks. What it carries was recorded with it: its capability may say otherwise by now.
  */
-export async function rememberAgain(deps: GatewayDeps, call: OfSession, { carries }: Recorded): Promise<void> {
-  const offer = deps.offer()
+export async function rememberAgain(deps: GatewayDeps, call: Called, { carries }: Recorded): Promise<void> {
   if (carries === undefined) return
   const again = (history: History): History => ({ ...withCall(history, carries), calls: history.calls })
-  for (const change of remembering(deps, offer, call, again)) await deps.store.write(deps.tenant, change)
+  for (const change of changeHistory(deps, deps.offer(), call, again)) await deps.store.write(deps.tenant, change)
 }
 
-/** The change that makes another of a session's history; none where sessions are not remembered. */
-function remembering(
+/** The change of a history; none where none are kept. */
+function changeHistory(
   { clock }: GatewayDeps,
   offer: Offer,
-  call: OfSession,
+  call: Called,
   next: (history: History) => History,
 ): readonly Change[] {
   if (offer.historyMs === undefined) return []
   const nowMs = clock.now()
   const expiresAtMs = nowMs + offer.historyMs
-  const session = sessionOf(offer, call)
-  return [amendHistory({ session, nowMs, expiresAtMs, next: (body) => JSON.stringify(next(historyIn(body))) })]
+  const key = historyKey(offer, call)
+  return [amendHistory({ key, nowMs, expiresAtMs, next: (body) => JSON.stringify(next(parseHistory(body))) })]
 }

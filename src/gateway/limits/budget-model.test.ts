@@ -18,7 +18,7 @@ const capabilityIds = Object.keys(worst) as (keyof typeof worst)[]
 const budgets = fc
   .array(
     fc.record({
-      per: fc.uniqueArray(fc.constantFrom('tenant', 'principal', 'session', 'capability'), { minLength: 1 }),
+      per: fc.uniqueArray(fc.constantFrom('tenant', 'principal', 'history', 'capability'), { minLength: 1 }),
       applies_to: fc.constantFrom(['*'], ['test.large'], ['test.s*']),
       every: fc.constantFrom('hour', 'day', 'month', 7_000),
       limits: fc.record(

@@ -68,14 +68,14 @@ describe('who shares a budget is what `per` says [H-99]', () => {
       [{ ...anyone, name: 'other' }, 'test.b'],
     ]
     const outcomes: number[] = []
-    for (const [by, id, session] of tries)
-      outcomes.push(Number((await call(session === undefined ? by : { ...by, session }, to(id))).success))
+    for (const [by, id, history] of tries)
+      outcomes.push(Number((await call(history === undefined ? by : { ...by, history }, to(id))).success))
     return outcomes.join('')
   }
   test.each<[Budget['per'], string]>([
     ['tenant', '1000000'],
     ['principal', '1001010'],
-    ['session', '1101110'],
+    ['history', '1101110'],
     ['capability', '1010000'],
     [['capability', 'principal'], '1011111'],
     [['principal', 'tenant', 'principal'], '1001010'],

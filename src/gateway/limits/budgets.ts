@@ -9,7 +9,7 @@ import type { Change } from '../../storage/work.ts'
 import type { Asked, Attempt, ToWrite } from '../attempt.ts'
 import { callKey } from '../call.ts'
 import type { GatewayDeps, Offer } from '../deps.ts'
-import { principalOf, sessionOf } from '../gates/session.ts'
+import { historyKey, principalOf } from '../gates/history.ts'
 import type { Registered } from '../registry.ts'
 
 /** Gate 8, after the limits of the capability: the budgets of the host. */
@@ -97,7 +97,7 @@ const pickAmounts = (worst: Amounts, limits: Amounts): Amounts =>
 
 function holderOf(share: BudgetShare, offer: Offer, { call }: Asked): string {
   if (share === 'principal') return principalOf(call.caller)
-  if (share === 'session') return sessionOf(offer, call)
+  if (share === 'history') return historyKey(offer, call)
   return share === 'capability' ? call.capabilityId : ''
 }
 

@@ -23,13 +23,13 @@ test('all results whose time is over are taken away at once, however many there 
   assert.equal(left && number(left, 'count'), 3)
 })
 
-test('sessions whose time is over go in as many steps as they need [H-63]', async () => {
+test('histories whose time is over go in as many steps as they need [H-63]', async () => {
   const clock = stillClock()
   const { ambit, host } = await givenHost({ capabilities: [] }, { clock })
-  const session = (n: number, expiresAtMs: number) =>
-    amendHistory({ session: `s-${n}`, nowMs: 0, expiresAtMs, next: () => '{}' })
-  const over = Array.from({ length: 250 }, (_, n) => session(n, clock.now()))
-  await ambit.store.write(host.tenant, inOrder(...over, session(999, clock.now() + 1)))
+  const history = (n: number, expiresAtMs: number) =>
+    amendHistory({ key: `s-${n}`, nowMs: 0, expiresAtMs, next: () => '{}' })
+  const over = Array.from({ length: 250 }, (_, n) => history(n, clock.now()))
+  await ambit.store.write(host.tenant, inOrder(...over, history(999, clock.now() + 1)))
 
   await host.gateway.tidyUp()
   const left = await ambit.database.read(() => row('SELECT COUNT(*) AS count FROM histories'))

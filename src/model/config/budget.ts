@@ -8,7 +8,7 @@ export type Measure = (typeof measures)[number]
 /** So much of each measure; what is left out is not counted. */
 export type Amounts = Readonly<Partial<Record<Measure, number>>>
 
-const share = z.enum(['tenant', 'principal', 'session', 'capability'])
+const share = z.enum(['tenant', 'principal', 'history', 'capability'])
 const whole = z.int().min(1)
 
 /**

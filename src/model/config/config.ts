@@ -56,7 +56,7 @@ const hosting = z.strictObject({
   strictOutput: z.boolean().optional(),
   mandatePrincipals: z.array(publicKey).optional(),
   witnesses: z.array(publicKey).optional(),
-  session: z.enum(['principal', 'correlation']).optional(),
+  history: z.enum(['principal', 'correlation']).optional(),
   historyHours: z.number().gt(0).max(8_784).optional(),
   budgets: z.array(budget).max(256).optional(),
 })

@@ -36,7 +36,7 @@ export interface OfferSpec {
   readonly unverifiedActors?: 'refuse' | 'accept'
   readonly strictOutput?: boolean
   /** `principal` unless set. */
-  readonly session?: 'principal' | 'correlation'
+  readonly history?: 'principal' | 'correlation'
   /** 24 unless set. */
   readonly historyHours?: number
   readonly budgets?: readonly Budget[]
@@ -70,7 +70,7 @@ export function makeOffer(hostId: string, spec: OfferSpec): Offer {
     witnessPins: pinsOf(spec.witnesses),
     unverifiedActors: spec.unverifiedActors ?? 'refuse',
     strictOutput: spec.strictOutput ?? false,
-    session: spec.session ?? 'principal',
+    history: spec.history ?? 'principal',
     historyMs: isRemembered(compiled, capabilities) ? (spec.historyHours ?? 24) * 3_600_000 : undefined,
     budgets: compileBudgets(
       spec.budgets ?? [],
@@ -82,8 +82,8 @@ export function makeOffer(hostId: string, spec: OfferSpec): Offer {
 const pinsOf = (keys: readonly string[] | 'any' = []): Pins => (keys === 'any' ? 'any' : new Set(keys))
 
 /**
- * Whether sessions are remembered: where a rule asks for their history, and where a capability names the class of its
- * data, so that a rule that is added later knows what was read before it.
+ * Whether histories are kept: where a rule reads them, and where a capability names the class of its data, so that a rule
+ * that is added later knows what was read before it.
  */
 const isRemembered = ({ readsHistory }: PolicySet, capabilities: readonly Capability[]): boolean =>
   readsHistory || capabilities.some(({ descriptor }) => descriptor.policy?.data_classification !== undefined)

@@ -17,9 +17,9 @@ export function leaseRules(test: Register, on: Setting): void {
 }
 
 export function historyRules(test: Register, on: Setting): void {
-  test('what is remembered of a session is changed one by one, however many do at once [F-12 H-98]', on(oneByOne))
-  test('a session that begins, or begins anew, at two places at once loses neither [F-12 H-98]', on(begunTwice))
-  test('a session is forgotten when its time is over, and only then [F-12 H-98]', on(forgotten))
+  test('a history is changed one by one, however many do at once [F-12 H-98]', on(oneByOne))
+  test('a history that begins, or begins anew, at two places at once loses neither [F-12 H-98]', on(begunTwice))
+  test('a history is forgotten when its time is over, and only then [F-12 H-98]', on(forgotten))
 }
 
 export function counterRules(test: Register, on: Setting): void {
@@ -75,7 +75,7 @@ async function lateHolder({ store, tenant }: Given): Promise<void> {
 async function oneByOne({ store, second, tenant, other }: Given): Promise<void> {
   const add = (index: number) =>
     (index % 2 === 0 ? store : second).commit(tenant, {
-      change: amendHistory({ session: 's', nowMs: 0, expiresAtMs: 9, next: (body = '') => `${body}.` }),
+      change: amendHistory({ key: 's', nowMs: 0, expiresAtMs: 9, next: (body = '') => `${body}.` }),
       events: [sampleDraft(`e-${index}`)],
       seal: plainSeal,
     })
@@ -85,8 +85,8 @@ async function oneByOne({ store, second, tenant, other }: Given): Promise<void> 
 }
 
 async function begunTwice({ store, second, tenant }: Given): Promise<void> {
-  const amend = (to: Store, session: string, nowMs: number) =>
-    to.write(tenant, amendHistory({ session, nowMs, expiresAtMs: nowMs + 9, next: (body = '') => `${body}.` }))
+  const amend = (to: Store, key: string, nowMs: number) =>
+    to.write(tenant, amendHistory({ key, nowMs, expiresAtMs: nowMs + 9, next: (body = '') => `${body}.` }))
   for (const nowMs of [0, 10])
     for (let turn = 0; turn < 50; turn++) {
       await Promise.all([store, second].map((to) => amend(to, `s-${turn}`, nowMs)))
@@ -95,9 +95,9 @@ async function begunTwice({ store, second, tenant }: Given): Promise<void> {
 }
 
 async function forgotten({ store, tenant, other }: Given): Promise<void> {
-  const put = (session: string, nowMs: number, expiresAtMs: number, of = tenant) =>
-    store.write(of, amendHistory({ session, nowMs, expiresAtMs, next: (body = '') => `${body}.` }))
-  const at = (session: string, nowMs: number) => store.read(() => historyOf(tenant, session, nowMs))
+  const put = (key: string, nowMs: number, expiresAtMs: number, of = tenant) =>
+    store.write(of, amendHistory({ key, nowMs, expiresAtMs, next: (body = '') => `${body}.` }))
+  const at = (key: string, nowMs: number) => store.read(() => historyOf(tenant, key, nowMs))
   await put('a', 0, 10)
   await put('a', 5, 8)
   await put('b', 0, 20)
