@@ -19,7 +19,7 @@ import { type Checkpoint, checkpoint } from '../model/evidence.ts'
 import { makeBundle } from './bundle.ts'
 import { agrees, checkpointHash, signCheckpoint, verifyCheckpoint, verifyCheckpoints } from './checkpoint.ts'
 import { appendLeaf, grown, type LogEntry, leafHash, logLeaf, logRoot, logSize } from './log.ts'
-import type { Verified } from './verify/verified.ts'
+import type { Verified } from './statements/statement.ts'
 import { verifyBundle } from './verify/verify.ts'
 
 const keys = [hostKey.publicKey]

@@ -3,8 +3,7 @@ import { keyIdOf, type Signer, verifySignature } from '../base/ed25519.ts'
 import { sha256 } from '../base/hash.ts'
 import { type Checkpoint, checkpoint } from '../model/evidence.ts'
 import { appendLeaf, logRoot } from './log.ts'
-import { readShape } from './statements/statement.ts'
-import { refused, type Verified } from './verify/verified.ts'
+import { readShape, refused, type Verified } from './statements/statement.ts'
 
 export type CheckpointFields = Omit<Checkpoint, 'kind' | 'prev' | 'signature'>
 

@@ -5,41 +5,25 @@ import { hashedText } from './json.ts'
 
 const protocol = 'chp/0.1'
 
-export interface Action {
+/** What is to be done, whoever does it: the same for every provider. */
+export const actionDigest = (action: {
   readonly capability: { readonly id: string; readonly version: string }
   readonly principal: Json
   readonly input: Json
-  readonly semanticContext: Json
-}
+  readonly semantic_context: Json
+}): string => objectHash({ protocol, ...action })
 
-/** What is to be done, whoever does it: the same for every provider. */
-export const actionDigest = ({ capability, principal, input, semanticContext }: Action): string =>
-  objectHash({ protocol, capability, principal, input, semantic_context: semanticContext })
-
-export interface Invocation {
-  readonly invocationId: string
-  readonly actionDigest: string
+/** One exact call: an approval is bound to it, and any change voids the approval. */
+export const invocationDigest = (call: {
+  readonly invocation_id: string
+  readonly action_digest: string
   readonly actor: Json
   readonly principal: Json
   readonly binding: Json
   readonly provider: Json
   readonly host: Json
-  readonly governanceContext: Json
-}
-
-/** One exact call: an approval is bound to it, and any change voids the approval. */
-export const invocationDigest = (call: Invocation): string =>
-  objectHash({
-    protocol,
-    invocation_id: call.invocationId,
-    action_digest: call.actionDigest,
-    actor: call.actor,
-    principal: call.principal,
-    binding: call.binding,
-    provider: call.provider,
-    host: call.host,
-    governance_context: call.governanceContext,
-  })
+  readonly governance_context: Json
+}): string => objectHash({ protocol, ...call })
 
 /** The digest of the chunks of a stream, in the order they were sent; `add` answers how long the chunk is as text. */
 export function digestChunks(): { readonly add: (delta: Json) => number; readonly end: () => string } {

@@ -29,7 +29,7 @@ import {
 import { payloadCommitment } from './event.ts'
 import { grown } from './log.ts'
 import { verifyGrant } from './statements/grant.ts'
-import { revocationHead } from './statements/head.ts'
+import { revocationHead } from './statements/witness.ts'
 import { verifyBundle } from './verify/verify.ts'
 
 const tenantKey = Buffer.alloc(32, 0x11)
@@ -81,7 +81,7 @@ test('action and invocation digests of the worked example; any change of the cal
     capability: { id: 'depot.release_batch', version: '2.1.0' },
     principal: { id: 'stock-planner' },
     input: payload,
-    semanticContext: {},
+    semantic_context: {},
   }
   const governanceContext = {
     tenant,
@@ -94,14 +94,14 @@ test('action and invocation digests of the worked example; any change of the cal
     nonce: '5f1c0a7be2d94c11',
   }
   const call = {
-    invocationId: 'inv_7Q2',
-    actionDigest: digests.action,
+    invocation_id: 'inv_7Q2',
+    action_digest: digests.action,
     actor: example.envelope.actor,
     principal: { id: 'stock-planner' },
     binding: { id: 'self' },
     provider: { id: hostId },
     host: { id: hostId },
-    governanceContext,
+    governance_context: governanceContext,
   }
   assert.equal(actionDigest(action), digests.action)
   assert.equal(invocationDigest(call), digests.invocation)
@@ -110,7 +110,7 @@ test('action and invocation digests of the worked example; any change of the cal
     assert.notEqual(invocationDigest({ ...call, [member]: 'another' }), digests.invocation, member)
   }
   for (const member of Object.keys(governanceContext)) {
-    const changed = { ...call, governanceContext: { ...governanceContext, [member]: 'another' } }
+    const changed = { ...call, governance_context: { ...governanceContext, [member]: 'another' } }
     assert.notEqual(invocationDigest(changed), digests.invocation, member)
   }
 })

@@ -11,8 +11,8 @@ import { makeBundle } from './bundle.ts'
 import { type OrderedEvent, orderEvents } from './order.ts'
 import { makeSeal } from './seal.ts'
 import { makeAttestation } from './statements/dsse.ts'
+import type { Verified } from './statements/statement.ts'
 import { makeTaskBundle, taskRoot, verifyTaskBundle } from './task.ts'
-import type { Verified } from './verify/verified.ts'
 
 const outcome = (verified: Verified<unknown>): string => (verified.ok ? 'ok' : verified.check)
 

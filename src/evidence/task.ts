@@ -8,12 +8,14 @@ import {
   type Pins,
   partyOf,
   partyProblem,
+  type Refused,
   readShape,
+  refused,
   type Signatory,
   signatureProblem,
   signHeader,
+  type Verified,
 } from './statements/statement.ts'
-import { type Refused, refused, type Verified } from './verify/verified.ts'
 import { type BundleReport, type VerifyOptions, verifyBundle } from './verify/verify.ts'
 
 const members = [

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stable } from '../../src/base/canonical.ts'
-import { actionDigest, invocationDigest } from '../../src/evidence/digests.ts'
 import type { HeaderTexts } from '../../src/evidence/event.ts'
-import type { Verified } from '../../src/evidence/verify/verified.ts'
+import type { Verified } from '../../src/evidence/statements/statement.ts'
 import { type BundleReport, verifyBundle } from '../../src/evidence/verify/verify.ts'
 import { dataFolder } from './data.ts'
 import { signerOf } from './evidence.ts'
@@ -64,17 +63,6 @@ export const headerOf = (event: Vector, prevHash: string | null): HeaderTexts =>
   outcome: stable(event.outcome),
   prevHash: stable(prevHash),
 })
-
-export const actionDigestOf = (document: Vector): string =>
-  actionDigest({ ...document, semanticContext: document.semantic_context })
-
-export const invocationDigestOf = (document: Vector): string =>
-  invocationDigest({
-    ...document,
-    invocationId: document.invocation_id,
-    actionDigest: document.action_digest,
-    governanceContext: document.governance_context,
-  })
 
 export const bareMandate = (mandate: Vector) => ({
   mandate_id: 'mnd_sub',

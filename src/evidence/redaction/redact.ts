@@ -67,17 +67,8 @@ export const scrubText = (text: string, secrets: readonly string[]): string =>
   scrubber(secrets, () => redactedText)(text)
 
 /** A value without any of the secrets, in its texts, its numbers and the names of its members; all else stays as it is. */
-export function scrubValue(value: Json, secrets: readonly string[]): Json {
-  const scrub = scrubber(secrets, () => redactedText)
-  const scrubNumber = numberScrubber(secrets, scrub)
-  const walk = (node: Json): Json => {
-    if (typeof node === 'string') return scrub(node)
-    if (typeof node === 'number') return scrubNumber(node)
-    if (node === null || typeof node !== 'object') return node
-    return isList(node) ? mapItems(node, walk) : mapMembers(node, scrub, walk)
-  }
-  return walk(value)
-}
+export const scrubValue = (value: Json, secrets: readonly string[]): Json =>
+  redact(value, nothingMarked, secrets, () => false).value
 
 /** A number is hidden only as a whole: parts of it are no secret. They are written out only where a secret could be one. */
 function numberScrubber(secrets: readonly string[], scrub: ReturnType<typeof scrubber>): (number: number) => Json {

@@ -3,8 +3,8 @@ import { test } from 'vitest'
 import { signerOf } from '../../../test/support/evidence.ts'
 import { type GrantFields, signGrant } from '../../../test/support/evidence-statements.ts'
 import { tamperings } from '../../../test/support/evidence-tamper.ts'
-import type { Verified } from '../verify/verified.ts'
 import { verifyGrant } from './grant.ts'
+import type { Verified } from './statement.ts'
 
 const ida = signerOf(0xa1)
 const pins = new Set([ida.publicKey])

@@ -1,7 +1,16 @@
 import { parseTime } from '../../base/time.ts'
 import { type ApprovalGrant, approvalGrant } from '../../model/approval.ts'
-import { type Refused, refused, type Verified } from '../verify/verified.ts'
-import { headerOf, isPinned, type Pins, readShape, signatureProblem, signedMembers } from './statement.ts'
+import {
+  headerOf,
+  isPinned,
+  type Pins,
+  type Refused,
+  readShape,
+  refused,
+  signatureProblem,
+  signedMembers,
+  type Verified,
+} from './statement.ts'
 
 const members = signedMembers(approvalGrant, 'approver_identity')
 

@@ -4,8 +4,8 @@ import { copyOf, rotate, signatory, signerOf } from '../../../test/support/evide
 import { type MandateFields, signMandate, signRevocation } from '../../../test/support/evidence-statements.ts'
 import { tamperings } from '../../../test/support/evidence-tamper.ts'
 import { type Mandate, mandate as mandateShape } from '../../model/wire/mandate.ts'
-import type { Verified } from '../verify/verified.ts'
 import { type MandateOptions, revokes, scopeCovers, verifyMandate, verifyRevocation } from './mandate.ts'
+import type { Verified } from './statement.ts'
 
 const principal = signatory('owner', 1)
 const delegate = signatory('planner', 2)

@@ -3,10 +3,17 @@ import { parseTime } from '../../base/time.ts'
 import type { Subject } from '../../model/identity/subject.ts'
 import { inScope } from '../../model/text.ts'
 import { type Mandate, type MandateRevocation, mandate, mandateRevocation } from '../../model/wire/mandate.ts'
-import { type Refused, refused, type Verified } from '../verify/verified.ts'
-import { withinWindow } from './attestation.ts'
 import { trustedKeys } from './rotation.ts'
-import { type Pins, readShape, signedMembers, statementProblem } from './statement.ts'
+import {
+  type Pins,
+  type Refused,
+  readShape,
+  refused,
+  signedMembers,
+  statementProblem,
+  type Verified,
+  withinWindow,
+} from './statement.ts'
 
 const members = signedMembers(mandate, 'principal', 'parent')
 

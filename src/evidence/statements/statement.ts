@@ -7,8 +7,18 @@ import type { HostIdentity, SignatureObject } from '../../model/evidence.ts'
 import { problemsOf } from '../../model/parse.ts'
 import type { Party } from '../../model/wire/statement.ts'
 import { asJson } from '../json.ts'
-import { type Refused, refused, type Verified } from '../verify/verified.ts'
-import { identityProblem, withinWindow } from './attestation.ts'
+import { verifySshSignature } from './sshsig.ts'
+
+/** The answer of a verifier about one statement: what it says, or the first check it fails. */
+export type Verified<T> = { readonly ok: true; readonly value: T } | Refused
+
+export interface Refused<C extends string = string> {
+  readonly ok: false
+  readonly check: C
+  readonly message: string
+}
+
+export const refused = <C extends string>(check: C, message: string): Refused<C> => ({ ok: false, check, message })
 
 /** A signature over the canonical text of a header. */
 export const signHeader = (header: Json, signer: Signer): SignatureObject => ({
@@ -85,3 +95,41 @@ export function headerOf<T extends object>(value: T, members: readonly (keyof T)
 export type Pins = ReadonlySet<string> | 'any'
 
 export const isPinned = (pins: Pins, publicKey: string): boolean => pins === 'any' || pins.has(publicKey)
+
+const anchorNamespace = 'chp-host-anchor'
+
+/** Refused unless the identity claims exactly this key for this host, under its own signature. */
+export function identityProblem(
+  identity: HostIdentity,
+  { hostId, publicKey }: { readonly hostId: string; readonly publicKey: string },
+): Refused<'attestation' | 'key id'> | undefined {
+  const { signature, ...claim } = identity
+  if (identity.host_id !== hostId) return refused('attestation', 'the identity names another host')
+  if (identity.public_key !== publicKey) return refused('attestation', 'the identity names another key')
+  if (identity.key_id !== keyIdOf(publicKey)) return refused('key id', "the identity's key id is not that of its key")
+  if (verifySignature(publicKey, stable(asJson(claim)), signature)) return undefined
+  return refused('attestation', "the identity's signature does not verify")
+}
+
+/** True if the instant lies in the window, both ends included; null is an open end, a time that is none is outside. */
+export function withinWindow(at: number | undefined, from: string | null, until: string | null): boolean {
+  const start = from === null ? Number.NEGATIVE_INFINITY : parseTime(from)
+  const end = until === null ? Number.POSITIVE_INFINITY : parseTime(until)
+  return at !== undefined && start !== undefined && end !== undefined && start <= at && at <= end
+}
+
+/** What the identity's `did` anchors prove; anchors of other types are skipped and prove nothing. */
+export function anchorVerdict(identity: HostIdentity): 'pass' | 'fail' | 'absent' {
+  const dids = (identity.anchors ?? []).filter((anchor) => anchor.type === 'did')
+  if (dids.length === 0) return 'absent'
+  const message = stable({ chp_public_key: identity.public_key, host_id: identity.host_id })
+  const good = dids.every((anchor) =>
+    verifySshSignature({
+      did: anchor['did'],
+      signature: anchor['countersignature'],
+      namespace: anchorNamespace,
+      message,
+    }),
+  )
+  return good ? 'pass' : 'fail'
+}

@@ -1,7 +1,6 @@
 import { parseTime } from '../../base/time.ts'
 import { type AuthToken, authToken } from '../../model/wire/statement.ts'
-import { refused, type Verified } from '../verify/verified.ts'
-import { isPinned, type Pins, readShape, statementProblem } from './statement.ts'
+import { isPinned, type Pins, readShape, refused, statementProblem, type Verified } from './statement.ts'
 
 const tokenMembers = ['kind', 'sub', 'aud', 'iat', 'exp', 'canonicalization'] as const
 

@@ -4,11 +4,9 @@ import { copyOf, signatory, signerOf } from '../../../test/support/evidence.ts'
 import { type Head, signAnchor, signToken, signWitness } from '../../../test/support/evidence-statements.ts'
 import { tamperings } from '../../../test/support/evidence-tamper.ts'
 import { sha256 } from '../../base/hash.ts'
-import type { Verified } from '../verify/verified.ts'
-import { revocationHead, storeHead } from './head.ts'
-import { partyOf, signHeader } from './statement.ts'
+import { partyOf, signHeader, type Verified } from './statement.ts'
 import { verifyToken } from './token.ts'
-import { verifyAnchor, verifyWitness } from './witness.ts'
+import { revocationHead, storeHead, verifyAnchor, verifyWitness } from './witness.ts'
 
 const at = '2026-06-16T15:00:00.000Z'
 const head: Head = { host_id: 'depot', sequence: 42, store_head: sha256('head') }

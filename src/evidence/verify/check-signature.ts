@@ -2,8 +2,8 @@ import { keyIdOf, verifySignature } from '../../base/ed25519.ts'
 import { parseTime } from '../../base/time.ts'
 import type { ForeignBundle, Tier } from '../../model/evidence.ts'
 import { signedText } from '../bundle.ts'
-import { anchorVerdict, identityProblem, withinWindow } from '../statements/attestation.ts'
 import { followRotations, replacedBefore } from '../statements/rotation.ts'
+import { anchorVerdict, identityProblem, withinWindow } from '../statements/statement.ts'
 import type { Findings } from './findings.ts'
 
 /** A whole public key; with a host it counts only for what is of that host. */

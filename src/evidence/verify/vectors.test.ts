@@ -5,13 +5,11 @@ import { attest, copyOf, signatory, signerOf } from '../../../test/support/evide
 import { verifyAttestation } from '../../../test/support/evidence-dsse.ts'
 import { chunkDigest, signMandate, signRevocation } from '../../../test/support/evidence-statements.ts'
 import {
-  actionDigestOf,
   bareMandate,
   checkOf,
   expectedOf,
   folder,
   headerOf,
-  invocationDigestOf,
   read,
   reportOf,
   sweep,
@@ -25,15 +23,15 @@ import { isAllowedActor, isVisible } from '../../policy/actors.ts'
 import { decideByPatterns, denialCodeOf } from '../../policy/decisions.ts'
 import { compileSchema } from '../../policy/schema/schema.ts'
 import { satisfies } from '../../policy/versions.ts'
+import { actionDigest, invocationDigest } from '../digests.ts'
 import { contentHash, contentHashV1, payloadCommitment, rootHash } from '../event.ts'
 import { orderEvents } from '../order.ts'
 import { verifyGrant } from '../statements/grant.ts'
-import { revocationHead, storeHead } from '../statements/head.ts'
 import { revokes, verifyMandate, verifyRevocation } from '../statements/mandate.ts'
+import type { Verified } from '../statements/statement.ts'
 import { verifyToken } from '../statements/token.ts'
-import { verifyAnchor, verifyWitness } from '../statements/witness.ts'
+import { revocationHead, storeHead, verifyAnchor, verifyWitness } from '../statements/witness.ts'
 import { makeTaskBundle, taskRoot, verifyTaskBundle } from '../task.ts'
-import type { Verified } from './verified.ts'
 
 const at = (text: string): number => Date.parse(text)
 const midsummer = at('2026-06-01T00:00:00Z')
@@ -141,12 +139,12 @@ const checks: Readonly<Record<string, (vector: Vector) => void>> = {
     assert.notEqual(chunkDigest(deltas.toReversed()), chunk_seq_digest)
   },
   'digests.json': (vector) => {
-    assert.equal(actionDigestOf(vector.action_document), vector.action_digest)
-    assert.equal(invocationDigestOf(vector.invocation_document), vector.invocation_digest)
+    assert.equal(actionDigest(vector.action_document), vector.action_digest)
+    assert.equal(invocationDigest(vector.invocation_document), vector.invocation_digest)
   },
   'provider-substitution.json': (vector) => {
     const { grant_for_a: grant, invocation_a: a, invocation_b: b, expected } = vector
-    for (const call of [a, b]) assert.equal(invocationDigestOf(call.invocation_document), call.invocation_digest)
+    for (const call of [a, b]) assert.equal(invocationDigest(call.invocation_document), call.invocation_digest)
     assert.equal(a.invocation_document.action_digest, b.invocation_document.action_digest)
     assert.equal(a.invocation_digest !== b.invocation_digest, expected.invocation_digest_changed)
     const presented = (call: Vector) => ({ audience: call.executor, invocation_digest: call.invocation_digest })

@@ -68,17 +68,7 @@ const unreadable = { pointer: '', message: 'cannot be read' }
 function malformed({ pointer, message }: Pick<ParseProblem, 'pointer' | 'message'> = unreadable): BundleReport {
   const findings = new Findings()
   findings.fail('shape', pointer, message)
-  return {
-    valid: false,
-    covered: 'no',
-    tier: null,
-    host_id: null,
-    correlation_id: null,
-    key_id: null,
-    events: 0,
-    checks: findings.checks(),
-    first: { check: 'shape', at: pointer, message },
-    first_broken_sequence: null,
-    story: [],
-  }
+  const unknown = { tier: null, host_id: null, correlation_id: null, key_id: null, first_broken_sequence: null }
+  const first = { check: 'shape', at: pointer, message } as const
+  return { valid: false, covered: 'no', ...unknown, events: 0, checks: findings.checks(), first, story: [] }
 }

@@ -32,21 +32,21 @@ export function bindingOf(
     capability: { id: call.capabilityId, version: version ?? '' },
     principal,
     input: call.payload as Json,
-    semanticContext: {},
+    semantic_context: {},
   })
   const snapshot = call.metadata['evidence_snapshot']
   return {
     payloadCommitment: payloadCommitment(call.payload as Json),
     actionDigest: action,
     invocationDigest: invocationDigest({
-      invocationId: call.invocationId,
-      actionDigest: action,
+      invocation_id: call.invocationId,
+      action_digest: action,
       actor: call.actor as Json,
       principal,
       binding: call.binding ?? { id: 'self' },
       provider: { id: deps.hostId },
       host: { id: deps.hostId },
-      governanceContext: {
+      governance_context: {
         tenant: deps.tenant,
         run_id: call.run?.id ?? null,
         grants: call.run === undefined ? null : objectHash(call.run.grants as Json),

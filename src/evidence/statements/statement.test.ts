@@ -4,7 +4,7 @@ import { attest, hostId, hostIdentity, hostKey, signerOf } from '../../../test/s
 import { tamperings } from '../../../test/support/evidence-tamper.ts'
 import { stable } from '../../base/canonical.ts'
 import { hostIdentity as hostIdentityShape } from '../../model/evidence.ts'
-import { anchorVerdict, identityProblem, withinWindow } from './attestation.ts'
+import { anchorVerdict, identityProblem, withinWindow } from './statement.ts'
 
 const own = { hostId, publicKey: hostKey.publicKey }
 
