@@ -4,7 +4,7 @@ import type { ApprovalDecision } from '../model/wire/wire.ts'
 import { approvalFor, approvalsFor } from '../runtime/approvals/queue.ts'
 import { openConfiguredHost } from '../runtime/hosting/configured-host.ts'
 import { type AmbitHost, callerOf } from '../runtime/hosting/host.ts'
-import type { Caller } from '../runtime/identity/caller.ts'
+import { type Caller, readerOf } from '../runtime/identity/caller.ts'
 import { wholeList } from '../runtime/pages.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import type { Door } from './door.ts'
@@ -26,7 +26,7 @@ export async function withLocalDoor<T>(
 
 function localDoor(ambit: Runtime, host: AmbitHost, caller: Caller): Door {
   const by = callerOf(caller)
-  const reader = { tenant: caller.tenant, principal: by.subject?.id ?? null, all: caller.rights.includes('audit') }
+  const reader = readerOf(caller)
   return {
     hostId: host.hostId,
     capabilities: async () => host.gateway.discover(by),

@@ -34,7 +34,7 @@ const mimeType = 'text/plain'
 export function ownContent({ ambit, host, caller }: ContentDeps): Content {
   const capability = (id: string) => host.gateway.discover(caller).find((each) => each.id === id)
   const evidence = (correlation_id: string) =>
-    replay(ambit, { tenant: host.tenant, subject: caller.subject?.id ?? '' }, { correlation_id })
+    replay(ambit, { tenant: host.tenant, subject: caller.subject?.id ?? null, all: false }, { correlation_id })
   return {
     resources: () =>
       host.gateway.discover(caller).map(({ id, version }) => ({

@@ -1,13 +1,12 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { Failure, quote } from '../base/failure.ts'
 import { wireId } from '../model/wire/correlation.ts'
-import { type AmbitHost, callerOf } from '../runtime/hosting/host.ts'
+import type { AmbitHost } from '../runtime/hosting/host.ts'
 import { authenticate } from '../runtime/identity/api-keys.ts'
-import type { Caller } from '../runtime/identity/caller.ts'
+import { anonymous, type Caller } from '../runtime/identity/caller.ts'
 import { callerByToken, callerNamed, notAccepted, type TokenKey } from '../runtime/identity/known-callers.ts'
 import { suspendedTenant, tenantOf } from '../runtime/identity/tenants.ts'
 import type { Runtime } from '../runtime/runtime.ts'
-import type { AuthenticatedCaller } from './route.ts'
 
 /** Who may call, besides the holders of API keys: all of it means the configured tenant. */
 export interface Access {
@@ -26,7 +25,7 @@ export interface AccessKey {
   readonly scopes: readonly string[]
 }
 
-export type Authenticate = (headers: Headers) => Promise<AuthenticatedCaller>
+export type Authenticate = (headers: Headers) => Promise<Caller>
 
 /**
  * Finds the caller of a request and its tenant: the one of its API key, or the configured one. Every credential that is
@@ -37,34 +36,35 @@ export function openAuthentication(ambit: Runtime, home: Home, access: Access): 
   checkKeys(access.keys)
   const known = access.keys.map((key) => ({ ...key, digest: digestOf(key.secret) }))
 
-  const unlessSuspended = async (caller: AuthenticatedCaller): Promise<AuthenticatedCaller> => {
+  const unlessSuspended = async (caller: Caller): Promise<Caller> => {
     if ((await tenantOf(ambit, home)).status === 'active') return caller
     throw suspendedTenant(home.tenant)
   }
-  const byKey = async (text: string): Promise<AuthenticatedCaller> => {
+  const byKey = async (text: string): Promise<Caller> => {
     const key = matching(known, text)
-    if (key === undefined) return asAuthenticated(await authenticate(ambit, text))
-    if (key.name === null) return unlessSuspended(anonymous(home, 'shared', key.scopes))
+    if (key === undefined) return authenticate(ambit, text)
+    if (key.name === null) return unlessSuspended({ ...anonymous(home.tenant, key.scopes), name: 'shared' })
     const name = { name: key.name, type: 'api_key', scopes: key.scopes } as const
-    return unlessSuspended(asAuthenticated(await callerNamed(ambit, home.tenant, name)))
+    return unlessSuspended(await callerNamed(ambit, home.tenant, name))
   }
-  const byToken = async (text: string): Promise<AuthenticatedCaller> =>
-    unlessSuspended(asAuthenticated(await callerByToken(ambit, home, text, access.tokens ?? [])))
+  const byToken = async (text: string): Promise<Caller> =>
+    unlessSuspended(await callerByToken(ambit, home, text, access.tokens ?? []))
 
   return async (headers) => {
     const key = headers.get('x-chp-key')
     const token = headers.get('x-chp-token')
     const bearer = bearerOf(headers.get('authorization'))
-    const found: AuthenticatedCaller[] = []
+    const found: Caller[] = []
     if (key !== null) found.push(await byKey(key))
     if (bearer !== null) found.push(await (isToken(bearer) ? byToken(bearer) : byKey(bearer)))
     if (token !== null) found.push(await byToken(token))
     if (new Set(found.map(({ tenant }) => tenant)).size > 1) throw notAccepted()
-    if (new Set(found.flatMap(({ caller }) => caller.subject?.id ?? [])).size > 1) throw notAccepted()
-    const proven = found.find(({ caller }) => caller.subject !== null) ?? found[0]
+    const named = found.filter(({ subject }) => subject.verified === true)
+    if (new Set(named.map(({ subject }) => subject.id)).size > 1) throw notAccepted()
+    const proven = named[0] ?? found[0]
     if (proven !== undefined) return proven
     if (!access.open) throw notAccepted()
-    return unlessSuspended(anonymous(home, 'open', []))
+    return unlessSuspended({ ...anonymous(home.tenant), name: 'open' })
   }
 }
 
@@ -106,18 +106,3 @@ function matching<T extends { readonly digest: Buffer }>(entries: readonly T[], 
 }
 
 const digestOf = (text: string): Buffer => hash('sha256', text, 'buffer')
-
-const asAuthenticated = (caller: Caller): AuthenticatedCaller => ({
-  tenant: caller.tenant,
-  caller: callerOf(caller),
-  reads: caller.rights.includes('audit') ? 'all' : 'own',
-  administers: caller.rights.includes('administer'),
-})
-
-/** A caller without a name, who reads all of the evidence unless the key is for some capabilities alone. */
-const anonymous = ({ tenant }: Home, name: 'shared' | 'open', scopes: readonly string[]): AuthenticatedCaller => ({
-  tenant,
-  caller: { subject: null, name, scopes, permissions: [], revokedPermissions: [] },
-  reads: scopes.length === 0 ? 'all' : 'own',
-  administers: false,
-})

@@ -4,8 +4,10 @@ import { Failure, shown } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import type { McpHttpDeps } from '../mcp/http.ts'
 import type { ServerLimits } from '../model/config/config.ts'
+import { type AmbitHost, callerOf } from '../runtime/hosting/host.ts'
 import type { HeldHost, Hosts } from '../runtime/hosting/hosts.ts'
 import { openReadiness } from '../runtime/hosting/readiness.ts'
+import { anonymous, type Caller } from '../runtime/identity/caller.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { type Access, openAuthentication } from './access.ts'
 import { failed } from './answer.ts'
@@ -15,10 +17,9 @@ import { checkOrigin, checkVersion } from './headers.ts'
 import { openMcpDoors } from './mcp.ts'
 import { rateLimit } from './rate.ts'
 import { openRefusalRecord } from './refusals.ts'
-import type { AuthenticatedCaller, Route, RouteDeps } from './route.ts'
+import type { Route, RouteRequest } from './route.ts'
 import { routes } from './routes.ts'
 import { type Traced, traceRequest } from './telemetry.ts'
-import { gathering } from './turn.ts'
 
 export interface ServerDeps {
   readonly ambit: Runtime
@@ -46,15 +47,16 @@ interface RequestContext {
   readonly traced: Traced
   route: string
   place?: Place
-  by?: AuthenticatedCaller
+  caller?: Caller
   held?: HeldHost
 }
 interface Env {
   Bindings: RequestContext
 }
 
-/** What the routes stand on for one request, by the host it is for. */
-type DepsFor = (host: RouteDeps['host']) => RouteDeps
+/** What every request of one tenant is answered with. */
+type Shared = Omit<RouteRequest, 'caller' | 'by' | 'request' | 'traced' | 'until' | 'param' | 'query'>
+type SharedFor = (host: AmbitHost) => Shared
 
 /** The door to the hosts of all tenants, compatible with CHP: a function from request to answer. */
 export function createApp(deps: ServerDeps): App {
@@ -65,12 +67,16 @@ export function createApp(deps: ServerDeps): App {
   const mcp = openMcpDoors({ ambit, onError: deps.onError, ...deps.mcp })
   const closing = new AbortController()
   const shared = {
-    ...{ ambit, concurrency, gathered: gathering(), closing: closing.signal },
+    ...{ ambit, concurrency, gather: openGathering(), closing: closing.signal },
     body: { bytesMax: bodyBytesMax, ms: bodyMs },
     ready: openReadiness(ambit, hosts.home.tenant),
   }
-  const depsFor: DepsFor = (host) => ({ ...shared, host, counts: counts(host.tenant), mcp: () => mcp.for(host) })
-  const router = createRouter(deps, depsFor, concurrency)
+  const router = createRouter(deps, concurrency, (host) => ({
+    ...shared,
+    host,
+    counts: counts(host.tenant),
+    mcp: () => mcp.for(host),
+  }))
   return {
     open: deps.access.open,
     limits: deps.limits,
@@ -82,17 +88,34 @@ export function createApp(deps: ServerDeps): App {
       const traced = traceRequest(request.headers, request.method)
       const context: RequestContext = { traced, route: 'other' }
       const response = await router.fetch(request, context)
-      const { place, route, by, held } = context
+      const { place, route, caller, held } = context
       place?.leave(held?.release)
       response.headers.set('traceparent', traced.traceparent)
       traced.ended(route, response.status)
-      counts(by?.tenant ?? hosts.home.tenant).request(route, response.status)
+      counts(caller?.tenant ?? hosts.home.tenant).request(route, response.status)
       return response
     },
   }
 }
 
-function createRouter(deps: ServerDeps, depsFor: DepsFor, concurrency: ConcurrencyLimit): Hono<Env> {
+/**
+ * Waits until all requests that have arrived are read. They then go on together, and the store writes for all of them at
+ * once: otherwise an embedded database would write for the first while the others wait to be read.
+ */
+function openGathering(): () => Promise<void> {
+  let turn: Promise<void> | undefined
+  return () => {
+    turn ??= new Promise((resolve) =>
+      setImmediate(() => {
+        turn = undefined
+        resolve()
+      }),
+    )
+    return turn
+  }
+}
+
+function createRouter(deps: ServerDeps, concurrency: ConcurrencyLimit, sharedFor: SharedFor): Hono<Env> {
   const app = new Hono<Env>()
   const enter = openEntrance(deps, concurrency)
   const record = openRefusalRecord(deps.ambit)
@@ -101,15 +124,15 @@ function createRouter(deps: ServerDeps, depsFor: DepsFor, concurrency: Concurren
     return next()
   })
   for (const route of routes)
-    app.on(route.method, route.path, (c) => handle(c, route, depsFor(c.env.held?.host ?? deps.hosts.home)))
+    app.on(route.method, route.path, (c) => handle(c, route, sharedFor(c.env.held?.host ?? deps.hosts.home)))
   for (const path of paths) app.all(path, refuseMethod(path))
   app.notFound((c) => answerFailed(c, new Failure('route.not_found', 'there is nothing at this path')))
   app.onError(async (error, c) => {
     const { req, env } = c
-    const { by, route, traced } = env
+    const { caller, route, traced } = env
     const { traceId } = traced
     if (statusOf[shown(error).code] >= 500) deps.onError?.(error, { route, traceId })
-    await record({ by, route, method: req.method, path: req.path, traceId, error })
+    await record({ caller, route, method: req.method, path: req.path, traceId, error })
     return answerFailed(c, error)
   })
   return app
@@ -131,12 +154,12 @@ function openEntrance(
     if (place === undefined) throw new Failure('overloaded', 'too many requests at once')
     env.place = place
     if (access.open) checkOrigin(req.raw.headers)
-    const by = await authenticate(req.raw.headers)
-    env.by = by
-    const { tenant, caller } = by
-    if (!mayAsk(callerKey(tenant, caller.name))) throw new Failure('rate.limited', 'too many requests of this caller')
-    if (!place.assign(tenant, caller.name))
-      throw new Failure('rate.limited', 'too many requests of this caller at once')
+    const caller = await authenticate(req.raw.headers)
+    env.caller = caller
+    const { tenant } = caller
+    const { name } = callerOf(caller)
+    if (!mayAsk(callerKey(tenant, name))) throw new Failure('rate.limited', 'too many requests of this caller')
+    if (!place.assign(tenant, name)) throw new Failure('rate.limited', 'too many requests of this caller at once')
     env.held = await hosts.hold(tenant)
   }
 }
@@ -151,21 +174,22 @@ function patternOf(path: string): RegExp {
   return new RegExp(`^${parts.join('/')}$`)
 }
 
-function handle(c: Context<Env>, route: Route, deps: RouteDeps): Promise<Response> | Response {
-  const { env, req } = c
+function handle({ env, req }: Context<Env>, route: Route, shared: Shared): Promise<Response> | Response {
   env.route = route.path
-  const ask = {
-    deps,
+  const { tenant } = shared.host
+  const caller = route.public ? ({ ...anonymous(tenant), rights: [], name: 'public' } as const) : env.caller
+  // No request gets here without a caller and its host; should that ever change, this refuses.
+  if (caller?.tenant !== tenant) throw new Failure('unauthenticated', 'the credentials are not accepted')
+  return route.handle({
+    ...shared,
+    caller,
+    by: callerOf(caller),
     request: req.raw,
     traced: env.traced,
-    param: (name: string) => req.param(name) ?? '',
+    param: (name) => req.param(name) ?? '',
     query: () => new URL(req.url).searchParams,
-    until: (work: Promise<unknown>) => env.place?.holdFor(work),
-  }
-  if (route.public) return route.handle(ask)
-  // No request gets here without a caller and its host; should that ever change, this refuses.
-  if (env.by?.tenant !== deps.host.tenant) throw new Failure('unauthenticated', 'the credentials are not accepted')
-  return route.handle({ ...ask, visitor: env.by })
+    until: (work) => env.place?.holdFor(work),
+  })
 }
 
 const refuseMethod = (path: string) => (c: Context<Env>) => {

@@ -1,7 +1,10 @@
-import { json } from './answer.ts'
-import { readBody } from './body.ts'
-import type { Route, VisitorAsk } from './route.ts'
-import { streamed } from './stream.ts'
+import type { Json } from '../base/canonical.ts'
+import { limits } from '../base/limits.ts'
+import type { InvocationResult } from '../model/wire/result.ts'
+import { failed, json } from './answer.ts'
+import { readBody } from './input.ts'
+import type { Route, RouteRequest } from './route.ts'
+import { answerStream, openFrames } from './stream.ts'
 
 export const invokeRoutes: readonly Route[] = [
   {
@@ -14,22 +17,86 @@ export const invokeRoutes: readonly Route[] = [
   },
 ]
 
-async function invoke(ask: VisitorAsk): Promise<Response> {
-  const { deps, visitor, traced } = ask
-  const envelope = await readBody(ask)
-  await deps.gathered()
-  const span = traced.invocation()
-  const ended = (outcome: string, denial?: string): void => {
-    span.ended(outcome, denial)
-    deps.counts.invocation(outcome)
-  }
-  if (envelope['mode'] === 'stream') return streamed(ask, envelope, ended)
+async function invoke(request: RouteRequest): Promise<Response> {
+  const { host, by } = request
+  const envelope = await readBody(request)
+  if (envelope['mode'] === 'stream') return streamCall(request, envelope)
+  return answerCall(request, async () => (await host.gateway.invoke(by, envelope)).result)
+}
+
+/** Answers with the result of one call, which is counted and traced. */
+export async function answerCall(request: RouteRequest, call: () => unknown): Promise<Response> {
+  await request.gather()
+  const end = trackCall(request)
   try {
-    const { result } = await deps.host.gateway.invoke(visitor.caller, envelope)
-    ended(result.outcome, result.denial?.code)
+    const result = (await call()) as InvocationResult
+    end(result)
     return json(result)
   } catch (error) {
-    ended('refused')
+    end()
     throw error
   }
 }
+
+/** Begins the trace of a call; its end is traced and counted, with its result or as refused. */
+function trackCall({ traced, counts }: RouteRequest): (result?: InvocationResult) => void {
+  const span = traced.invocation()
+  return (result) => {
+    const outcome = result?.outcome ?? 'refused'
+    span.ended(outcome, result?.denial?.code)
+    counts.invocation(outcome)
+  }
+}
+
+/**
+ * A call whose handler sends chunks before it ends. A decision before its first chunk is an ordinary answer; from then
+ * on the answer is a stream of events, and the call runs to its end whether or not the caller still listens. For a reader
+ * who is too slow the stream ends early. A repeat gets the recorded chunks, from the one after `Last-Event-ID`.
+ */
+async function streamCall(request: RouteRequest, envelope: object): Promise<Response> {
+  await request.gather()
+  const end = trackCall(request)
+  const frames = openFrames(limits.unreadStreamBytesMax)
+  const opened = Promise.withResolvers<'stream'>()
+  let count = 0
+  const watch = {
+    chunk: (delta: Json) => {
+      frames.send(count++, 'chunk', { delta })
+      opened.resolve('stream')
+    },
+  }
+  const calling = request.host.gateway.invoke(request.by, envelope, watch)
+  const closing = calling.then(
+    ({ result }) => {
+      end(result)
+      if (count > 0) frames.send(count, 'result', result as Json)
+      frames.close()
+    },
+    async (error: unknown) => {
+      end()
+      if (count > 0) frames.send(count, 'error', (await failed(error, { ours: false }).json()) as Json)
+      frames.close()
+    },
+  )
+  request.until(closing)
+  if ((await Promise.race([opened.promise, calling])) === 'stream') return answerStream(frames)
+  const { result, chunks = [] } = await calling
+  return repeatStream(result, chunks, resumeAfter(request.request.headers.get('last-event-id')))
+}
+
+/** A recorded stream once more; a call that sent no chunks, or whose chunks were all read, is its result. */
+function repeatStream(result: InvocationResult, chunks: readonly Json[], after: number): Response {
+  if (chunks.length === 0 || after >= chunks.length) return json(result)
+  // All of it is in memory already, and bounded by what is kept of a call.
+  const frames = openFrames(Number.POSITIVE_INFINITY)
+  chunks.forEach((delta, id) => {
+    if (id > after) frames.send(id, 'chunk', { delta })
+  })
+  frames.send(chunks.length, 'result', result as Json)
+  frames.close()
+  return answerStream(frames)
+}
+
+/** The number of the last frame that was read; −1, before the first, if the header is missing or no number. */
+const resumeAfter = (header: string | null): number =>
+  header !== null && /^\d{1,15}$/.test(header) ? Number(header) : -1

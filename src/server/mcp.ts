@@ -1,7 +1,7 @@
 import type { McpHttp, McpHttpDeps } from '../mcp/http.ts'
 import type { AmbitHost } from '../runtime/hosting/host.ts'
-import { readBody } from './body.ts'
 import { checkSameOrigin } from './headers.ts'
+import { readBody } from './input.ts'
 import type { Route } from './route.ts'
 
 export const mcpRoutes: readonly Route[] = [
@@ -10,10 +10,11 @@ export const mcpRoutes: readonly Route[] = [
     path: '/mcp',
     summary: 'The Model Context Protocol, revisions 2026-07-28 and 2025-11-25, over streamable HTTP.',
     answers: { 200: [{}, { type: 'text/event-stream' }], 202: [], 400: {}, 404: {}, 406: {} },
-    handle: async (ask) => {
-      checkSameOrigin(ask.request.headers)
-      const body = await readBody(ask)
-      return (await ask.deps.mcp()).fetch(ask.request, body, { caller: ask.visitor.caller, until: ask.until })
+    handle: async (asked) => {
+      const { request, by: caller, until } = asked
+      checkSameOrigin(request.headers)
+      const body = await readBody(asked)
+      return (await asked.mcp()).fetch(request, body, { caller, until })
     },
   },
 ]

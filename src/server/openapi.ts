@@ -32,47 +32,55 @@ const security = {
 }
 
 function operationOf(route: Route): Doc {
-  if (route.operation !== undefined) return describedOf(route, route.operation)
-  const inPath = [...route.path.matchAll(/:([a-z]+)/g)].map(([, name]) => parameter(name ?? '', 'path'))
-  const inQuery = (route.query ?? []).map((name) => parameter(name, 'query'))
+  const { name, parameters, body } = route.operation ? describeOperation(route.operation) : describeRoute(route)
   const answers = Object.entries(route.answers).map(([status, answer]) => [status, responseOf([answer].flat())])
   return {
-    operationId: nameOf(route),
+    operationId: name,
     summary: route.summary,
-    ...(inPath.length + inQuery.length > 0 && { parameters: [...inPath, ...inQuery] }),
-    ...(route.body !== undefined && {
-      requestBody: { required: true, content: { 'application/json': { schema: reference(route.body) } } },
-    }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
     responses: { ...Object.fromEntries(answers), default: responseOf([errorOf(route)]) },
     ...(route.public && { security: [] }),
   }
 }
 
+interface Described {
+  readonly name: string
+  readonly parameters: readonly Doc[]
+  readonly body: Doc | false
+}
+
+function describeRoute({ method, path, query = [], body }: Route): Described {
+  const inPath = [...path.matchAll(/:([a-z]+)/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: text,
+  }))
+  const inQuery = query.map((name) => ({ name, in: 'query', required: false, schema: text }))
+  const words = path === '/' ? ['root'] : (path.match(/[A-Za-z0-9]+/g) ?? [])
+  // `GET /v1/approvals/:id` as `getV1ApprovalsId`.
+  const name = words.reduce((all, word) => all + word.charAt(0).toUpperCase() + word.slice(1), method.toLowerCase())
+  return { name, parameters: [...inPath, ...inQuery], body: body !== undefined && reference(body) }
+}
+
+const text = { type: 'string' }
+
 /** Path, query and body of an operation, by where the members of its input stand. */
-function describedOf(route: Route, operation: NonNullable<Route['operation']>): Doc {
+function describeOperation(operation: NonNullable<Route['operation']>): Described {
   const { method, inPath } = routeOf(operation)
-  const { properties = {}, required = [], ...shape } = jsonSchemaOf(operation.input) as InputSchema
-  const members = Object.entries(properties)
-  const inQuery = members.filter(([name]) => method === 'GET' && !inPath.includes(name))
-  const inBody = members.filter(([name]) => method === 'POST' && !inPath.includes(name))
+  const { properties = {}, required = [], $id: _, $schema: __, ...words } = jsonSchemaOf(operation.input) as InputSchema
+  const others = Object.entries(properties).filter(([name]) => !inPath.includes(name))
+  const inQuery = method === 'GET' ? others : []
   const parameters = [
     ...inPath.map((name) => ({ name, in: 'path', required: true, schema: properties[name] })),
     ...inQuery.map(([name, schema]) => ({ name, in: 'query', required: required.includes(name), schema })),
   ]
-  const { $id: _, $schema: __, ...words } = shape
-  const body = {
-    ...words,
-    properties: Object.fromEntries(inBody),
-    required: required.filter((name) => !inPath.includes(name)),
-  }
-  const answers = Object.entries(route.answers).map(([status, answer]) => [status, responseOf([answer].flat())])
+  const rest = required.filter((name) => !inPath.includes(name))
   return {
-    operationId: operation.name.replace(/\.(\w)/g, (_all, first: string) => first.toUpperCase()),
-    summary: route.summary,
-    ...(parameters.length > 0 && { parameters }),
-    ...(method === 'POST' && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
-    responses: { ...Object.fromEntries(answers), default: responseOf([problem]) },
-    ...(route.public && { security: [] }),
+    name: operation.name.replace(/\.(\w)/g, (_all, first: string) => first.toUpperCase()),
+    parameters,
+    body: method === 'POST' && { ...words, properties: Object.fromEntries(others), required: rest },
   }
 }
 
@@ -81,19 +89,6 @@ interface InputSchema {
   readonly required?: readonly string[]
   readonly [word: string]: unknown
 }
-
-/** `GET /v1/approvals/:id` as `getV1ApprovalsId`. */
-const nameOf = ({ method, path }: Route): string =>
-  method.toLowerCase() +
-  (path === '/' ? 'Root' : '') +
-  (path.match(/[A-Za-z0-9]+/g) ?? []).map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
-
-const parameter = (name: string, place: 'path' | 'query'): Doc => ({
-  name,
-  in: place,
-  required: place === 'path',
-  schema: { type: 'string' },
-})
 
 /** Everything that goes wrong has one form: the protocol's own on its paths, problems on ours. */
 const errorOf = ({ path }: Route): Answer => (path.startsWith('/v1/') ? problem : { schema: 'wire-error' })

@@ -1,14 +1,16 @@
 import { statusOf, wireCode } from '../base/codes.ts'
 import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
-import { recordRefusedEntry } from '../runtime/identity/refused-entries.ts'
+import { recordAs } from '../runtime/evidence/record.ts'
+import { ownEvent } from '../runtime/identity/admin.ts'
+import { type Caller, operator } from '../runtime/identity/caller.ts'
+import { tenantOf } from '../runtime/identity/tenants.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { callerKey } from './concurrency.ts'
 import { rateLimit } from './rate.ts'
-import type { AuthenticatedCaller } from './route.ts'
 
 export interface Refused {
-  readonly by: AuthenticatedCaller | undefined
+  readonly caller: Caller | undefined
   readonly method: string
   readonly path: string
   readonly route: string
@@ -17,32 +19,50 @@ export interface Refused {
 }
 
 /**
- * Records what known callers were refused at paths of ours that change something. One caller fills the record of its
- * tenant no faster than once a second, and all of a tenant not much faster; the next entry says how many were left out.
+ * Records the refused requests of known callers at our own paths that change something: the route, never the content.
+ * One caller fills the record of its tenant no faster than once a second, and all callers of a tenant not much faster;
+ * the next entry counts those that were left out.
  */
 export function openRefusalRecord(ambit: Runtime) {
   const mayOne = rateLimit(ambit.clock, 1, limits.rateCallersMax)
   const mayAll = rateLimit(ambit.clock, limits.refusalsPerSecondMax, limits.rateCallersMax)
   const left = new Map<string, number>()
-  return async ({ by, method, path, route, traceId, error }: Refused): Promise<void> => {
-    const subject = by?.caller.subject ?? null
-    if (by === undefined || subject === null || !isEntry(method, path) || !isRefusal(error)) return
-    const { tenant } = by
-    const key = callerKey(tenant, by.caller.name)
+  return async ({ caller, method, path, route, traceId, error }: Refused): Promise<void> => {
+    if (caller?.subject.verified !== true || !isEntry(method, path) || !isRefusal(error)) return
+    const { tenant, subject } = caller
+    const key = callerKey(tenant, subject.id)
     const unrecorded = left.get(key) ?? 0
     if (!mayOne(key) || !mayAll(tenant)) {
       if (left.size < limits.rateCallersMax || unrecorded > 0) left.set(key, unrecorded + 1)
       return
     }
     left.delete(key)
-    const { code } = error
-    const refused = { subject, method, route, code: wireCode(code), status: statusOf[code], traceId, unrecorded }
+    const payload = { method, route, code: wireCode(error.code), status: statusOf[error.code], unrecorded }
     // The caller is refused either way, and nothing was done.
-    await recordRefusedEntry(ambit, tenant, refused).catch(() => undefined)
+    await recordRefusal(ambit, { ...operator(tenant), subject }, payload, traceId).catch(() => undefined)
   }
 }
 
-/** A preview leaves nothing behind, whatever comes of it. */
+/** Under an id of its own: a refused request is no call, and in no caller's correlation. */
+async function recordRefusal(
+  ambit: Runtime,
+  caller: Caller,
+  payload: Parameters<typeof ownEvent>[1],
+  trace_id: string,
+): Promise<void> {
+  const id = ambit.ids.next('req')
+  const event = {
+    ...ownEvent('ambit.entry.refused', payload),
+    invocation_id: id,
+    outcome: 'denied' as const,
+    correlation: { correlation_id: id, trace_id },
+    redacted: true,
+  }
+  const { host_id } = await tenantOf(ambit, caller)
+  await recordAs(ambit, caller, host_id, [event])
+}
+
+/** A preview leaves nothing behind in any case. */
 const isEntry = (method: string, path: string): boolean =>
   method === 'POST' && path.startsWith('/v1/') && path !== '/v1/preview'
 

@@ -1,22 +1,30 @@
 import { headOf, keepAnchor, keepRevocation, keepWitness, revocationsOf, statementsIn } from '../chp/statements.ts'
 import type { Offer } from '../runtime/hosting/offer.ts'
 import { json } from './answer.ts'
-import { readBody } from './body.ts'
-import { pageOf, pageQuery } from './page.ts'
-import type { Route, VisitorAsk } from './route.ts'
+import { readBody, readQuery } from './input.ts'
+import type { Route, RouteRequest } from './route.ts'
 
 const error = { schema: 'wire-error' }
 const refusals = { 400: error, 409: error }
 
-/** Whose statements are kept of those that come with this request. */
-const knownTo = ({ deps: { host }, visitor }: VisitorAsk): Offer['witnessPins'] =>
-  visitor.administers ? 'any' : host.current().witnessPins
+/** The witnesses whose statements are kept when they come with this request. */
+const knownTo = ({ host, caller }: RouteRequest): Offer['witnessPins'] =>
+  caller.rights.includes('administer') ? 'any' : host.current().witnessPins
 
-async function listed(ask: VisitorAsk, name: 'witnesses' | 'anchors'): Promise<Response> {
-  const kind = name === 'anchors' ? 'anchor' : 'witness'
-  const { items, ...next } = await statementsIn(ask.deps.ambit, ask.deps.host, kind, pageOf(ask))
-  return json({ [name]: items, ...next })
-}
+/** Lists statements, page by page. */
+const list = (name: 'witnesses' | 'anchors', kind: 'witness' | 'anchor', summary: string): Route => ({
+  method: 'GET',
+  path: `/${name}`,
+  summary,
+  query: ['limit', 'cursor'],
+  answers: { 200: { schema: `${kind}-list` } },
+  handle: async (request) => {
+    // A limit that is no number is refused as one that is out of range.
+    const { ambit, host } = request
+    const { items, ...next } = await statementsIn(ambit, host, kind, readQuery(request, 'page-request'))
+    return json({ [name]: items, ...next })
+  },
+})
 
 /** Heads, and what others have signed about this host. None of it is an event: that would move the head. */
 export const statementRoutes: readonly Route[] = [
@@ -27,7 +35,7 @@ export const statementRoutes: readonly Route[] = [
     // The other scheme is answered with this one all the same.
     query: ['scheme'],
     answers: { 200: { schema: 'store-head' } },
-    handle: async ({ deps: { ambit, host } }) => json(await headOf(ambit, host)),
+    handle: async ({ ambit, host }) => json(await headOf(ambit, host)),
   },
   {
     method: 'POST',
@@ -35,45 +43,33 @@ export const statementRoutes: readonly Route[] = [
     summary: 'Keeps what a witness says of this host, if it is so.',
     body: 'chain-witness',
     answers: { 200: { schema: 'witness-receipt' }, ...refusals, 403: error },
-    handle: async (ask) => json(await keepWitness(ask.deps.ambit, ask.deps.host, await readBody(ask), knownTo(ask))),
+    handle: async (request) =>
+      json(await keepWitness(request.ambit, request.host, await readBody(request), knownTo(request))),
   },
-  {
-    method: 'GET',
-    path: '/witnesses',
-    summary: 'What witnesses have said, page by page.',
-    query: pageQuery,
-    answers: { 200: { schema: 'witness-list' } },
-    handle: (ask) => listed(ask, 'witnesses'),
-  },
+  list('witnesses', 'witness', 'What witnesses have said, page by page.'),
   {
     method: 'POST',
     path: '/anchors',
     summary: 'Keeps a head that was countersigned outside, if it is ours.',
     body: 'store-head-anchor',
     answers: { 200: { schema: 'anchor-receipt' }, ...refusals, 403: error },
-    handle: async (ask) => json(await keepAnchor(ask.deps.ambit, ask.deps.host, await readBody(ask), knownTo(ask))),
+    handle: async (request) =>
+      json(await keepAnchor(request.ambit, request.host, await readBody(request), knownTo(request))),
   },
-  {
-    method: 'GET',
-    path: '/anchors',
-    summary: 'Heads that were countersigned outside, page by page.',
-    query: pageQuery,
-    answers: { 200: { schema: 'anchor-list' } },
-    handle: (ask) => listed(ask, 'anchors'),
-  },
+  list('anchors', 'anchor', 'Heads that were countersigned outside, page by page.'),
   {
     method: 'POST',
     path: '/revocations',
     summary: 'Keeps the revocation of a mandate.',
     body: 'mandate-revocation',
     answers: { 200: { schema: 'revocation-receipt' }, ...refusals },
-    handle: async (ask) => json(await keepRevocation(ask.deps.ambit, ask.deps.host, await readBody(ask))),
+    handle: async (request) => json(await keepRevocation(request.ambit, request.host, await readBody(request))),
   },
   {
     method: 'GET',
     path: '/revocations',
     summary: 'Keys and mandates that are not to be believed any more.',
     answers: { 200: { schema: 'revocation-list' } },
-    handle: async ({ deps: { ambit, host } }) => json(await revocationsOf(ambit, host)),
+    handle: async ({ ambit, host }) => json(await revocationsOf(ambit, host)),
   },
 ]

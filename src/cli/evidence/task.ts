@@ -41,8 +41,6 @@ export async function deniedIn(
   const ids = events.flatMap(({ event_type, payload }) =>
     event_type === 'approval_denied' && 'approval_id' in payload ? [String(payload['approval_id'])] : [],
   )
-  const found = await Promise.allSettled(
-    ids.map((id) => approvalFor(ambit, { tenant, principal: null, all: true }, id)),
-  )
+  const found = await Promise.allSettled(ids.map((id) => approvalFor(ambit, { tenant, subject: null, all: true }, id)))
   return found.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
 }

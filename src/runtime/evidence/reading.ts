@@ -11,15 +11,9 @@ import type { DsseEnvelope } from '../../model/wire/statement.ts'
 import type { ChainReport } from '../../model/wire/wire.ts'
 import { lastSequence } from '../../storage/tables/events.ts'
 import type { Work } from '../../storage/work.ts'
+import type { Reader } from '../identity/caller.ts'
 import type { Runtime } from '../runtime.ts'
 import { bundleOf, eventsInPages, eventsPerRead } from './export.ts'
-
-/** Who reads evidence over a wire: all of a tenant's, or of one subject what it did itself. */
-export interface Reader {
-  readonly tenant: TenantId
-  /** Null reads all. */
-  readonly subject: string | null
-}
 
 /** The events of one correlation in order. Unknown, or nothing in it for this reader: an empty list. */
 export async function replay(ambit: Runtime, reader: Reader, query: ReplayQuery): Promise<ReplayResult> {
@@ -53,12 +47,12 @@ export async function checkChain(ambit: Runtime, hostId: string, reader: Reader,
   }
 }
 
-/** The signed export of one correlation, of which the reader must be able to see all: a chain with gaps proves nothing. */
+/** The signed export of one correlation. The reader must see all of it: a chain with gaps proves nothing. */
 export async function exportFor(ambit: Runtime, reader: Reader, id: string): Promise<EvidenceBundle> {
   const { events, chain } = await ambit.store.read(() => wholeFor(reader, id))
   if (events.length === chain.length) return bundleOf(ambit, reader.tenant, id)
   const message = `${quote(id)} holds calls of others too, and is exported whole by those who may audit`
-  throw new Failure('caller.not_permitted', message, { id }, 'ask somebody who may audit, or read your own events')
+  throw new Failure('caller.not_permitted', message, { id }, 'use the key of an auditor, or read your own events')
 }
 
 /** The same as an attestation, for tools that know in-toto and nothing of bundles. */
@@ -75,7 +69,7 @@ export async function attestationFor(
 export const countEvents = (ambit: Runtime, tenant: TenantId): Promise<number> =>
   ambit.store.read(() => lastSequence(tenant))
 
-/** All that the reader sees of a correlation, and all of it, which is for nobody's eyes here. */
+/** The events of a correlation that the reader sees, and its whole chain, which is only checked. */
 function* wholeFor(reader: Reader, id: string) {
   const { events } = yield* visible(reader, id, 0, Number.MAX_SAFE_INTEGER)
   if (events.length === 0) throw new Failure('correlation.not_found', `nothing is recorded under ${quote(id)}`, { id })
@@ -90,12 +84,12 @@ interface Visible {
 }
 
 /**
- * What of a correlation a reader sees: the events that name it, verified, as their subject, and what people decided
- * about its own requests. A correlation is a name that anybody may use, and so is an invocation id: having called under
- * the same ones shows nothing of what others did there. It may be long, so no more is held than is asked for.
+ * The events of a correlation that a reader sees: those with the reader as their verified subject, and the decisions
+ * about its own requests. Anyone may use the same correlation and invocation ids, so sharing them shows nothing of the
+ * calls of others. A correlation may be long, so no more is held than was asked for.
  */
-function* visible({ tenant, subject }: Reader, id: string, after: number, limit: number): Work<Visible> {
-  if (subject === null) return { events: yield* eventsInPages(tenant, id, after, limit), partial: false }
+function* visible({ tenant, subject, all }: Reader, id: string, after: number, limit: number): Work<Visible> {
+  if (all) return { events: yield* eventsInPages(tenant, id, after, limit), partial: false }
   const isOwn = ownEvents(subject)
   const events: SealedEvent[] = []
   let [owns, others, last] = [false, false, 0]
@@ -112,8 +106,8 @@ function* visible({ tenant, subject }: Reader, id: string, after: number, limit:
   }
 }
 
-/** Says of one event after the other whether it is the subject's own. */
-function ownEvents(subject: string): (event: SealedEvent) => boolean {
+/** A test for the subject's own events, to be asked about one event after the other. */
+function ownEvents(subject: string | null): (event: SealedEvent) => boolean {
   const asked = new Set<unknown>()
   return (event) => {
     if (!isBy(event, subject)) return asked.size > 0 && asked.has(payloadOf(event).approval_id)
@@ -122,13 +116,13 @@ function ownEvents(subject: string): (event: SealedEvent) => boolean {
   }
 }
 
-const isBy = ({ subjectId, body }: SealedEvent, subject: string): boolean =>
+const isBy = ({ subjectId, body }: SealedEvent, subject: string | null): boolean =>
   subjectId === subject && (JSON.parse(body) as EvidenceEvent).subject?.verified === true
 
 const payloadOf = ({ body }: SealedEvent): { readonly approval_id?: unknown } =>
   (JSON.parse(body) as { readonly payload: { readonly approval_id?: unknown } }).payload
 
-/** As much of a bundle as the checks of a chain need; unlike an export it may be made of damaged events. */
+/** The part of a bundle that the checks of a chain need; unlike an export it may hold damaged events. */
 const unsigned = (hostId: string, id: string, events: readonly SealedEvent[]): unknown => ({
   host_id: hostId,
   protocol_version: protocolVersion,

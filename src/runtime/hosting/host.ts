@@ -112,10 +112,10 @@ export async function openHost(
   }
 }
 
-/** The caller as the gateway sees it. Somebody whom nobody verified calls under a name that no key can have. */
-export const callerOf = ({ subject, scopes, permissions, revokedPermissions }: Caller): CallCaller => ({
+/** The caller as the gateway sees it. A caller that is not verified has a name that no key can have. */
+export const callerOf = ({ subject, name, scopes, permissions, revokedPermissions }: Caller): CallCaller => ({
   subject: subject.verified === true ? subject : null,
-  name: subject.verified === true ? `principal:${subject.id}` : `unverified:${subject.id}`,
+  name: subject.verified === true ? `principal:${subject.id}` : (name ?? `unverified:${subject.id}`),
   scopes,
   permissions,
   revokedPermissions,

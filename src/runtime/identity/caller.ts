@@ -2,7 +2,7 @@ import { Failure } from '../../base/failure.ts'
 import type { Subject } from '../../model/identity/subject.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 
-/** Who asks, as far as we know it: always of one tenant, always with a subject that evidence can name. */
+/** Who asks: always of one tenant, always with a subject that evidence can name. */
 export interface Caller {
   readonly tenant: TenantId
   readonly subject: Subject
@@ -12,6 +12,8 @@ export interface Caller {
   /** What the directory lets this principal do, and what it has taken back. */
   readonly permissions: readonly string[]
   readonly revokedPermissions: readonly string[]
+  /** The name that calls without a verified subject are kept under. */
+  readonly name?: string
 }
 
 /** `administer`: change a tenant's people, keys and secrets. `audit`: read all of its evidence. */
@@ -27,11 +29,25 @@ export const operator = (tenant: TenantId): Caller => ({
   revokedPermissions: [],
 })
 
-/** Somebody without a credential: may look, and call what is open to everybody. Changes nothing of Ambit's own state. */
-export const anonymous = (tenant: TenantId): Caller => ({
+/** A caller without a name of its own: may read, unless limited to capabilities, and call what is open to everyone. */
+export const anonymous = (tenant: TenantId, scopes: readonly string[] = []): Caller => ({
   ...operator(tenant),
   subject: { id: 'anonymous', type: 'user', verified: false, tenant },
-  rights: ['audit'],
+  scopes,
+  rights: scopes.length === 0 ? ['audit'] : [],
+})
+
+/** Who reads the records of a tenant: all of them, or those of one subject; null for a caller without a verified name. */
+export interface Reader {
+  readonly tenant: TenantId
+  readonly subject: string | null
+  readonly all: boolean
+}
+
+export const readerOf = ({ tenant, subject, rights }: Caller): Reader => ({
+  tenant,
+  subject: subject.verified === true ? subject.id : null,
+  all: rights.includes('audit'),
 })
 
 /** The rights that roles give: `admin` both, `auditor` the second. A key limited to capabilities has neither. */

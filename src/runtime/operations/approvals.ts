@@ -3,15 +3,16 @@ import { defined } from '../../base/object.ts'
 import type { ApprovalRequest } from '../../model/approval.ts'
 import type { approvals } from '../../operations/approvals.ts'
 import type { Handlers } from '../../operations/operation.ts'
-import { approvalFor, approvalsFor, type QueueReader } from '../approvals/queue.ts'
+import { approvalFor, approvalsFor } from '../approvals/queue.ts'
+import { readerOf } from '../identity/caller.ts'
 import { wholeList } from '../pages.ts'
 import type { OperationContext } from './context.ts'
 
 export const approvalHandlers: Handlers<typeof approvals, OperationContext> = {
   approvals: {
-    list: ({ ambit, ...context }, { state, limit, cursor }) =>
-      approvalsFor(ambit, readerOf(context), defined({ state }), defined({ limit, cursor })),
-    show: ({ ambit, ...context }, { id }) => approvalFor(ambit, readerOf(context), id),
+    list: ({ ambit, caller }, { state, limit, cursor }) =>
+      approvalsFor(ambit, readerOf(caller), defined({ state }), defined({ limit, cursor })),
+    show: ({ ambit, caller }, { id }) => approvalFor(ambit, readerOf(caller), id),
     decide: async ({ host, caller: { subject } }, { id, ...decision }) =>
       (await host()).gateway.decide(id, { principal: subject.id, subject }, decision),
     watch,
@@ -33,14 +34,8 @@ async function* watch(context: OperationContext, { pending = false }: { pending?
   }
 }
 
-const waiting = ({ ambit, ...context }: OperationContext): Promise<readonly ApprovalRequest[]> =>
+const waiting = ({ ambit, caller }: OperationContext): Promise<readonly ApprovalRequest[]> =>
   wholeList(async (page) => {
-    const { approvals: items, next } = await approvalsFor(ambit, readerOf(context), {}, page)
+    const { approvals: items, next } = await approvalsFor(ambit, readerOf(caller), {}, page)
     return defined({ items, next })
   })
-
-const readerOf = ({ caller, by }: Pick<OperationContext, 'caller' | 'by'>): QueueReader => ({
-  tenant: caller.tenant,
-  principal: by.subject?.id ?? null,
-  all: caller.rights.includes('audit'),
-})

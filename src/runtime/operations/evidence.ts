@@ -7,6 +7,7 @@ import { listCheckpoints } from '../../storage/tables/checkpoints.ts'
 import { searchEvidence, showEvent } from '../evidence/export.ts'
 import { purgeEvidence } from '../evidence/purge.ts'
 import { exportFor } from '../evidence/reading.ts'
+import { readerOf } from '../identity/caller.ts'
 import { type OperationContext, timeOf } from './context.ts'
 import { explain } from './explain.ts'
 
@@ -23,10 +24,7 @@ export const evidenceHandlers: Handlers<typeof evidence, OperationContext> = {
       return defined({ events: items.map(({ body }) => JSON.parse(body) as EvidenceEvent), next })
     },
     show: ({ ambit, caller }, { id }) => showEvent(ambit, caller, id),
-    export: ({ ambit, caller, by }, { correlation }) => {
-      const subject = caller.rights.includes('audit') ? null : (by.subject?.id ?? '')
-      return exportFor(ambit, { tenant: caller.tenant, subject }, correlation)
-    },
+    export: ({ ambit, caller }, { correlation }) => exportFor(ambit, readerOf(caller), correlation),
     heads: async ({ ambit, caller }, options) => {
       const { items, next } = await ambit.store.read(() => listCheckpoints(caller.tenant, defined(options)))
       return defined({ heads: items.map(({ body }) => JSON.parse(body) as Checkpoint), next })
