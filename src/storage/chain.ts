@@ -1,10 +1,11 @@
 import { formatTime } from '../base/time.ts'
-import type { EventDraft, Leaf, SealedEvent } from '../model/evidence.ts'
+import type { EventDraft, SealedEvent } from '../model/evidence.ts'
 import type { TenantId } from '../model/identity/tenant-id.ts'
 import type { KnownChains } from './known-chains.ts'
+import { events } from './schema.ts'
 import { addSection, noSections, type Sections } from './tables/sections.ts'
 import { noTenant } from './tables/tenants.ts'
-import { number, type Row, type Statement, sql, text, type Value, type Work } from './work.ts'
+import { memberName, number, type Row, type Statement, sql, text, type Value, type Work } from './work.ts'
 
 /** Where a tenant's chain stands. A batch is sealed into it in place: if the batch fails, the chain has to be forgotten. */
 export interface Chain {
@@ -180,24 +181,10 @@ export function addBesides(
   if (behind || lagMs !== from.lagMs) statements.push(sql(saveClock, tenant, latest, lagMs))
 }
 
-export const leafOf = (found: Row): Leaf => ({
-  sequence: number(found, 'sequence'),
-  correlationId: text(found, 'correlation_id'),
-  contentHash: text(found, 'content_hash'),
-})
-
 /** An event as a row of `events`, in the order of that table's columns. */
 export const eventRow = (tenant: TenantId, event: SealedEvent): readonly Value[] => [
   tenant,
-  event.sequence,
-  event.eventId,
-  event.eventType,
-  event.invocationId,
-  event.capabilityId,
-  event.correlationId,
-  event.subjectId,
-  event.outcome,
-  event.timestamp,
-  event.contentHash,
-  event.body,
+  ...eventMembers.map((member) => event[member]),
 ]
+
+const eventMembers = Object.keys(events.columns).slice(1).map(memberName) as (keyof SealedEvent)[]

@@ -28,7 +28,7 @@ const clocks = table('clocks', {}, { latest: 'text', lag_ms: 'number' })
 const eventSections = table('event_sections', { field: 'text', value: 'text', section: 'number' }, {})
 export const checkpoints = table('checkpoints', { log_size: 'number' }, { log: 'text', hash: 'text', body: 'text' })
 const blobs = table('blobs', { sha256: 'text' }, { bytes: 'bytes' })
-const claims = table(
+export const claims = table(
   'claims',
   { scope: 'text', claim_key: 'text' },
   { fingerprint: 'text', owner: 'text', state: 'text', body: 'text', result: 'text?', expires_at_ms: 'number?' },
@@ -47,7 +47,7 @@ export const approvals: Table = {
 }
 export const approvers = table('approvers', { approver_id: 'text' }, { body: 'text' })
 const statements = table('statements', { kind: 'text', statement_id: 'text' }, { body: 'text' })
-const histories = table('histories', { session: 'text' }, { expires_at_ms: 'number', body: 'text' })
+export const histories = table('histories', { session: 'text' }, { expires_at_ms: 'number', body: 'text' })
 const budgetUses = table(
   'budget_uses',
   { budget: 'text', holder: 'text', starts_at_ms: 'number', ends_at_ms: 'number' },

@@ -78,6 +78,22 @@ export function inOrder(...changes: readonly Change[]): Change {
   }
 }
 
+/** A row as a record, `event_id` as `eventId`: the columns that were asked for must be the members of `T`. */
+export function record<T>(row: Row): T {
+  const members: Record<string, Value> = {}
+  for (const column of Object.keys(row)) members[memberName(column)] = row[column] ?? null
+  return members as T
+}
+
+const memberNames = new Map<string, string>()
+
+/** The member of a record that a column holds. */
+export function memberName(column: string): string {
+  const known = memberNames.get(column) ?? column.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+  memberNames.set(column, known)
+  return known
+}
+
 export const text = (row: Row, column: string): string => String(row[column])
 export const number = (row: Row, column: string): number => Number(row[column])
 export const optionalText = (row: Row, column: string): string | null => {

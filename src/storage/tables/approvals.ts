@@ -1,11 +1,10 @@
 import type { Json } from '../../base/canonical.ts'
-import { Failure, quote } from '../../base/failure.ts'
 import type { ApprovalRequest } from '../../model/approval.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { type Page, type PageOptions, page } from '../page.ts'
 import { approvals } from '../schema.ts'
-import { type Change, number, row, rows, sql, text, type Value, type Work } from '../work.ts'
-import { bodyOf } from './records.ts'
+import { type Change, number, row, rows, text, type Value, type Work } from '../work.ts'
+import { bodyOf, storedIn } from './records.ts'
 
 /** A request for approval, and what the queue keeps to itself: nothing of `private` is shown or recorded. */
 export interface StoredApproval {
@@ -23,7 +22,12 @@ export interface Asked {
   readonly ask: string
 }
 
-export const approvalRecords = { add, get, amend, findByCall, findByAsk, countPending, list, overdue }
+const stored = storedIn<StoredApproval>(approvals, 'approval', (approval) => ({
+  state: approval.request.state,
+  expires_at_ms: expiryOf(approval),
+}))
+
+export const approvalRecords = { ...stored, add, findByCall, findByAsk, countPending, list, overdue }
 
 /** Adds a request under its own id. `callKey` names the call it is for, of which there may be several. */
 function add(callKey: string, approval: StoredApproval, { asker, ask }: Partial<Asked> = {}): Change<void> {
@@ -32,26 +36,6 @@ function add(callKey: string, approval: StoredApproval, { asker, ask }: Partial<
     const body = JSON.stringify(approval)
     const cells = [tenant, approval_id, callKey, state, expiryOf(approval), body, asker ?? null, ask ?? null]
     yield [{ into: approvals, rows: [cells] }]
-  }
-}
-
-/** The request, or `approval.not_found`. */
-function* get(tenant: TenantId, id: string): Work<StoredApproval> {
-  const found = yield* row('SELECT body FROM approvals WHERE tenant_id = ? AND approval_id = ?', tenant, id)
-  if (found === undefined) throw missing(id)
-  return bodyOf<StoredApproval>(found)
-}
-
-/** Replaces a request by what `next` makes of it, with no other change in between. Its id stays. */
-function amend(id: string, next: (approval: StoredApproval) => StoredApproval): Change<StoredApproval> {
-  return function* (tenant) {
-    const select = 'SELECT body FROM approvals WHERE tenant_id = ? AND approval_id = ? FOR UPDATE'
-    const found = yield* row(select, tenant, id)
-    if (found === undefined) throw missing(id)
-    const approval = next(bodyOf<StoredApproval>(found))
-    const update = 'UPDATE approvals SET state = ?, expires_at_ms = ?, body = ? WHERE tenant_id = ? AND approval_id = ?'
-    yield [sql(update, approval.request.state, expiryOf(approval), JSON.stringify(approval), tenant, id)]
-    return approval
   }
 }
 
@@ -104,5 +88,3 @@ function* overdue(tenant: TenantId, nowMs: number, limit: number): Work<readonly
 }
 
 const expiryOf = ({ request }: StoredApproval): number => Date.parse(request.expires_at)
-
-const missing = (id: string): Failure => new Failure('approval.not_found', `approval ${quote(id)} not found`, { id })

@@ -2,7 +2,7 @@ import { Failure } from '../../base/failure.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { type Page, type PageOptions, page } from '../page.ts'
 import { checkpoints } from '../schema.ts'
-import { type Change, number, type Row, row, rows, sql, text, type Work } from '../work.ts'
+import { type Change, number, record, row, rows, sql, type Work } from '../work.ts'
 
 /** A signed head as the store keeps it: `body` is its JSON text, `hash` the hash of it, `log` what it is the root of. */
 export interface StoredCheckpoint {
@@ -29,12 +29,12 @@ const select = 'SELECT log_size, log, hash, body FROM checkpoints WHERE tenant_i
 
 export function* lastCheckpoint(tenant: TenantId): Work<StoredCheckpoint | undefined> {
   const found = yield* row(`${select} ORDER BY log_size DESC LIMIT 1`, tenant)
-  return found && checkpointOf(found)
+  return found && record(found)
 }
 
 export function* checkpointAt(tenant: TenantId, logSize: number): Work<StoredCheckpoint | undefined> {
   const found = yield* row(`${select} AND log_size = ?`, tenant, logSize)
-  return found && checkpointOf(found)
+  return found && record(found)
 }
 
 /** One page of them, newest first. */
@@ -43,18 +43,11 @@ export const listCheckpoints = (tenant: TenantId, options: PageOptions = {}): Wo
     options,
     Number.MAX_SAFE_INTEGER,
     (before: number, limit) => rows(`${select} AND log_size < ? ORDER BY log_size DESC LIMIT ?`, tenant, before, limit),
-    checkpointOf,
+    record<StoredCheckpoint>,
     (found) => number(found, 'log_size'),
   )
 
 /** All of them, oldest first. */
 export function* allCheckpoints(tenant: TenantId): Work<readonly StoredCheckpoint[]> {
-  return (yield* rows(`${select} ORDER BY log_size`, tenant)).map(checkpointOf)
+  return (yield* rows(`${select} ORDER BY log_size`, tenant)).map(record<StoredCheckpoint>)
 }
-
-const checkpointOf = (found: Row): StoredCheckpoint => ({
-  logSize: number(found, 'log_size'),
-  log: text(found, 'log'),
-  hash: text(found, 'hash'),
-  body: text(found, 'body'),
-})

@@ -1,19 +1,9 @@
 import { Failure } from '../../base/failure.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { type Page, type PageOptions, pageBy } from '../page.ts'
-import {
-  type Change,
-  counted,
-  number,
-  oneStatement,
-  optionalText,
-  type Row,
-  row,
-  rows,
-  text,
-  type Value,
-  type Work,
-} from '../work.ts'
+import { claims } from '../schema.ts'
+import { type Change, counted, oneStatement, record, row, rows, type Value, type Work } from '../work.ts'
+import { dropOldest } from './records.ts'
 
 /**
  * Who does one thing, once. A claim is `running` while its owner does it, `waiting` while nobody may (it needs a
@@ -126,35 +116,26 @@ export const settleWaiting = ({ scope, key }: ClaimName, result: string, expires
 export function* findClaim(tenant: TenantId, scope: string, key: string): Work<Claim | undefined> {
   const select = `SELECT ${columns} FROM claims WHERE tenant_id = ? AND scope = ? AND claim_key = ?`
   const found = yield* row(select, tenant, scope, key)
-  return found && claimOf(found)
+  return found && record<Claim>(found)
 }
 
 /** The claims of a scope that somebody runs, or ran when the process ended; in order of key. */
 export function* runningClaims(tenant: TenantId, scope: string, options: PageOptions = {}): Work<Page<Claim>> {
   const select = `SELECT ${columns} FROM claims
     WHERE tenant_id = ? AND scope = ? AND claim_key > ? AND state = 'running' ORDER BY claim_key LIMIT ?`
-  return yield* pageBy('claim_key', options, [select, tenant, scope], claimOf)
+  return yield* pageBy('key', options, [select, tenant, scope], record<Claim>)
 }
 
 /** At most `limit` claims of a scope that are to be asked about by now, those first that have waited longest. */
 export function* unknownClaims(tenant: TenantId, scope: string, nowMs: number, limit: number): Work<readonly Claim[]> {
   const select = `SELECT ${columns} FROM claims
     WHERE tenant_id = ? AND scope = ? AND state = 'unknown' AND expires_at_ms <= ? ORDER BY expires_at_ms LIMIT ?`
-  return (yield* rows(select, tenant, scope, nowMs, limit)).map(claimOf)
+  return (yield* rows(select, tenant, scope, nowMs, limit)).map(record<Claim>)
 }
 
-/** Forgets at most `limit` settled claims whose results have expired, the oldest first, and says how many. */
+/** Drops at most `limit` settled claims whose results have expired, the oldest first, and returns how many. */
 export const dropExpiredClaims = (nowMs: number, limit: number): Change<number> =>
-  oneStatement(
-    (tenant) => {
-      // What makes a claim droppable is asked of the row itself too: it may have been taken anew since it was chosen.
-      const drop = `DELETE FROM claims WHERE tenant_id = ? AND state = 'settled' AND expires_at_ms <= ? AND (scope, claim_key) IN
-        (SELECT scope, claim_key FROM claims WHERE tenant_id = ? AND state = 'settled' AND expires_at_ms <= ?
-         ORDER BY expires_at_ms LIMIT ?)`
-      return counted(drop, tenant, nowMs, tenant, nowMs, limit)
-    },
-    ([dropped]) => Number(dropped?.['count']),
-  )
+  dropOldest(claims, 'expires_at_ms', nowMs, limit, "state = 'settled'")
 
 /** A change that is one statement and touches one claim; `otherwise` is why it touched none. */
 const change = (
@@ -172,15 +153,4 @@ const change = (
 const taken = (): Failure => new Failure('claim.taken', 'this has been claimed already')
 const missing = (): Failure => new Failure('claim.not_found', 'no such claim in the state that this needs')
 
-const columns = 'scope, claim_key, fingerprint, owner, state, body, result, expires_at_ms'
-
-const claimOf = (found: Row): Claim => ({
-  scope: text(found, 'scope'),
-  key: text(found, 'claim_key'),
-  fingerprint: text(found, 'fingerprint'),
-  owner: text(found, 'owner'),
-  state: text(found, 'state') as Claim['state'],
-  body: text(found, 'body'),
-  result: optionalText(found, 'result'),
-  expiresAtMs: found['expires_at_ms'] === null ? null : number(found, 'expires_at_ms'),
-})
+const columns = 'scope, claim_key AS "key", fingerprint, owner, state, body, result, expires_at_ms'

@@ -2,9 +2,10 @@ import { Failure, quote } from '../../base/failure.ts'
 import { formatTime } from '../../base/time.ts'
 import type { Leaf, SealedEvent } from '../../model/evidence.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
-import { instantOf, leafOf } from '../chain.ts'
+import { instantOf } from '../chain.ts'
 import { type Page, type PageOptions, page } from '../page.ts'
-import { number, optionalText, type Row, row, rows, type Statement, sql, text, type Value, type Work } from '../work.ts'
+import { events } from '../schema.ts'
+import { number, record, row, rows, type Statement, sql, text, type Value, type Work } from '../work.ts'
 import { sectionEvents } from './sections.ts'
 import { noTenant } from './tenants.ts'
 
@@ -19,8 +20,8 @@ export interface EventFilter {
   readonly until?: string
 }
 
-const columns =
-  'sequence, event_id, event_type, invocation_id, capability_id, correlation_id, subject_id, outcome, timestamp, content_hash, body'
+const [, ...columnNames] = Object.keys(events.columns)
+const columns = columnNames.join(', ')
 
 /** Events that pass the filter, newest first. */
 export function* findEvents(tenant: TenantId, filter: EventFilter, options: PageOptions = {}): Work<Page<SealedEvent>> {
@@ -31,7 +32,7 @@ export function* findEvents(tenant: TenantId, filter: EventFilter, options: Page
     const params = where.flatMap(([, ...values]) => values)
     return rows(`SELECT ${columns} FROM ${from} WHERE ${text} ORDER BY ${order} LIMIT ?`, ...params, limit)
   }
-  return yield* page(options, before, fetch, eventOf, (found) => number(found, 'sequence'))
+  return yield* page(options, before, fetch, record<SealedEvent>, (found) => number(found, 'sequence'))
 }
 
 /** Sequence numbers between which all events that are looked for lie. */
@@ -141,14 +142,14 @@ export function* eventsOf(
   limit: number,
 ): Work<readonly SealedEvent[]> {
   const select = `SELECT ${columns} FROM events WHERE tenant_id = ? AND correlation_id = ? AND sequence > ? ORDER BY sequence LIMIT ?`
-  return (yield* rows(select, tenant, correlation, after, limit)).map(eventOf)
+  return (yield* rows(select, tenant, correlation, after, limit)).map(record<SealedEvent>)
 }
 
 /** The event with this id, or `event.not_found`. */
 export function* getEvent(tenant: TenantId, eventId: string): Work<SealedEvent> {
   const found = yield* row(`SELECT ${columns} FROM events WHERE tenant_id = ? AND event_id = ?`, tenant, eventId)
   if (found === undefined) throw new Failure('event.not_found', `event ${quote(eventId)} not found`, { id: eventId })
-  return eventOf(found)
+  return record(found)
 }
 
 export function* hasEvent(tenant: TenantId, eventId: string): Work<boolean> {
@@ -182,25 +183,11 @@ export function* chainTails(
 export function* leavesFrom(tenant: TenantId, after: number, limit: number): Work<readonly Leaf[]> {
   const select =
     'SELECT sequence, correlation_id, content_hash FROM events WHERE tenant_id = ? AND sequence > ? ORDER BY sequence LIMIT ?'
-  return (yield* rows(select, tenant, after, limit)).map(leafOf)
+  return (yield* rows(select, tenant, after, limit)).map(record<Leaf>)
 }
 
 /** All events in order, strictly after a sequence number, at most `limit`. */
 export function* eventsFrom(tenant: TenantId, after: number, limit: number): Work<readonly SealedEvent[]> {
   const select = `SELECT ${columns} FROM events WHERE tenant_id = ? AND sequence > ? ORDER BY sequence LIMIT ?`
-  return (yield* rows(select, tenant, after, limit)).map(eventOf)
+  return (yield* rows(select, tenant, after, limit)).map(record<SealedEvent>)
 }
-
-const eventOf = (found: Row): SealedEvent => ({
-  sequence: number(found, 'sequence'),
-  eventId: text(found, 'event_id'),
-  eventType: text(found, 'event_type'),
-  invocationId: text(found, 'invocation_id'),
-  capabilityId: text(found, 'capability_id'),
-  correlationId: text(found, 'correlation_id'),
-  subjectId: optionalText(found, 'subject_id'),
-  outcome: optionalText(found, 'outcome'),
-  timestamp: text(found, 'timestamp'),
-  contentHash: text(found, 'content_hash'),
-  body: text(found, 'body'),
-})

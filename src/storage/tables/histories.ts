@@ -1,5 +1,7 @@
 import type { TenantId } from '../../model/identity/tenant-id.ts'
-import { type Change, row, rows, text, type Work } from '../work.ts'
+import { histories } from '../schema.ts'
+import { type Change, row, text, type Work } from '../work.ts'
+import { dropOldest } from './records.ts'
 
 /** What is kept under the key of a history, as JSON text; undefined where nothing is, or its time is over. */
 export const historyOf = (tenant: TenantId, key: string, nowMs: number): Work<string | undefined> =>
@@ -38,17 +40,4 @@ function* bodyOf(tenant: TenantId, key: string, nowMs: number, lock: string): Wo
 
 /** Drops at most `limit` histories whose time is over, the oldest first, and returns how many. */
 export const dropExpiredHistories = (nowMs: number, limit: number): Change<number> =>
-  function* (tenant) {
-    // Asked of the row itself too: the history may have gone on since it was chosen.
-    const dropped = yield* rows(
-      `DELETE FROM histories WHERE tenant_id = ? AND expires_at_ms <= ? AND session IN
-       (SELECT session FROM histories WHERE tenant_id = ? AND expires_at_ms <= ? ORDER BY expires_at_ms LIMIT ?)
-       RETURNING 1 AS done`,
-      tenant,
-      nowMs,
-      tenant,
-      nowMs,
-      limit,
-    )
-    return dropped.length
-  }
+  dropOldest(histories, 'expires_at_ms', nowMs, limit)

@@ -7,9 +7,12 @@ import { apiKeys, approvers, principals } from '../schema.ts'
 import { rows, type Work } from '../work.ts'
 import { bodyOf, recordsIn } from './records.ts'
 
-export const principalRecords = recordsIn<Principal>(principals, 'principal', (record) => [record.principal_id])
+export const principalRecords = recordsIn<Principal>(principals, 'principal', ({ principal_id }) => ({ principal_id }))
 
-export const keyRecords = recordsIn<ApiKey>(apiKeys, 'key', (record) => [record.key_id, record.principal_id])
+export const keyRecords = recordsIn<ApiKey>(apiKeys, 'key', ({ key_id, principal_id }) => ({
+  key_id,
+  principal_id,
+}))
 
 /** Every key of one principal, in order of id; a principal has few. */
 export function* keysOf(tenant: TenantId, principalId: string): Work<readonly ApiKey[]> {
@@ -17,7 +20,7 @@ export function* keysOf(tenant: TenantId, principalId: string): Work<readonly Ap
   return (yield* rows(select, tenant, principalId)).map(bodyOf<ApiKey>)
 }
 
-export const approverRecords = recordsIn<Approver>(approvers, 'approver', (record) => [record.approver_id])
+export const approverRecords = recordsIn<Approver>(approvers, 'approver', ({ approver_id }) => ({ approver_id }))
 
 /** The entries, of everybody or of one, whose principal is a person who has not been revoked: no others ever count. */
 export function* approversInOffice(tenant: TenantId, principal?: string): Work<readonly Approver[]> {

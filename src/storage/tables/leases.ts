@@ -1,6 +1,6 @@
 import { Failure, quote } from '../../base/failure.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
-import { type Change, number, row, text, type Work } from '../work.ts'
+import { type Change, number, record, row, type Work } from '../work.ts'
 
 /** The sole right to do something until a time. `fence` rises with every new holder: who shows an older one is late. */
 export interface Lease {
@@ -37,48 +37,26 @@ export const acquireLease = (
 
 /** Keeps one's lease for longer; `lease.lost` when it lapsed or went to another, even if it is free again. */
 export const renewLease = (lease: Lease, ttlMs: number, nowMs: number): Change<Lease> =>
+  endLease(lease, nowMs + ttlMs, nowMs)
+
+/** Gives one's lease back. The row stays, so that the fence goes on rising. */
+export const releaseLease = (lease: Lease): Change<Lease> => endLease(lease, 0, -1)
+
+/** Sets when a lease ends, if it is still held after `afterMs`. */
+const endLease = (lease: Lease, expiresAtMs: number, afterMs: number): Change<Lease> =>
   function* (tenant) {
-    const expiresAtMs = nowMs + ttlMs
-    const renewed = yield* row(
-      'UPDATE leases SET expires_at_ms = ? WHERE tenant_id = ? AND name = ? AND holder = ? AND fence = ? AND expires_at_ms > ? RETURNING fence',
-      expiresAtMs,
-      tenant,
-      lease.name,
-      lease.holder,
-      lease.fence,
-      nowMs,
-    )
-    if (renewed === undefined) throw lost(lease)
+    const { name, holder, fence } = lease
+    if ((yield* row(setEnd, expiresAtMs, tenant, name, holder, fence, afterMs)) === undefined)
+      throw new Failure('lease.lost', `lease ${quote(name)} is no longer held`, { name })
     return { ...lease, expiresAtMs }
   }
 
-/** Gives one's lease back. The row stays, so that the fence goes on rising. */
-export const releaseLease = (lease: Lease): Change<void> =>
-  function* (tenant) {
-    const released = yield* row(
-      'UPDATE leases SET expires_at_ms = 0 WHERE tenant_id = ? AND name = ? AND holder = ? AND fence = ? RETURNING fence',
-      tenant,
-      lease.name,
-      lease.holder,
-      lease.fence,
-    )
-    if (released === undefined) throw lost(lease)
-  }
+const setEnd = `UPDATE leases SET expires_at_ms = ?
+  WHERE tenant_id = ? AND name = ? AND holder = ? AND fence = ? AND expires_at_ms > ? RETURNING fence`
 
-const lost = ({ name }: Lease): Failure => new Failure('lease.lost', `lease ${quote(name)} is no longer held`, { name })
-
-/** The lease of this name, whoever holds it and whether or not it has lapsed. */
+/** The lease of this name, whether or not it has lapsed. */
 export function* leaseOf(tenant: TenantId, name: string): Work<Lease | undefined> {
-  const found = yield* row(
-    'SELECT holder, fence, expires_at_ms FROM leases WHERE tenant_id = ? AND name = ?',
-    tenant,
-    name,
-  )
-  if (found === undefined) return undefined
-  return {
-    name,
-    holder: text(found, 'holder'),
-    fence: number(found, 'fence'),
-    expiresAtMs: number(found, 'expires_at_ms'),
-  }
+  const select = 'SELECT name, holder, fence, expires_at_ms FROM leases WHERE tenant_id = ? AND name = ?'
+  const found = yield* row(select, tenant, name)
+  return found && record(found)
 }

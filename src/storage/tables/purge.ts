@@ -2,7 +2,7 @@ import type { ApprovalRequest } from '../../model/approval.ts'
 import type { Leaf, LogRow, PurgedEvent } from '../../model/evidence.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { purgedEvents } from '../schema.ts'
-import { type Change, number, type Row, row, rows, type Statement, sql, text, type Work } from '../work.ts'
+import { type Change, record, row, rows, type Statement, sql, text, type Work } from '../work.ts'
 import type { Claim } from './claims.ts'
 import { withoutEvents } from './sections.ts'
 
@@ -16,7 +16,7 @@ export interface EventPlace extends Leaf {
 /** The events of one correlation, in order. */
 export function* placesOf(tenant: TenantId, correlation: string): Work<readonly EventPlace[]> {
   const select = `SELECT ${placeColumns} FROM events WHERE tenant_id = ? AND correlation_id = ? ORDER BY sequence`
-  return (yield* rows(select, tenant, correlation)).map(placeOf)
+  return (yield* rows(select, tenant, correlation)).map(record<EventPlace>)
 }
 
 /** When the last event of a correlation was; undefined when it has none. */
@@ -30,19 +30,10 @@ export function* lastTimeOf(tenant: TenantId, correlation: string): Work<string 
 /** The events of a tenant in order, strictly after a sequence number, at most `limit`. */
 export function* placesFrom(tenant: TenantId, after: number, limit: number): Work<readonly EventPlace[]> {
   const select = `SELECT ${placeColumns} FROM events WHERE tenant_id = ? AND sequence > ? ORDER BY sequence LIMIT ?`
-  return (yield* rows(select, tenant, after, limit)).map(placeOf)
+  return (yield* rows(select, tenant, after, limit)).map(record<EventPlace>)
 }
 
 const placeColumns = 'sequence, correlation_id, content_hash, event_type, invocation_id, timestamp'
-
-const placeOf = (found: Row): EventPlace => ({
-  sequence: number(found, 'sequence'),
-  correlationId: text(found, 'correlation_id'),
-  contentHash: text(found, 'content_hash'),
-  eventType: text(found, 'event_type'),
-  invocationId: text(found, 'invocation_id'),
-  timestamp: text(found, 'timestamp'),
-})
 
 /** The bodies of the events of one type in one correlation, in order. */
 export function* bodiesOf(tenant: TenantId, correlation: string, type: string): Work<readonly string[]> {
@@ -144,18 +135,12 @@ export function* withPurged<T extends Leaf>(
   limit: number,
 ): Work<readonly (T | PurgedEvent)[]> {
   const kept = yield* read(tenant, after, limit)
-  const purged = (yield* rows(selectPurged, tenant, after, limit)).map(purgedOf)
+  const purged = (yield* rows(selectPurged, tenant, after, limit)).map(record<PurgedEvent>)
   if (purged.length === 0) return kept
   return [...kept, ...purged].sort((a, b) => a.sequence - b.sequence).slice(0, limit)
 }
 
 const selectPurged =
   'SELECT sequence, leaf_hash, purge_id FROM purged_events WHERE tenant_id = ? AND sequence > ? ORDER BY sequence LIMIT ?'
-
-const purgedOf = (found: Row): PurgedEvent => ({
-  sequence: number(found, 'sequence'),
-  leafHash: text(found, 'leaf_hash'),
-  purgeId: text(found, 'purge_id'),
-})
 
 export const isPurged = (row: LogRow): row is PurgedEvent => 'leafHash' in row

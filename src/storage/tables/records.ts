@@ -1,44 +1,43 @@
 import { Failure, quote } from '../../base/failure.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { type Page, type PageOptions, pageBy } from '../page.ts'
-import { type Change, type Row, row, sql, type Table, text, type Value, type Work } from '../work.ts'
+import {
+  type Change,
+  counted,
+  oneStatement,
+  type Row,
+  row,
+  sql,
+  type Table,
+  text,
+  type Value,
+  type Work,
+} from '../work.ts'
 
-export interface Records<T> {
-  /** Adds a record; one with this id already there is `<noun>.exists`. */
-  add(record: T): Change<void>
+interface StoredRecords<T> {
   /** The record, or undefined. */
   find(tenant: TenantId, id: string): Work<T | undefined>
   /** The record, or `<noun>.not_found`. */
   get(tenant: TenantId, id: string): Work<T>
-  /** Replaces a record by what `next` makes of it, with no other change in between. */
+  /** Replaces a record by what `next` makes of it, with no other change in between. Its id stays. */
   amend(id: string, next: (record: T) => T): Change<T>
-  /** Records in order of id, from after the cursor on. */
-  list(tenant: TenantId, options?: PageOptions): Work<Page<T>>
 }
 
-/** Records that are kept whole, as JSON, under their tenant and id. */
-export function recordsIn<T>(
+/** Records that are stored whole, as JSON. `columns` are those beside the body that follow from the record. */
+export function storedIn<T>(
   table: Table,
-  noun: 'principal' | 'key' | 'approver',
-  columns: (record: T) => readonly Value[],
-): Records<T> {
-  const [, idColumn = ''] = table.key
+  noun: 'principal' | 'key' | 'approver' | 'approval',
+  columns: (record: T) => Readonly<Record<string, Value>>,
+): StoredRecords<T> {
+  const where = `WHERE tenant_id = ? AND ${table.key[1]} = ?`
   const missing = (id: string): Failure => new Failure(`${noun}.not_found`, `${noun} ${quote(id)} not found`, { id })
 
-  function* find(tenant: TenantId, id: string): Work<T | undefined> {
-    const found = yield* row(`SELECT body FROM ${table.name} WHERE tenant_id = ? AND ${idColumn} = ?`, tenant, id)
+  function* find(tenant: TenantId, id: string, lock = ''): Work<T | undefined> {
+    const found = yield* row(`SELECT body FROM ${table.name} ${where}${lock}`, tenant, id)
     return found && bodyOf<T>(found)
   }
   return {
     find,
-    add: (record) =>
-      function* (tenant) {
-        const [id = ''] = columns(record)
-        if ((yield* find(tenant, String(id))) !== undefined) {
-          throw new Failure(`${noun}.exists`, `${noun} ${quote(String(id))} exists already`, { id })
-        }
-        yield [{ into: table, rows: [[tenant, ...columns(record), JSON.stringify(record)]] }]
-      },
     *get(tenant, id) {
       const found = yield* find(tenant, id)
       if (found === undefined) throw missing(id)
@@ -46,13 +45,42 @@ export function recordsIn<T>(
     },
     amend: (id, next) =>
       function* (tenant) {
-        const select = `SELECT body FROM ${table.name} WHERE tenant_id = ? AND ${idColumn} = ? FOR UPDATE`
-        const found = yield* row(select, tenant, id)
+        const found = yield* find(tenant, id, ' FOR UPDATE')
         if (found === undefined) throw missing(id)
-        const record = next(bodyOf<T>(found))
-        const update = `UPDATE ${table.name} SET body = ? WHERE tenant_id = ? AND ${idColumn} = ?`
-        yield [sql(update, JSON.stringify(record), tenant, id)]
+        const record = next(found)
+        const values = Object.entries({ ...columns(record), body: JSON.stringify(record) })
+        const others = values.filter(([column]) => !table.key.includes(column))
+        const set = others.map(([column]) => `${column} = ?`).join(', ')
+        yield [sql(`UPDATE ${table.name} SET ${set} ${where}`, ...others.map(([, value]) => value), tenant, id)]
         return record
+      },
+  }
+}
+
+export interface Records<T> extends StoredRecords<T> {
+  /** Adds a record; one with this id already there is `<noun>.exists`. */
+  add(record: T): Change<void>
+  /** Records in order of id, from after the cursor on. */
+  list(tenant: TenantId, options?: PageOptions): Work<Page<T>>
+}
+
+/** Records with an id of their own, in order of it. `columns` are the id, and others beside the body. */
+export function recordsIn<T>(
+  table: Table,
+  noun: 'principal' | 'key' | 'approver',
+  columns: (record: T) => Readonly<Record<string, Value>>,
+): Records<T> {
+  const [, idColumn = ''] = table.key
+  const stored = storedIn(table, noun, columns)
+  return {
+    ...stored,
+    add: (record) =>
+      function* (tenant) {
+        const values = Object.values(columns(record))
+        const id = String(values[0])
+        if ((yield* stored.find(tenant, id)) !== undefined)
+          throw new Failure(`${noun}.exists`, `${noun} ${quote(id)} exists already`, { id })
+        yield [{ into: table, rows: [[tenant, ...values, JSON.stringify(record)]] }]
       },
     *list(tenant, options = {}) {
       const select = `SELECT ${idColumn} AS id, body FROM ${table.name} WHERE tenant_id = ? AND ${idColumn} > ? ORDER BY ${idColumn} LIMIT ?`
@@ -62,3 +90,22 @@ export function recordsIn<T>(
 }
 
 export const bodyOf = <T>(found: Row): T => JSON.parse(text(found, 'body')) as T
+
+/** Drops at most `limit` rows whose time has come, the oldest first, and returns how many. */
+export function dropOldest(
+  { name, key }: Table,
+  time: string,
+  nowMs: number,
+  limit: number,
+  condition = 'TRUE',
+): Change<number> {
+  const columns = key.slice(1).join(', ')
+  // The row itself is asked too: it may have been written anew since it was chosen.
+  const due = `tenant_id = ? AND ${condition} AND ${time} <= ?`
+  const oldest = `SELECT ${columns} FROM ${name} WHERE ${due} ORDER BY ${time} LIMIT ?`
+  return oneStatement(
+    (tenant) =>
+      counted(`DELETE FROM ${name} WHERE ${due} AND (${columns}) IN (${oldest})`, tenant, nowMs, tenant, nowMs, limit),
+    ([dropped]) => Number(dropped?.['count']),
+  )
+}

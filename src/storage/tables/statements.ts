@@ -1,6 +1,6 @@
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { type Page, type PageOptions, pageBy } from '../page.ts'
-import { type Change, type Row, row, text, type Work } from '../work.ts'
+import { type Change, record, row, type Work } from '../work.ts'
 
 /** A signed statement somebody sent us about a chain or a mandate, as JSON text: kept beside the store, never an event. */
 export interface StoredStatement {
@@ -29,8 +29,7 @@ export function* listStatements(
   kind: StoredStatement['kind'],
   options: PageOptions = {},
 ): Work<Page<StoredStatement>> {
-  const select =
-    'SELECT statement_id, body FROM statements WHERE tenant_id = ? AND kind = ? AND statement_id > ? ORDER BY statement_id LIMIT ?'
-  const item = (found: Row) => ({ kind, id: text(found, 'statement_id'), body: text(found, 'body') })
-  return yield* pageBy('statement_id', options, [select, tenant, kind], item)
+  const select = `SELECT kind, statement_id AS id, body FROM statements
+    WHERE tenant_id = ? AND kind = ? AND statement_id > ? ORDER BY statement_id LIMIT ?`
+  return yield* pageBy('id', options, [select, tenant, kind], record<StoredStatement>)
 }
