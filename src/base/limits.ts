@@ -64,6 +64,8 @@ export const limits = {
   /** How long a tenant's host stays open after its last use, and how many tenants may have one open at once. */
   hostIdleMs: 300_000,
   openHostsMax: 256,
+  /** How often the tenants without an open host are searched for work that is due. */
+  sweepMs: 600_000,
   reconcileMs: 10_000,
   reconcileAsksMax: 8,
   callWaitMs: 30_000,

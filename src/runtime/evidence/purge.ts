@@ -166,14 +166,17 @@ async function purgeOld(
 
 const dayMs = 86_400_000
 
+/** The time before which correlations are purged; undefined where all are kept. */
+export const retainedSince = ({ settings: { retention }, clock }: Runtime): string | undefined =>
+  retention && formatTime(clock.now() - retention.days * dayMs)
+
 /** Purges the correlations that are older than the configuration allows, a few at each call. Returns how many. */
 export function openRetention(ambit: Runtime, tenant: TenantId, hostId: string): (steps: Steps) => Promise<number> {
-  const { retention } = ambit.settings
-  if (retention === undefined) return async () => 0
   const host: Caller = { ...operator(tenant), subject: { id: hostId, type: 'host', verified: true, tenant } }
   let after = 0
   return async (steps) => {
-    const before = formatTime(ambit.clock.now() - retention.days * dayMs)
+    const before = retainedSince(ambit)
+    if (before === undefined) return 0
     const purge = await preparePurge(ambit, host, { before })
     let purged = 0
     await inSteps(steps, async () => {

@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, test } from 'vitest'
+import { describe, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { tempFolder } from '../../../test/cli/given.ts'
+import { givenAmbit, tempFolder } from '../../../test/cli/given.ts'
+import { anyone } from '../../../test/support/host.ts'
 import type { Json } from '../../base/canonical.ts'
 import { defineCapability } from '../../gateway/capability.ts'
+import { type TenantId, tenantId } from '../../model/identity/tenant-id.ts'
 import { jsonSchemaOf } from '../../model/schemas.ts'
+import { createTenant } from '../identity/tenants.ts'
 import { loadSettings } from '../settings/config.ts'
 import { type AmbitConfig, defineConfig, definePolicy, partConfig } from '../settings/user-config.ts'
-import { offerFilesOf, offerSpecOf } from './configured-host.ts'
+import { offerFilesOf, offerSpecOf, openConfiguredHosts, settleHosting } from './configured-host.ts'
 import { makeOffer } from './offer.ts'
 
 const policy = definePolicy({
@@ -89,6 +92,54 @@ describe('a configuration says what is hosted, and by which rules [F-20]', () =>
     const config: AmbitConfig = defineConfig({ capabilities: [typed, plain, bare], policies: [policy] })
     assert.equal(partConfig(config).code.capabilities?.length, 3)
     assert.partialDeepStrictEqual(typed.descriptor.input_schema, { type: 'object', required: ['a', 'b'] })
+  })
+})
+
+describe('a reload changes what all tenants are offered, or nothing [F-20]', () => {
+  const offering = (...ids: readonly string[]) => {
+    const capabilities = ids.map((id) =>
+      defineCapability({ id, version: '1.0.0', description: 'Tests.', policy: {} }, () => ({})),
+    )
+    return settleHosting({}, { capabilities }, '.')
+  }
+  const [home, one, two] = [tenantId('home'), tenantId('one'), tenantId('two')]
+
+  async function givenHosts() {
+    const ambit = await givenAmbit()
+    for (const id of [home, one, two]) await createTenant(ambit, { id })
+    const hosts = await openConfiguredHosts(
+      { ...ambit, settings: { ...ambit.settings, hosting: offering('desk.old') } },
+      home,
+      () => undefined,
+    )
+    onTestFinished(() => hosts.close())
+    const offered = async (tenant: TenantId) => {
+      const { host, release } = await hosts.hold(tenant)
+      release()
+      return host.gateway.discover(anyone).map(({ id }) => id)
+    }
+    return { hosts, offered }
+  }
+
+  test('in tenants with an open host, and in one that opens later', async () => {
+    const { hosts, offered } = await givenHosts()
+    assert.deepEqual([await offered(home), await offered(one)], [['desk.old'], ['desk.old']])
+    await hosts.reload(offering('desk.new', 'desk.more'))
+    for (const tenant of [home, one, two]) assert.deepEqual(await offered(tenant), ['desk.new', 'desk.more'])
+  })
+
+  test('in one that is opening meanwhile', async () => {
+    const { hosts, offered } = await givenHosts()
+    const opening = offered(one)
+    await hosts.reload(offering('desk.new'))
+    assert.deepEqual(await opening, ['desk.new'])
+  })
+
+  test('an offer that cannot be made leaves all as they were', async () => {
+    const { hosts, offered } = await givenHosts()
+    await offered(one)
+    await assert.rejects(hosts.reload(offering('desk.new', 'desk.new')), { code: 'capability.invalid' })
+    for (const tenant of [home, one, two]) assert.deepEqual(await offered(tenant), ['desk.old'])
   })
 })
 

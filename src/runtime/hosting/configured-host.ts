@@ -5,16 +5,14 @@ import { defined } from '../../base/object.ts'
 import type { Config, ServerLimits } from '../../model/config/config.ts'
 import type { Upstream } from '../../model/config/upstream.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
-import { parseAs } from '../../model/parse.ts'
-import { type Policy, policy as policyShape } from '../../model/policy.ts'
+import type { Policy } from '../../model/policy.ts'
 import type { Runtime } from '../runtime.ts'
 import type { ConfigCode } from '../settings/user-config.ts'
+import { type NamedFile, readPolicy, upstreamFiles } from './config-files.ts'
 import { type AmbitHost, openHost } from './host.ts'
 import { type Hosts, openHosts } from './hosts.ts'
-import { type NamedFile, readNamed } from './named-file.ts'
 import { makeOffer, type OfferSpec } from './offer.ts'
 import type { HostProcess } from './process.ts'
-import { filesOf } from './upstream-files.ts'
 import type { Notice } from './upstreams.ts'
 
 /** The part of the settings that is about hosting capabilities. Files of policies are read when they are needed. */
@@ -121,7 +119,7 @@ export async function openConfiguredHost(
 }
 
 /** The hosts of all tenants, with the same offer. */
-export interface ConfiguredHosts extends Hosts<ConfiguredHost> {
+export interface ConfiguredHosts extends Hosts {
   /** Offers what this configuration lists from now on, in every tenant, or fails and changes nothing. */
   reload(hosting: Hosting): Promise<void>
 }
@@ -147,9 +145,6 @@ export async function openConfiguredHosts(ambit: Runtime, home: TenantId, notice
   return { ...hosts, reload }
 }
 
-const readPolicy = (file: NamedFile): Policy =>
-  readNamed(file, 'policy.invalid', (json) => parseAs(policyShape, json, 'policy'))
-
 /** The whole offer, with every file of policies read. */
 export const offerSpecOf = ({ spec, policies }: Hosting): OfferSpec => ({
   ...spec,
@@ -159,5 +154,5 @@ export const offerSpecOf = ({ spec, policies }: Hosting): OfferSpec => ({
 /** The files that an offer is made of, beside the configuration itself. */
 export const offerFilesOf = ({ policies, upstreams }: Hosting): readonly string[] => [
   ...policies.flatMap((each) => ('path' in each ? [each.path] : [])),
-  ...upstreams.flatMap((each) => ('path' in each ? [each.path, ...filesOf(each).map(({ path }) => path)] : [])),
+  ...upstreams.flatMap((each) => ('path' in each ? [each.path, ...upstreamFiles(each).map(({ path }) => path)] : [])),
 ]

@@ -5,7 +5,11 @@ import { anyone, stillClock } from '../../../test/support/host.ts'
 import { defineCapability } from '../../gateway/capability.ts'
 import { callScope } from '../../gateway/journal.ts'
 import { tenantId } from '../../model/identity/tenant-id.ts'
+import { approvalRecords } from '../../storage/tables/approvals.ts'
 import { runningClaims } from '../../storage/tables/claims.ts'
+import { searchEvidence } from '../evidence/export.ts'
+import { record } from '../evidence/record.ts'
+import { operator } from '../identity/caller.ts'
 import { createTenant } from '../identity/tenants.ts'
 import { type HostOptions, openHost } from './host.ts'
 import { type Hosts, type HostsOptions, openHosts } from './hosts.ts'
@@ -157,6 +161,37 @@ test('one lease shows a process in all of its tenants: their calls run as long a
   await vi.waitFor(async () => assert.equal((await running()).items.length, 0))
   assert.equal((await host.gateway.recorded(anyone, 'inv-1'))?.outcome, 'indeterminate')
   resolve()
+})
+
+test('approvals expire and evidence is purged in tenants that nobody calls any more [H-56 H-63]', async () => {
+  const clock = stillClock()
+  const config = { store: { driver: 'sqlite', path: ':memory:' }, retention: { days: 30 } } as const
+  const ambit = await givenAmbit({ config, clock })
+  for (const id of [home, one, two]) await createTenant(ambit, { id })
+  const asking = defineCapability(
+    { id: 'test.ask', version: '1.0.0', description: 'Asks.', policy: { approval_required: true } },
+    () => 'done',
+  )
+  const offer = (hostId: string) => makeOffer(hostId, { capabilities: [asking] })
+  const open = (options: HostsOptions) =>
+    openHosts(ambit, home, (tenant, process) => openHost(ambit, tenant, offer, { process }), { ...quick, ...options })
+  const first = await open({})
+  const { host, release } = await first.hold(one)
+  const asked = { capability_id: 'test.ask', invocation_id: 'inv-1', correlation: { correlation_id: 'task' } }
+  assert.equal((await host.gateway.invoke(anyone, asked)).result.denial?.code, 'approval_required')
+  release()
+  await record(ambit, operator(two), [{ event_type: 'noted', payload: {}, correlation: { correlation_id: 'old' } }])
+  await first.close()
+
+  const hosts = await open({ presenceMs: 20, sweepMs: 20 })
+  onTestFinished(() => hosts.close())
+  await pause(100)
+  assert.deepEqual(hosts.open(), [home], 'nothing is due yet')
+  clock.advance(40 * 86_400_000)
+  const states = () => ambit.store.read(() => approvalRecords.list(one, { state: 'expired' }, {}))
+  await vi.waitFor(async () => assert.equal((await states()).items.length, 1))
+  const left = async () => (await searchEvidence(ambit, operator(two), { correlation: 'old' })).items.length
+  await vi.waitFor(async () => assert.equal(await left(), 0))
 })
 
 test('a host that closes takes no more calls, waits for those under way, and gives its lease back [H-45]', async () => {

@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { basename, dirname, resolve } from 'node:path'
+import { accessSync, constants, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { basename, delimiter, dirname, resolve } from 'node:path'
 import type { UpstreamDeps } from '../../adapters/adapter.ts'
 import { type Egress, egressHelp } from '../../adapters/egress/egress.ts'
 import { presentOf } from '../../adapters/mcp/accept.ts'
@@ -31,10 +31,8 @@ import { collect } from '../collect.ts'
 import { type Caller, demand } from '../identity/caller.ts'
 import { setSecret } from '../identity/secrets.ts'
 import type { Runtime } from '../runtime.ts'
-import { bytesOf } from './named-file.ts'
-import { readUpstream } from './upstream-files.ts'
+import { readBytes, readUpstream } from './config-files.ts'
 import { upstreamDeps } from './upstreams.ts'
-import { withWholeCommand } from './whole-command.ts'
 
 /** What could be offered, for people to look at before it is kept. */
 export interface Imported {
@@ -113,6 +111,22 @@ function serverFor(given: McpUpstream['server'] | undefined, before: McpUpstream
   if (server !== undefined) return server
   const help = 'write `-- command arguments`, or `--url`'
   throw new Failure('field.invalid', 'an MCP server is a command or an address', {}, help)
+}
+
+/**
+ * The server with the whole path of its program instead of a bare name: the search path may be another one when it is
+ * started later. A name that is not found stays, and so do all on Windows, which adds endings.
+ */
+function withWholeCommand(server: McpUpstream['server']): McpUpstream['server'] {
+  if ('url' in server || /[/\\]/.test(server.command) || process.platform === 'win32') return server
+  const folders = (server.env?.['PATH'] ?? process.env['PATH'] ?? '').split(delimiter).filter(Boolean)
+  for (const folder of folders)
+    try {
+      const command = resolve(folder, server.command)
+      accessSync(command, constants.X_OK)
+      return { ...server, command }
+    } catch {}
+  return server
 }
 
 /** The server with handles in the place of credentials, and the secrets that they stand for. */
@@ -275,7 +289,7 @@ function checkFolder(server: McpUpstream['server'], folder: string): void {
 async function documentAt(place: string, folder: string, { egress }: UpstreamDeps): Promise<Json> {
   const bytes = /^https?:\/\//.test(place)
     ? await fetched(place, egress)
-    : bytesOf({ path: resolve(folder, place), name: place }, 'upstream.invalid')
+    : readBytes({ path: resolve(folder, place), name: place }, 'upstream.invalid')
   try {
     return readJson(bytes, { bytesMax })
   } catch (error) {

@@ -11,9 +11,8 @@ import type { Upstream } from '../../model/config/upstream.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { Runtime } from '../runtime.ts'
 import { systemClock } from '../system.ts'
+import { missingFolders, type NamedFile, noFolder, readUpstream, upstreamFiles } from './config-files.ts'
 import type { Hosting } from './configured-host.ts'
-import type { NamedFile } from './named-file.ts'
-import { filesOf, missingFolders, noFolder, readUpstream } from './upstream-files.ts'
 
 /** The upstreams of one host. */
 export interface Upstreams {
@@ -138,7 +137,7 @@ export interface Listed {
 export function* listed({ upstreams }: Hosting, broken: (why: string, file: NamedFile) => void): Generator<Listed> {
   for (const each of upstreams) {
     if (!('path' in each)) yield { upstream: each, place: `upstream ${quote(each.name)} of the configuration` }
-    for (const file of 'path' in each ? filesOf(each) : []) {
+    for (const file of 'path' in each ? upstreamFiles(each) : []) {
       let upstream: Upstream | undefined
       try {
         upstream = readUpstream(file)

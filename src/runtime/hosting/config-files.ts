@@ -1,0 +1,72 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Json } from '../../base/canonical.ts'
+import { Failure, quote } from '../../base/failure.ts'
+import { readJson } from '../../base/json.ts'
+import { limits } from '../../base/limits.ts'
+import { type Upstream, upstream as upstreamShape } from '../../model/config/upstream.ts'
+import { parseAs } from '../../model/parse.ts'
+import { type Policy, policy as policyShape } from '../../model/policy.ts'
+
+/** A file of the user: its path, and its name as the user wrote it. */
+export interface NamedFile {
+  readonly path: string
+  readonly name: string
+}
+
+type Code = 'policy.invalid' | 'upstream.invalid'
+
+/** Reads the JSON of a file; a failure of this code names the file and the place in it. */
+function readNamed<T>(file: NamedFile, code: Code, read: (json: Json) => T, bytesMax = limits.jsonBytesMax): T {
+  const bytes = readBytes(file, code)
+  try {
+    return read(readJson(bytes, { bytesMax }))
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    throw new Failure(code, `${quote(file.name)}: ${error.message}`, error.data, error.help)
+  }
+}
+
+/** The bytes of a file; a failure of this code names the file. */
+export function readBytes({ path, name }: NamedFile, code: Code): Uint8Array {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    const { code: why } = error as NodeJS.ErrnoException
+    throw new Failure(code, `${quote(name)}: the file cannot be read: ${why}`)
+  }
+}
+
+/** The policy that a file describes, or `policy.invalid`. */
+export const readPolicy = (file: NamedFile): Policy =>
+  readNamed(file, 'policy.invalid', (json) => parseAs(policyShape, json, 'policy'))
+
+/**
+ * The files behind an entry of `upstreams`: the file itself, or all of its folder in order of name. A folder may be made
+ * later.
+ */
+export function upstreamFiles({ path, name }: NamedFile): readonly NamedFile[] {
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found === undefined && !path.endsWith('.json')) return []
+  if (!found?.isDirectory()) return [{ path, name }]
+  return readdirSync(path)
+    .filter((file) => file.endsWith('.json'))
+    .toSorted()
+    .map((file) => ({ path: join(path, file), name: `${name}/${file}` }))
+}
+
+/** Where imports are written, beside the configuration. The first one makes it. */
+export const importFolder = 'upstreams'
+
+/** The names of listed folders that are not there, and that no import will make. */
+export const missingFolders = (upstreams: readonly (Upstream | NamedFile)[]): readonly string[] =>
+  upstreams.flatMap((each) => ('path' in each && isMissing(each) ? [each.name] : []))
+
+const isMissing = ({ path, name }: NamedFile): boolean =>
+  !path.endsWith('.json') && name !== importFolder && !existsSync(path)
+
+export const noFolder = (name: string): string => `the folder ${quote(name)} that \`upstreams\` lists is not there`
+
+/** The upstream that a file describes, or `upstream.invalid`. */
+export const readUpstream = (file: NamedFile): Upstream =>
+  readNamed(file, 'upstream.invalid', (json) => parseAs(upstreamShape, json, 'upstream'), limits.upstreamFileBytesMax)
