@@ -11,15 +11,16 @@ export interface Step {
   readonly args: readonly string[]
   /** Shows its output as it comes, not only when it fails. */
   readonly live?: boolean
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /** Runs a tool of the project and says in one line how it went; a failure shows all it wrote and ends this process. */
-export function run({ name, command, args, live = false }: Step): void {
+export function run({ name, command, args, live = false, env = {} }: Step): void {
   const start = Date.now()
   if (live) print(`  ${name}: ${command} ${args.join(' ')}`)
   const { status, error, stdout, stderr } = spawnSync(join(bin, command), args, {
     cwd: root,
-    env: { ...process.env, PATH: `${bin}${delimiter}${process.env['PATH']}` },
+    env: { ...process.env, ...env, PATH: `${bin}${delimiter}${process.env['PATH']}` },
     stdio: live ? ['ignore', 'inherit', 'inherit'] : ['ignore', 'pipe', 'pipe'],
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,

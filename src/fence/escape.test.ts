@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'vitest'
 import { dataFolder } from '../../test/support/data.ts'
+import { sweep } from '../../test/support/sweep.ts'
 import { disarm } from './disarm.ts'
 import { type Fenced, fence, type PackPart } from './fence.ts'
 import { readFences } from './read.ts'
@@ -240,7 +241,7 @@ function hostile(below: (count: number) => number): string {
   }
 }
 
-const strings = process.env['SHORT_LOOPS'] === undefined ? 25_000 : 500
+const strings = sweep(1_000, 25_000)
 
 for (const [index, shape] of shapes.entries()) {
   test(`nothing escapes from ${shape.name} in ${strings} hostile strings [F-07 G-45 K-96 R-103 W-34]`, () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { test } from 'vitest'
+import { sweep } from '../../test/support/sweep.ts'
 import { Failure } from '../base/failure.ts'
 import { grantPath } from '../model/grant.ts'
 import { type GrantFault, parseGrant } from './parse.ts'
@@ -220,7 +221,7 @@ function slowReason(text: string): GrantFault | undefined {
   return rules.find(([, applies]) => applies)?.[0]
 }
 
-const step = process.env['SHORT_LOOPS'] === undefined ? 1 : 50
+const step = sweep(11, 1)
 
 test('every character there is gets the answer of the slow rules, alone and between others [G-09 G-12 G-13]', () => {
   for (
@@ -250,7 +251,7 @@ const hostileText = fc
 test('any text gets the answer of the slow rules, first failure first [G-05 G-06 G-07 G-08 G-14 G-15]', () => {
   fc.assert(
     fc.property(hostileText, (text) => assert.equal(reasonOf(text), slowReason(text))),
-    { numRuns: step === 1 ? 3_000 : 300 },
+    { numRuns: sweep(300, 3_000) },
   )
 })
 

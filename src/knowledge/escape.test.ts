@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'vitest'
 import { dataFolder } from '../../test/support/data.ts'
 import { makePack, seed } from '../../test/support/knowledge-selection.ts'
+import { sweep } from '../../test/support/sweep.ts'
 import { readFences } from '../fence/read.ts'
 import { diagnostic } from './diagnostic.ts'
 import { estimateTokens } from './select/estimate.ts'
@@ -114,7 +115,7 @@ function* hostile(count: number): Generator<string> {
     yield Array.from({ length: 1 + below(6) }, () => pieces[below(pieces.length)] ?? '').join('')
 }
 
-const strings = process.env['SHORT_LOOPS'] === undefined ? 2_500 : 200
+const strings = sweep(250, 2_500)
 
 test(`nothing escapes from the wrapper of a pack in ${strings} hostile strings in every place [K-03 K-77 K-85 K-96]`, () => {
   for (const text of hostile(strings)) assertHeld(text)
