@@ -185,7 +185,7 @@ test('nothing is proposed as open; where a person opened it, it is said that cal
     rmSync(file)
     return out
   }
-  const note = /what is open is done with your secrets for callers without a key too/
+  const note = /open capabilities use your secrets for callers without a key too/
   assert.match(await told([{ key: [] }]), note)
   assert.doesNotMatch(await told([]), note)
 })

@@ -15,7 +15,7 @@ import { openReadiness } from '../../runtime/hosting/readiness.ts'
 import { keysIn } from '../../runtime/identity/api-keys.ts'
 import { anonymous } from '../../runtime/identity/caller.ts'
 import { principalsOf } from '../../runtime/identity/principals.ts'
-import { allTenants, createTenant } from '../../runtime/identity/tenants.ts'
+import { createTenant, everyTenant } from '../../runtime/identity/tenants.ts'
 import { wholeList } from '../../runtime/pages.ts'
 import { openAmbit, type Runtime } from '../../runtime/runtime.ts'
 import type { Access } from '../../server/access.ts'
@@ -38,7 +38,7 @@ export const serve = (io: Io, options: ServeOptions, log: Log): Promise<void> =>
     const address = { ...ambit.settings.hosting, ...defined({ port: options.port, hostname: options.hostname }) }
     const { key, open = false } = options
     const access = { keys: key === undefined ? [] : [{ name: null, secret: key, scopes: [] }], open }
-    const tenants = (await wholeList((page) => allTenants(ambit, page))).map((each) => tenantId(each.tenant_id))
+    const tenants = (await everyTenant(ambit)).map((each) => tenantId(each.tenant_id))
     const locked = !open && key === undefined && !(await hasLiveKey(ambit, tenants))
     if (locked && !isLoopback(address.hostname)) throw unreachable()
     const served = { ambit, hosts, tenants: tenants.length, log, access, locked }

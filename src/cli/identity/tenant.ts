@@ -1,6 +1,5 @@
 import { defined } from '../../base/object.ts'
-import { allTenants, identityOf, rotateTenantKey, setTenantStatus } from '../../runtime/identity/tenants.ts'
-import { wholeList } from '../../runtime/pages.ts'
+import { everyTenant, identityOf, rotateTenantKey, setTenantStatus } from '../../runtime/identity/tenants.ts'
 import { asAdministrator, type CommonOptions, changingTenant, inStore, inTenant, withStore } from '../session.ts'
 import { line, printJson, type Register } from '../terminal/io.ts'
 import { several } from '../terminal/several.ts'
@@ -28,7 +27,7 @@ const register: Register = (tenant, io) => {
     .description('all tenants of this store')
     .action((options: CommonOptions) =>
       inStore(io, options, async (ambit) => {
-        const items = await wholeList((page) => allTenants(ambit, page))
+        const items = await everyTenant(ambit)
         printList(io, options, items, 'none yet: `ambit tenant create local` makes one', {
           TENANT: (item) => item.tenant_id,
           STATUS: (item) => item.status,

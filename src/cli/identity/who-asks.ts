@@ -2,8 +2,7 @@ import { Failure, quote } from '../../base/failure.ts'
 import { type TenantId, tenantId } from '../../model/identity/tenant-id.ts'
 import { authenticate } from '../../runtime/identity/api-keys.ts'
 import { anonymous, type Caller, demand, operator } from '../../runtime/identity/caller.ts'
-import { allTenants, suspendedTenant, tenantOf } from '../../runtime/identity/tenants.ts'
-import { wholeList } from '../../runtime/pages.ts'
+import { everyTenant, suspendedTenant, tenantOf } from '../../runtime/identity/tenants.ts'
 import type { Runtime } from '../../runtime/runtime.ts'
 import type { CommonOptions } from '../session.ts'
 import type { Io } from '../terminal/io.ts'
@@ -56,7 +55,7 @@ export async function storeAdministrator(
   named: TenantId = ambit.settings.tenant,
   suspended = false,
 ): Promise<Caller> {
-  const tenants = await wholeList((page) => allTenants(ambit, page))
+  const tenants = await everyTenant(ambit)
   const [first] = tenants.toSorted((a, b) => (a.created_at < b.created_at ? -1 : 1))
   if (first === undefined) return operator(named)
   return { ...(await administratorOf(ambit, io, { tenant: first.tenant_id, suspended })), tenant: named }

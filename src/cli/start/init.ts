@@ -2,8 +2,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Option } from 'commander'
 import { Failure } from '../../base/failure.ts'
-import { allTenants } from '../../runtime/identity/tenants.ts'
-import { wholeList } from '../../runtime/pages.ts'
+import { everyTenant } from '../../runtime/identity/tenants.ts'
 import { configNames } from '../../runtime/settings/config.ts'
 import { makeTenant, printTenant } from '../identity/new-tenant.ts'
 import { storeAdministrator } from '../identity/who-asks.ts'
@@ -49,7 +48,7 @@ async function checkReplaceable(io: Io): Promise<void> {
 const firstTenant = (io: Io) =>
   opened(io, { create: true }, async (ambit) => {
     const { tenant: id } = ambit.settings
-    const tenants = await wholeList((page) => allTenants(ambit, page))
+    const tenants = await everyTenant(ambit)
     if (tenants.some(({ tenant_id }) => tenant_id === id)) return undefined
     return makeTenant(ambit, { id }, (await storeAdministrator(ambit, io)).subject)
   })

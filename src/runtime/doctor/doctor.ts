@@ -5,15 +5,13 @@ import { tenantId } from '../../model/identity/tenant-id.ts'
 import { schemaVersion, versionOf } from '../../storage/schema.ts'
 import { auditTenant } from '../evidence/audit.ts'
 import { headsName } from '../evidence/head-file.ts'
-import { allTenants } from '../identity/tenants.ts'
-import { wholeList } from '../pages.ts'
+import { everyTenant } from '../identity/tenants.ts'
 import { openDatabase, openWith, type Runtime } from '../runtime.ts'
 import { type ConfigSource, loadSettings, type Settings } from '../settings/config.ts'
 import { systemClock } from '../system.ts'
 import { attempt, type Finding, fail, ok, warn } from './finding.ts'
-import { checkApprovers, checkOffer, checkSecrets } from './hosting.ts'
+import { checkApprovers, checkOffer, checkSecrets, checkUpstreams } from './hosting.ts'
 import { checkKnowledge } from './knowledge.ts'
-import { checkUpstreams } from './upstreams.ts'
 
 export interface DoctorOptions {
   /** Reads every record and recomputes every hash as well. */
@@ -28,49 +26,52 @@ export interface DoctorOptions {
  */
 export async function* examine(source: ConfigSource, options: DoctorOptions = {}): AsyncGenerator<Finding> {
   yield checkNode(options.nodeVersion ?? process.versions.node)
-  const settings = await attempt('configuration', () => loadSettings(source))
-  if ('verdict' in settings) return yield settings
+  const settings = yield* attempt('configuration', () => loadSettings(source))
+  if (settings === undefined) return
   yield ok(
     'configuration',
     settings.file === undefined ? 'no file here: the defaults are in force' : 'read and understood',
   )
-  yield* checkOffer(settings)
+  const spec = yield* checkOffer(settings)
   yield* checkKnowledge(settings)
   yield* checkFolder(settings)
   if (settings.store.driver === 'sqlite' && settings.store.path === ':memory:') return yield checkDurability(settings)
-  const ambit = await attempt('store', () => openExisting(settings))
-  if ('verdict' in ambit) return yield ambit
+  const ambit = yield* openExisting(settings)
+  if (ambit === undefined) return
   try {
     yield ok('store', `${settings.store.driver}, schema ${schemaVersion}, every signed head agrees`)
     yield* checkHeads(settings)
     yield checkDurability(settings)
     yield* checkKeys(ambit)
     yield* checkUpstreams(ambit)
-    yield* checkSecrets(ambit)
-    yield* checkApprovers(ambit)
+    yield* checkSecrets(ambit, spec)
+    yield* checkApprovers(ambit, spec)
     if (options.deep) yield* checkRecords(ambit, options)
   } finally {
     await ambit.close()
   }
 }
 
-/** The store as it is, or the finding that says why there is none to look at. */
-async function openExisting(settings: Settings): Promise<Runtime | Finding> {
+/** Opens the store, where there is one of this version. */
+async function* openExisting(settings: Settings): AsyncGenerator<Finding, Runtime | undefined> {
   const { store, tenant } = settings
+  const isFile = store.driver === 'sqlite'
+  const version = isFile && !existsSync(store.path) ? 0 : yield* attempt('store', () => readVersion(settings))
+  if (version === undefined) return undefined
+  if (version >= schemaVersion) return yield* attempt('store', () => openWith(settings, systemClock, { create: false }))
   const first = settings.passphrase === undefined ? '; set AMBIT_PASSPHRASE before that to encrypt its keys' : ''
-  const help = `run \`ambit tenant create ${tenant}\`: it makes the store as well${first}`
-  const notYet = warn('store', 'not there yet', help)
-  if (store.driver === 'sqlite' && !existsSync(store.path)) return notYet
-  const version = await storedVersion(settings)
-  if (version === 0) return notYet
-  if (version < schemaVersion) {
-    const message = `schema ${version}; the next command brings it to ${schemaVersion}`
-    return warn('store', message, 'take a backup first, with the release that wrote it')
-  }
-  return openWith(settings, systemClock, { create: false })
+  if (version === 0)
+    yield warn('store', 'not there yet', `run \`ambit tenant create ${tenant}\`: it makes the store as well${first}`)
+  else
+    yield warn(
+      'store',
+      `schema ${version}; the next command brings it to ${schemaVersion}`,
+      'take a backup first, with the release that wrote it',
+    )
+  return undefined
 }
 
-async function storedVersion(settings: Settings): Promise<number> {
+async function readVersion(settings: Settings): Promise<number> {
   const database = await openDatabase(settings, false)
   return versionOf(database).finally(() => database.close())
 }
@@ -121,7 +122,7 @@ function checkDurability({ store }: Settings): Finding {
 }
 
 async function* checkKeys(ambit: Runtime): AsyncGenerator<Finding> {
-  const tenants = await wholeList((options) => allTenants(ambit, options))
+  const tenants = await everyTenant(ambit)
   if (tenants.length === 0)
     return yield warn('tenants', 'there is none yet', `run \`ambit tenant create ${ambit.settings.tenant}\``)
   const { tenant: id } = ambit.settings
@@ -133,12 +134,10 @@ async function* checkKeys(ambit: Runtime): AsyncGenerator<Finding> {
   else yield ok('tenants', tenants.map((tenant) => tenant.tenant_id).join(', '))
   let good = true
   for (const { tenant_id, host_id } of tenants) {
-    const signer = await attempt('keys', () => ambit.keyring.signer(host_id))
-    const secrets = await attempt('secrets', () => ambit.secrets.list(tenantId(tenant_id)))
-    if ('verdict' in signer) yield signer
-    else yield ok('keys', `\`${host_id}\` signs with ${signer.keyId}`)
-    if ('verdict' in secrets) yield secrets
-    good &&= !('verdict' in signer || 'verdict' in secrets)
+    const signer = yield* attempt('keys', () => ambit.keyring.signer(host_id))
+    if (signer !== undefined) yield ok('keys', `\`${host_id}\` signs with ${signer.keyId}`)
+    const secrets = yield* attempt('secrets', () => ambit.secrets.list(tenantId(tenant_id)))
+    good &&= signer !== undefined && secrets !== undefined
   }
   if (good) yield checkPassphrase(ambit.settings)
 }
@@ -154,7 +153,7 @@ function checkPassphrase({ passphrase }: Settings): Finding {
 }
 
 async function* checkRecords(ambit: Runtime, { onProgress }: DoctorOptions): AsyncGenerator<Finding> {
-  for (const { tenant_id } of await wholeList((options) => allTenants(ambit, options))) {
+  for (const { tenant_id } of await everyTenant(ambit)) {
     const report = await auditTenant(ambit, tenant_id, (events) => onProgress?.(tenant_id, events))
     yield report.ok
       ? ok('records', `\`${tenant_id}\`: ${report.message}`)

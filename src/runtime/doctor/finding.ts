@@ -15,22 +15,27 @@ const amiss =
 export const warn = amiss('warn')
 export const fail = amiss('fail')
 
-/** What the work answers, or the finding that says why it could not be done. */
-export async function attempt<T extends object>(check: string, work: () => Promise<T> | T): Promise<T | Finding> {
+/** The result of the work. A failure is yielded as a finding under its own noun, or always under this check. */
+export async function* attempt<T>(
+  check: string,
+  work: () => Promise<T> | T,
+  byNoun = true,
+): AsyncGenerator<Finding, T | undefined> {
   try {
     return await work()
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     const [noun = ''] = error.code.split('.')
     const help = error.help ?? remedies[error.code] ?? remedies[noun] ?? 'put right what the message names'
-    return fail(checkOf[noun] ?? check, error.message, help)
+    yield fail((byNoun && checks[noun]) || check, error.message, help)
+    return undefined
   }
 }
 
-/** What goes wrong while the store is opened is not always the store. */
-const checkOf: Readonly<Record<string, string>> = { key: 'keys', head: 'heads', secret: 'secrets' }
+/** A failure to open the store may be about its keys, heads or secrets. */
+const checks: Readonly<Record<string, string>> = { key: 'keys', head: 'heads', secret: 'secrets' }
 
-/** For failures that do not bring a remedy, by code or by noun. */
+/** For failures without a remedy of their own, by code or by noun. */
 const remedies: Readonly<Record<string, string>> = {
   'key.permissions': 'let nobody but the owner read it, then ask who could have',
   'key.locked': 'set the passphrase that it was made with',

@@ -1,38 +1,47 @@
+import { isTextOnly, type UpstreamDeps } from '../../adapters/adapter.ts'
+import { type Drift, driftOf } from '../../adapters/mcp/definition.ts'
+import { discoverTools } from '../../adapters/mcp/discover.ts'
 import { counted } from '../../base/counted.ts'
-import { quote } from '../../base/failure.ts'
+import { Failure, quote } from '../../base/failure.ts'
+import { limits } from '../../base/limits.ts'
 import { requiresApproval } from '../../gateway/registry.ts'
 import type { Approver, Demand } from '../../model/approval.ts'
+import type { Upstream } from '../../model/config/upstream.ts'
 import { demandOf, ineligible } from '../../policy/approval.ts'
 import { approversInOffice } from '../../storage/tables/identities.ts'
 import { missingFolders, noFolder } from '../hosting/config-files.ts'
-import { type Hosting, offerSpecOf } from '../hosting/configured-host.ts'
+import { offerSpecOf } from '../hosting/configured-host.ts'
+import { unreachable } from '../hosting/import-upstream.ts'
 import { makeOffer, type Offer, type OfferSpec } from '../hosting/offer.ts'
-import { type Notice, offeredBy } from '../hosting/upstreams.ts'
+import { listed, offeredBy, upstreamDeps } from '../hosting/upstreams.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Settings } from '../settings/config.ts'
 import { attempt, type Finding, fail, ok, warn } from './finding.ts'
 
-/** Whether all that the configuration lists can be hosted: capabilities register, policies compile and fit them. */
-export async function* checkOffer({ hosting, tenant }: Settings): AsyncGenerator<Finding> {
+/** Whether all that the configuration lists can be hosted. Returns what it offers, with its upstreams. */
+export async function* checkOffer({ hosting, tenant }: Settings): AsyncGenerator<Finding, OfferSpec | undefined> {
   const notices: string[] = []
-  const spec = await attempt('hosting', () => wholeSpec(hosting, (text) => notices.push(text)))
-  if ('verdict' in spec) return yield { ...spec, check: 'hosting' }
+  const wholeSpec = (): OfferSpec => ({
+    ...offerSpecOf(hosting),
+    capabilities: offeredBy(hosting, (text) => notices.push(text)),
+  })
+  const spec = yield* attempt('hosting', wholeSpec, false)
+  if (spec === undefined) return undefined
   for (const text of notices) yield fail('upstreams', text, 'change the file, or take it out of `upstreams`')
   for (const name of missingFolders(hosting.upstreams))
     yield warn('upstreams', noFolder(name), 'correct its name, make it, or take it out of `upstreams`')
-  if (spec.capabilities.length === 0 && hosting.policies.length === 0) return
-  const offer = await attempt('hosting', () => makeOffer(tenant, spec))
-  if ('verdict' in offer) return yield { ...offer, check: 'hosting' }
-  yield ok(
-    'hosting',
-    `${counted(spec.capabilities.length, 'capability', 'capabilities')}, ${counted(hosting.policies.length, 'policy', 'policies')}`,
-  )
+  if (spec.capabilities.length === 0 && hosting.policies.length === 0) return spec
+  const offer = yield* attempt('hosting', () => makeOffer(tenant, spec), false)
+  if (offer === undefined) return spec
+  const capabilities = counted(spec.capabilities.length, 'capability', 'capabilities')
+  yield ok('hosting', `${capabilities}, ${counted(hosting.policies.length, 'policy', 'policies')}`)
   yield* checkAims(offer, spec)
   for (const { descriptor } of offer.registry.all())
     if (descriptor.policy === undefined && offer.policies.applicable(descriptor.id).policies.length === 0) {
       const help = 'give it a `policy`, or name it in one'
       yield warn('hosting', `nobody may call ${quote(descriptor.id)}: no policy allows it`, help)
     }
+  return spec
 }
 
 /** A policy whose patterns match nothing decides nothing, and is most often misspelt. */
@@ -47,17 +56,9 @@ function* checkAims({ registry, policies }: Offer, { policies: given = [] }: Off
       )
 }
 
-/** All that is offered, by functions of the configuration and by its upstreams. */
-const wholeSpec = (hosting: Hosting, notice: Notice): OfferSpec => ({
-  ...offerSpecOf(hosting),
-  capabilities: offeredBy(hosting, notice),
-})
-
-/** Whether every secret that a capability is given is there. */
-export async function* checkSecrets(ambit: Runtime): AsyncGenerator<Finding> {
-  const { hosting, tenant } = ambit.settings
-  const spec = await attempt('hosting', () => wholeSpec(hosting, () => undefined))
-  const capabilities = 'verdict' in spec ? [] : spec.capabilities
+/** Whether every secret that a capability needs is set. */
+export async function* checkSecrets(ambit: Runtime, spec: OfferSpec | undefined): AsyncGenerator<Finding> {
+  const { capabilities = [] } = spec ?? {}
   const needed = Map.groupBy(
     capabilities.flatMap(({ descriptor: { id, metadata } }) =>
       Object.keys(metadata?.credentials ?? {}).map((name) => ({ name, id })),
@@ -65,7 +66,7 @@ export async function* checkSecrets(ambit: Runtime): AsyncGenerator<Finding> {
     ({ name }) => name,
   )
   if (needed.size === 0) return
-  const known = new Set((await ambit.secrets.list(tenant)).map(({ name }) => name))
+  const known = new Set((await ambit.secrets.list(ambit.settings.tenant)).map(({ name }) => name))
   const missing = [...needed].filter(([name]) => !known.has(name))
   for (const [name, users] of missing)
     yield fail(
@@ -81,12 +82,10 @@ const namesOf = ([first = '', ...more]: readonly string[]): string =>
   more.length === 0 ? `capability ${quote(first)}` : `capability ${quote(first)} and ${more.length} more`
 
 /** Whether enough people are registered for every approval that a policy or a capability may ask for. */
-export async function* checkApprovers(ambit: Runtime): AsyncGenerator<Finding> {
-  const { hosting, tenant } = ambit.settings
-  const spec = await attempt('hosting', () => wholeSpec(hosting, () => undefined))
-  const asked = 'verdict' in spec ? [] : askedFor(spec)
+export async function* checkApprovers(ambit: Runtime, spec: OfferSpec | undefined): AsyncGenerator<Finding> {
+  const asked = spec === undefined ? [] : askedFor(spec)
   if (asked.length === 0) return
-  const known = await ambit.store.read(() => approversInOffice(tenant))
+  const known = await ambit.store.read(() => approversInOffice(ambit.settings.tenant))
   const short = asked.filter((each) => able(known, each, ambit.clock.now()).size < each.quorum)
   for (const { by, roles, approvers, quorum } of short) {
     const who = [...roles, ...approvers].join(', ')
@@ -122,3 +121,31 @@ const able = (known: readonly Approver[], required: Asked, now: number): Readonl
       .filter((approver) => ineligible(approver, { required, excluded: [], now }) === undefined)
       .map(({ principal }) => principal),
   )
+
+/** Whether every upstream answers now: an MCP server lists its tools, an API answers a request without content. */
+export async function* checkUpstreams(ambit: Runtime): AsyncGenerator<Finding> {
+  const { hosting, tenant } = ambit.settings
+  const deps = upstreamDeps(ambit, tenant, hosting, () => undefined)
+  const asked = [...listed(hosting, () => undefined)].map(async ({ upstream }) => {
+    const asking = attempt('upstreams', () => ask(upstream, deps), false)
+    const name = quote(upstream.name)
+    const answer = await asking.next()
+    if (!answer.done) return { ...answer.value, message: `${name}: ${answer.value.message}` }
+    const { changed = [], gone = [] } = answer.value ?? {}
+    const held = [...changed, ...gone].map(quote).join(', ')
+    const look = `look with \`ambit capabilities drift ${upstream.name}\``
+    if (held !== '') return warn('upstreams', `${name} answers; gone, or not what was accepted: ${held}`, look)
+    const structure = '; what it says as `structuredContent` is passed on, and stands in no fence'
+    return ok('upstreams', `${name} answers${isTextOnly(upstream) ? '' : structure}`)
+  })
+  for (const finding of asked) yield await finding
+}
+
+async function ask(upstream: Upstream, deps: UpstreamDeps): Promise<Omit<Drift, 'added'>> {
+  if (upstream.adapter === 'mcp') return driftOf(upstream, (await discoverTools(upstream, deps)).tools)
+  const { url } = upstream.server
+  const init = { method: 'HEAD', signal: AbortSignal.timeout(limits.mcpConnectMs) }
+  const { status } = await deps.egress.fetch(url, init).catch((error) => Promise.reject(unreachable(url, error)))
+  if (status >= 500) throw new Failure('host.unreachable', `it answers with the status ${status}`)
+  return { changed: [], gone: [] }
+}

@@ -6,11 +6,11 @@ import { formatTime } from '../../base/time.ts'
 import { openRoot } from '../../files/root.ts'
 import { tenantId } from '../../model/identity/tenant-id.ts'
 import { type BackupSummary, dump, inspect, invalidBackup, load } from '../../storage/backup.ts'
+import { allPages } from '../../storage/page.ts'
 import { migrate } from '../../storage/schema.ts'
 import { openStore, type Store } from '../../storage/store.ts'
 import { listTenants } from '../../storage/tables/tenants.ts'
-import { allTenants } from '../identity/tenants.ts'
-import { wholeList } from '../pages.ts'
+import { everyTenant } from '../identity/tenants.ts'
 import { openDatabase, type Runtime } from '../runtime.ts'
 import type { Settings } from '../settings/config.ts'
 import { adoptHead } from './accept-loss.ts'
@@ -35,7 +35,7 @@ export async function backUp(ambit: Runtime, path: string, onRows?: OnRows): Pro
 
 /** So that a backup brings the proof of what it holds. A head that cannot be signed is no reason to have no backup. */
 async function signHeads(ambit: Runtime): Promise<void> {
-  for (const { tenant_id } of await wholeList((page) => allTenants(ambit, page)))
+  for (const { tenant_id } of await everyTenant(ambit))
     await ambit.heads.checkpoint(tenantId(tenant_id)).catch(() => undefined)
 }
 
@@ -69,7 +69,7 @@ export async function restore(settings: Settings, path: string, onRows?: OnRows)
 async function adoptHeads(settings: Settings, store: Store): Promise<void> {
   const files = await openRoot(join(settings.dataDir, headsName), { create: true, mode: 0o700 })
   const there = new Set(await tenantsWithHeads(files))
-  for (const { tenant_id } of await wholeList((options) => store.read(() => listTenants(options)))) {
+  for (const { tenant_id } of await store.read(() => allPages(listTenants))) {
     const tenant = tenantId(tenant_id)
     if (!there.has(tenant)) await adoptHead(store, files, tenant)
   }

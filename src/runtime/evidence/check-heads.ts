@@ -4,11 +4,11 @@ import type { FileRoot } from '../../files/root.ts'
 import { everyKeyOf, type Keyring, type PublicKeys } from '../../keys/keyring.ts'
 import type { Checkpoint } from '../../model/evidence.ts'
 import { type TenantId, tenantId } from '../../model/identity/tenant-id.ts'
+import { allPages } from '../../storage/page.ts'
 import type { Store } from '../../storage/store.ts'
 import { checkpointAt, lastCheckpoint } from '../../storage/tables/checkpoints.ts'
 import { lastSequence } from '../../storage/tables/events.ts'
 import { getTenant, listTenants } from '../../storage/tables/tenants.ts'
-import { wholeList } from '../pages.ts'
 import { newestHead, tenantsWithHeads } from './head-file.ts'
 import { type LogPlace, logStart, mismatch, replayLog } from './log.ts'
 
@@ -24,7 +24,7 @@ export interface CheckDeps {
  */
 export async function checkHeads(deps: CheckDeps): Promise<Map<TenantId, Checkpoint>> {
   const { store, files } = deps
-  const tenants = await wholeList((options) => store.read(() => listTenants(options)))
+  const tenants = await store.read(() => allPages(listTenants))
   const known = new Set<TenantId>(tenants.map((tenant) => tenantId(tenant.tenant_id)))
   for (const tenant of await tenantsWithHeads(files)) {
     if (!known.has(tenant)) throw mismatch(tenant, 'the store does not have this tenant any more')

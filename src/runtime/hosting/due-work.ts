@@ -6,8 +6,7 @@ import { approvalRecords } from '../../storage/tables/approvals.ts'
 import { runningClaims } from '../../storage/tables/claims.ts'
 import { retainedSince } from '../evidence/purge.ts'
 import { oldCorrelations } from '../evidence/purgeable.ts'
-import { allTenants } from '../identity/tenants.ts'
-import { wholeList } from '../pages.ts'
+import { everyTenant } from '../identity/tenants.ts'
 import type { Runtime } from '../runtime.ts'
 
 /**
@@ -15,7 +14,7 @@ import type { Runtime } from '../runtime.ts'
  * past their time, evidence past its retention. Costs a few small queries for each tenant.
  */
 export async function* tenantsWithDueWork(ambit: Runtime, signal: AbortSignal): AsyncGenerator<TenantId> {
-  for (const { tenant_id } of await wholeList((page) => allTenants(ambit, page))) {
+  for (const { tenant_id } of await everyTenant(ambit)) {
     if (signal.aborted) return
     const tenant = tenantId(tenant_id)
     if ((await hasOverdue(ambit, tenant)) || (await hasLeftCalls(ambit, tenant))) yield tenant

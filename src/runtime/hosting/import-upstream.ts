@@ -34,16 +34,16 @@ import type { Runtime } from '../runtime.ts'
 import { readBytes, readUpstream } from './config-files.ts'
 import { upstreamDeps } from './upstreams.ts'
 
-/** What could be offered, for people to look at before it is kept. */
+/** What could be offered, for people to review before it is kept. */
 export interface Imported {
   readonly file: string
   readonly upstream: Upstream
-  /** What changes in a file that is there already. */
+  /** The changes in an existing file. */
   readonly changes?: readonly Difference[]
   /** What cannot be offered, and why. */
   readonly skipped: readonly { readonly what: string; readonly reason: string }[]
   readonly notes: readonly string[]
-  /** What could have been asked for, whether it was or not. */
+  /** All names that could have been asked for. */
   readonly names: readonly string[]
   /** Credentials that were written out, by the names of the secrets that they become. */
   readonly secrets?: ReadonlyMap<string, string>
@@ -52,7 +52,7 @@ export interface Imported {
 /** A tool that is in the file already is refreshed only if `include` or `reads` names it. */
 export interface ImportWish extends ImportOptions {
   readonly name: string
-  /** Where it will be written, into what is there already. */
+  /** The file to write, or to merge into. */
   readonly file: string
 }
 
@@ -65,7 +65,7 @@ interface McpWish extends ImportWish {
 export async function importMcp(ambit: Runtime, caller: Caller, { name, file, ...wish }: McpWish): Promise<Imported> {
   checkName(name)
   const deps = importDeps(ambit, caller)
-  const before = fileOf({ adapter: 'mcp', name }, file)
+  const before = readBefore({ adapter: 'mcp', name }, file)
   const { server, secrets } = withHandles(name, serverFor(wish.server, before?.server))
   checkFolder(server, deps.folder)
   const secret: UpstreamDeps['secret'] = async (handle) => {
@@ -73,25 +73,25 @@ export async function importMcp(ambit: Runtime, caller: Caller, { name, file, ..
     return value === undefined ? deps.secret(handle) : secretValue(handle, value)
   }
   const { tools, ...found } = await discoverTools({ name, server }, { ...deps, secret })
-  const { upstream: made, skipped } = importTools(name, server, tools, before ? named(wish) : wish)
+  // Into a file that is there, only named tools are taken: those to include, or else those that read.
+  const chosen = before ? { ...wish, ...defined({ include: wish.include ?? wish.reads }) } : wish
+  const { upstream: made, skipped } = importTools(name, server, tools, chosen)
   const refresh = (old: Offered, { tool }: Offered): Offered => {
     const isRead = (wish.reads ?? []).some((scope) => inScope(scope, tool))
     return before && (wish.include || isRead) ? presentOf(before, tools, tool, isRead) : old
   }
   const upstream = before ? mergeUpstream(before, made, refresh) : made
   const who = found.server === undefined ? 'the server' : `${found.server.name} ${found.server.version}`
-  const kept = [...secrets.keys()].map(
+  const handles = [...secrets.keys()].map(
     (handle) => `a credential becomes \`secret:${handle}\`: the file names only that`,
   )
   return {
-    file,
-    upstream: parseAs(upstreamShape, upstream, 'upstream'),
-    ...(before && { changes: changesIn(before, upstream) }),
+    ...describeImport(file, before, upstream),
     skipped: skipped.map(({ tool, reason }) => ({ what: tool, reason })),
     notes: [
       `${who} speaks MCP ${found.protocol}`,
-      ...kept,
-      ...notesOf(upstream),
+      ...handles,
+      ...notesOn(upstream),
       ...hintsFor(upstream, tools, wish.reads),
     ],
     names: tools.map((tool) => tool.name),
@@ -99,10 +99,10 @@ export async function importMcp(ambit: Runtime, caller: Caller, { name, file, ..
   }
 }
 
-/** Into a file that is there, what `reads` names is taken where nothing is named to be included. */
-const named = ({ include, reads, ...wish }: ImportOptions): ImportOptions => ({
-  ...wish,
-  ...defined({ include: include ?? reads, reads }),
+const describeImport = (file: string, before: Upstream | undefined, upstream: Upstream) => ({
+  file,
+  upstream: parseAs(upstreamShape, upstream, 'upstream'),
+  ...(before && { changes: changesIn(before, upstream) }),
 })
 
 function serverFor(given: McpUpstream['server'] | undefined, before: McpUpstream['server'] | undefined) {
@@ -141,7 +141,7 @@ function withHandles(name: string, given: McpUpstream['server']) {
   return { server, secrets }
 }
 
-/** What a person may want to do about tools. */
+/** Hints for people about single tools. */
 function hintsFor(upstream: McpUpstream, tools: readonly ToolDefinition[], named: readonly string[] = []) {
   const asked = new Set(
     upstream.capabilities.flatMap(({ tool, descriptor }) => (descriptor.side_effects?.[0] ? [tool] : [])),
@@ -160,8 +160,8 @@ function hintsFor(upstream: McpUpstream, tools: readonly ToolDefinition[], named
   ]
 }
 
-/** The file that is imported into, if it is there; fails if it describes something else. */
-function fileOf<A extends Upstream['adapter']>({ adapter, name }: { adapter: A; name: string }, path: string) {
+/** The file that is imported into, if it exists; fails if it describes another upstream. */
+function readBefore<A extends Upstream['adapter']>({ adapter, name }: { adapter: A; name: string }, path: string) {
   if (!existsSync(path)) return undefined
   const found = readUpstream({ path, name: basename(path) })
   if (found.adapter === adapter && found.name === name) return found as Extract<Upstream, { adapter: A }>
@@ -169,7 +169,7 @@ function fileOf<A extends Upstream['adapter']>({ adapter, name }: { adapter: A; 
   throw new Failure('upstream.invalid', message, {}, 'write it to another file with `--out`')
 }
 
-/** What changes in a file; of what is added, only that it is. */
+/** The changes in a file; new capabilities only as added. */
 function changesIn(before: Upstream, after: Upstream): readonly Difference[] {
   const known = new Set(before.capabilities.map(({ descriptor }) => descriptor.id))
   const shownOf = ({ server, capabilities }: Upstream) => {
@@ -195,10 +195,10 @@ export async function importDocument(
   { document, folder, file, ...wish }: DocumentWish,
 ): Promise<Imported> {
   checkName(wish.name)
-  const json = await documentAt(document, folder, importDeps(ambit, caller))
-  const before = fileOf({ adapter: 'http', name: wish.name }, file)
-  const { upstream: made, skipped, notes, names } = toldOf(document, () => importOpenApi(json, wish))
-  // The document is what somebody gives now: its operations are refreshed, with the policy that people wrote.
+  const json = await readDocument(document, folder, importDeps(ambit, caller))
+  const before = readBefore({ adapter: 'http', name: wish.name }, file)
+  const { upstream: made, skipped, notes, names } = nameDocument(document, () => importOpenApi(json, wish))
+  // Operations are refreshed from the document, and keep the policy that people wrote.
   const refresh = (old: Operation, now: Operation) => ({
     ...now,
     descriptor: renewDescriptor(old.descriptor, now.descriptor),
@@ -208,27 +208,25 @@ export async function importDocument(
   const server = before ? mergeServer(before.server, { ...made.server, url }) : made.server
   const upstream = before ? mergeUpstream(before, { ...made, server }, refresh) : made
   return {
-    file,
-    upstream: parseAs(upstreamShape, upstream, 'upstream'),
-    ...(before && { changes: changesIn(before, upstream) }),
+    ...describeImport(file, before, upstream),
     skipped: skipped.map(({ operation, reason }) => ({ what: operation, reason })),
-    notes: [...notes, ...notesOf(upstream)],
+    notes: [...notes, ...notesOn(upstream)],
     names,
   }
 }
 
-/** Who calls what is open does so with the secrets that go with it: people should know before they keep that. */
-function notesOf({ server, capabilities }: Upstream): readonly string[] {
+/** A warning that callers without a key use the secrets of open capabilities. */
+function notesOn({ server, capabilities }: Upstream): readonly string[] {
   const isOpen = (capability: Upstream['capabilities'][number]): boolean => {
     const sent = JSON.stringify([server, 'request' in capability && capability.request])
     return capability.descriptor.policy?.auth_required === false && secretNames([sent]).length > 0
   }
-  const note = 'what is open is done with your secrets for callers without a key too: restrict it if they should not'
+  const note = 'open capabilities use your secrets for callers without a key too: restrict those that should not'
   return capabilities.some(isOpen) ? [note] : []
 }
 
-/** What is wrong with a document is told with its name. */
-function toldOf<T>(document: string, work: () => T): T {
+/** Failures of a document carry its name. */
+function nameDocument<T>(document: string, work: () => T): T {
   try {
     return work()
   } catch (error) {
@@ -250,19 +248,14 @@ export async function keepImported(
   for (const [name, value] of imported.secrets ?? []) await setSecret(ambit, caller, name, value)
 }
 
-/** Writes the file of an upstream. One that is there is kept, unless it is to be replaced. */
+/** Writes the file of an upstream. An existing one is kept, unless it is to be replaced. */
 export function keepUpstream(path: string, upstream: Upstream, { replace = false } = {}): void {
   mkdirSync(dirname(path), { recursive: true })
-  const text = `${JSON.stringify(upstream, null, 2)}\n`
   const next = replace ? `${path}.next` : path
-  if (replace) rmSync(next, { force: true })
-  writeNew(next, text)
-  if (replace) renameSync(next, path)
-}
-
-function writeNew(path: string, text: string): void {
   try {
-    writeFileSync(path, text, { flag: 'wx' })
+    if (replace) rmSync(next, { force: true })
+    writeFileSync(next, `${JSON.stringify(upstream, null, 2)}\n`, { flag: 'wx' })
+    if (replace) renameSync(next, path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     const help = 'use `--force` to merge into it: what people wrote stays'
@@ -275,10 +268,10 @@ const importDeps = (ambit: Runtime, caller: Caller): UpstreamDeps => {
   return upstreamDeps(ambit, caller.tenant, ambit.settings.hosting, () => undefined)
 }
 
-/** Said before anything is started or fetched under it. */
+/** Checked before anything is started or fetched under this name. */
 const checkName = (name: string): void => void parseAs(upstreamName, name, 'the name of the upstream')
 
-/** Said here, because a system that cannot start a program there says the same of a program that is not there. */
+/** Checked here, because the system reports a missing folder like a missing program. */
 function checkFolder(server: McpUpstream['server'], folder: string): void {
   if ('url' in server || server.cwd === undefined) return
   if (statSync(resolve(folder, server.cwd), { throwIfNoEntry: false })?.isDirectory()) return
@@ -286,9 +279,9 @@ function checkFolder(server: McpUpstream['server'], folder: string): void {
   throw new Failure('upstream.invalid', `the folder ${quote(server.cwd)} to run the command in is not there`, {}, help)
 }
 
-async function documentAt(place: string, folder: string, { egress }: UpstreamDeps): Promise<Json> {
+async function readDocument(place: string, folder: string, { egress }: UpstreamDeps): Promise<Json> {
   const bytes = /^https?:\/\//.test(place)
-    ? await fetched(place, egress)
+    ? await fetchDocument(place, egress)
     : readBytes({ path: resolve(folder, place), name: place }, 'upstream.invalid')
   try {
     return readJson(bytes, { bytesMax })
@@ -304,7 +297,7 @@ const looksLikeJson = (bytes: Uint8Array): boolean => /^\s*[{[]/.test(Buffer.fro
 const bytesMax = limits.upstreamFileBytesMax
 const tooLarge = (): Failure => new Failure('payload.too_large', `the document has more than ${bytesMax} bytes`)
 
-async function fetched(place: string, egress: Egress): Promise<Uint8Array> {
+async function fetchDocument(place: string, egress: Egress): Promise<Uint8Array> {
   try {
     const answer = await egress.fetch(place, { headers: { accept: 'application/json' } })
     if (answer.ok) return await collect(answer.body ?? [], bytesMax, tooLarge)
@@ -315,7 +308,7 @@ async function fetched(place: string, egress: Egress): Promise<Uint8Array> {
   }
 }
 
-/** Why an address did not answer, and what to do; any other error as it is. */
+/** The failure of an address that did not answer, with help; any other error as it is. */
 export function unreachable(place: string, error: unknown): unknown {
   if (!(error instanceof CallEnded)) return error
   const help = error.code === 'egress_refused' ? egressHelp(place) : 'check the address'

@@ -8,7 +8,7 @@ import { type Tenant, tenant as tenantShape } from '../../model/identity/tenant.
 import { type TenantId, tenantId } from '../../model/identity/tenant-id.ts'
 import { parseAs } from '../../model/parse.ts'
 import type { IdentityDocument } from '../../model/wire/host.ts'
-import type { Page, PageOptions } from '../../storage/page.ts'
+import { allPages, type Page, type PageOptions } from '../../storage/page.ts'
 import { eventsOf } from '../../storage/tables/events.ts'
 import { addTenant, amendTenant, getTenant, listTenants } from '../../storage/tables/tenants.ts'
 import { inOrder } from '../../storage/work.ts'
@@ -78,6 +78,10 @@ const hostKey = (ambit: Runtime, hostId: string) =>
 /** The caller's tenant, or `tenant.not_found`. */
 export const tenantOf = (ambit: Pick<Runtime, 'store'>, caller: Pick<Caller, 'tenant'>): Promise<Tenant> =>
   ambit.store.read(() => getTenant(caller.tenant))
+
+/** Every tenant of the store, in order of id. */
+export const everyTenant = (ambit: Pick<Runtime, 'store'>): Promise<readonly Tenant[]> =>
+  ambit.store.read(() => allPages(listTenants))
 
 export const allTenants = (ambit: Pick<Runtime, 'store'>, options?: PageOptions): Promise<Page<Tenant>> =>
   ambit.store.read(() => listTenants(options))
