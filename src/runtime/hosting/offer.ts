@@ -2,49 +2,36 @@ import { Failure, quote } from '../../base/failure.ts'
 import { defined } from '../../base/object.ts'
 import type { Pins } from '../../evidence/statements/statement.ts'
 import type { Capability } from '../../gateway/capability.ts'
-import type { Offer, Resolver, SafetyEvaluator } from '../../gateway/deps.ts'
+import type { Offer } from '../../gateway/deps.ts'
 import { openRegistry, type Registry } from '../../gateway/registry.ts'
-import type { Lifecycle } from '../../model/capability.ts'
-import type { Budget } from '../../model/config/budget.ts'
-import type { BlockPattern } from '../../model/config/config.ts'
+import type { Config } from '../../model/config/config.ts'
 import type { Policy } from '../../model/policy.ts'
 import { compileBudgets } from '../../policy/budgets.ts'
 import { compilePolicies, type PolicySet } from '../../policy/policies.ts'
-import type { Risk } from '../../policy/risk.ts'
+import type { ConfigCode } from '../settings/user-config.ts'
 
 export { type Capability, defineCapability } from '../../gateway/capability.ts'
 export type { Offer } from '../../gateway/deps.ts'
 
-/** What a host offers, as its configuration says it. */
-export interface OfferSpec {
+type HostRules = Omit<NonNullable<Config['host']>, 'port' | 'hostname' | 'limits' | 'mandatePrincipals' | 'witnesses'>
+type WithReadonlyLists<T> = {
+  readonly [K in keyof T]: T[K] extends (infer Item)[] | undefined ? readonly Item[] | undefined : T[K]
+}
+
+/** What a host offers: the capabilities and rules of its configuration. */
+export interface OfferSpec extends WithReadonlyLists<HostRules>, Omit<ConfigCode, 'capabilities'> {
   readonly capabilities: readonly Capability[]
   readonly policies?: readonly Policy[]
-  readonly lifecycles?: Readonly<Record<string, Lifecycle>>
-  /** Capabilities that may run, when not all of them may. */
-  readonly allow?: readonly string[]
-  readonly block?: readonly string[]
-  /** `critical` unless set: what is riskier is refused. */
-  readonly maxRisk?: Risk
-  readonly patterns?: readonly BlockPattern[]
-  readonly environment?: string
-  readonly resolvers?: Readonly<Record<string, Resolver>>
-  readonly safety?: SafetyEvaluator
-  /** Public keys of those whose mandates are believed; `any` only where a fixture needs it. */
-  readonly mandatePrincipals?: readonly string[] | 'any'
-  /** Public keys of those whose statements about heads are kept, whoever sends them; `any` only where a fixture needs it. */
-  readonly witnesses?: readonly string[] | 'any'
+  /** Public keys of the principals whose mandates are accepted; `any` only for a fixture. */
+  readonly mandatePrincipals?: readonly string[] | 'any' | undefined
+  /** Public keys of the witnesses whose statements are kept, whoever sends them; `any` only for a fixture. */
+  readonly witnesses?: readonly string[] | 'any' | undefined
   readonly unverifiedActors?: 'refuse' | 'accept'
-  readonly strictOutput?: boolean
-  /** `principal` unless set. */
-  readonly history?: 'principal' | 'correlation'
-  /** 24 unless set. */
-  readonly historyHours?: number
-  readonly budgets?: readonly Budget[]
   /** Reserved beginnings of ids that may be used all the same. */
   readonly reserved?: readonly string[]
 }
 
-/** Reads the whole offer, or refuses all of it: a host never runs with half of its rules. */
+/** Reads the whole offer, or fails: a host never runs with half of its rules. */
 export function makeOffer(hostId: string, spec: OfferSpec): Offer {
   const { capabilities, policies = [], lifecycles, reserved } = spec
   const contracts = capabilities.map(({ descriptor }) => [descriptor.id, descriptor.metadata?.context ?? null] as const)
@@ -88,7 +75,7 @@ const pinsOf = (keys: readonly string[] | 'any' = []): Pins => (keys === 'any' ?
 const isRemembered = ({ readsHistory }: PolicySet, capabilities: readonly Capability[]): boolean =>
   readsHistory || capabilities.some(({ descriptor }) => descriptor.policy?.data_classification !== undefined)
 
-/** A fact that nobody can fetch would be missing from every call. */
+/** A fact without its resolver would be missing from every call. */
 function checkResolvers(registry: Registry, resolvers: OfferSpec['resolvers'] & object): void {
   for (const { descriptor, contract } of registry.all()) {
     const missing = contract?.resolvers.find((name) => !Object.hasOwn(resolvers, name))

@@ -6,7 +6,7 @@ import { type EventInput, recordAs } from '../evidence/record.ts'
 import type { Runtime } from '../runtime.ts'
 import { type Caller, demand } from './caller.ts'
 
-/** The correlation that holds every change of a tenant's people, services, agents and keys: its history in one export. */
+/** The correlation of every change of a tenant's principals and keys: their history in one export. */
 export const adminCorrelation = (hostId: string): string => `ambit-admin-${hostId}`
 
 /** The correlation the protocol keeps for a host's own signing keys. */
@@ -21,7 +21,7 @@ export interface Recordable<T = unknown> {
   readonly change: Change<T>
 }
 
-/** Something that happened outside any call, as the runtime says it. */
+/** An event of the runtime itself, outside any call. */
 export const ownEvent = (event_type: OwnEvent, payload: Payload): Omit<EventInput, 'correlation'> => ({
   event_type,
   payload,
@@ -38,7 +38,7 @@ export const identityEvent = (hostId: string, type: OwnEvent, payload: Payload):
   correlation: { correlation_id: identityCorrelation(hostId) },
 })
 
-/** Changes the state of the caller's tenant and records who did it, as one. Needs the right to administer. */
+/** Changes the state of the caller's tenant and records it, in one transaction. Needs the right to administer. */
 export async function administer<T>(
   ambit: Runtime,
   caller: Caller,

@@ -11,7 +11,7 @@ import { getTenant } from '../../storage/tables/tenants.ts'
 import { type Change, inOrder, type Work } from '../../storage/work.ts'
 import type { Runtime } from '../runtime.ts'
 import { administer, type Recordable } from './admin.ts'
-import { type Caller, demand, rightsOf } from './caller.ts'
+import { type Caller, demand, verifiedCaller } from './caller.ts'
 
 export interface NewKey {
   readonly principal: string
@@ -20,7 +20,7 @@ export interface NewKey {
   readonly expiresInMs?: number
 }
 
-/** Makes an API key. Its text is in the answer and nowhere else: the store keeps a hash of it. */
+/** Makes an API key. Only the result holds its text: the store keeps a hash of it. */
 export async function issueKey(ambit: Runtime, caller: Caller, wish: NewKey): Promise<IssuedKey> {
   const { type, payload, change, issued } = draftKey(ambit, caller.tenant, wish)
   await administer(ambit, caller, type, payload, change)
@@ -30,23 +30,23 @@ export async function issueKey(ambit: Runtime, caller: Caller, wish: NewKey): Pr
 export function draftKey(ambit: Runtime, tenant: TenantId, wish: NewKey): Recordable & { readonly issued: IssuedKey } {
   const { key, issued } = mint(ambit, tenant, wish)
   const change = inOrder(activePrincipal(key.principal_id), keyRecords.add(key))
-  return { type: 'ambit.key.issued', payload: described(key), change, issued }
+  return { type: 'ambit.key.issued', payload: describe(key), change, issued }
 }
 
-/** Replaces a key by a new one of the same name, principal, scopes and end. The old one opens nothing any more, or only until `graceMs` have passed. */
+/** Replaces a key by a new one of the same name, principal, scopes and end. The old one ends at once, or after `graceMs`. */
 export async function rotateKey(ambit: Runtime, caller: Caller, id: string, graceMs = 0): Promise<IssuedKey> {
-  // Before the key is looked for: which keys there are is nothing for everybody.
+  // Before the key is looked up: only administrators may learn which keys exist.
   demand(caller, 'administer')
   const old = await ambit.store.read(() => keyRecords.get(caller.tenant, id))
   const { principal_id: principal, name, scopes } = old
   const { key, issued } = mint(ambit, caller.tenant, { principal, name, scopes })
   const replaced: Change = keyRecords.amend(id, (current) => {
     checkReplaceable(ambit, current)
-    return { ...ended(ambit, current, graceMs), replaced_by: key.key_id }
+    return { ...endKey(ambit, current, graceMs), replaced_by: key.key_id }
   })
   const kept: ApiKey = { ...key, expires_at: old.expires_at }
   const what = inOrder(activePrincipal(old.principal_id), replaced, keyRecords.add(kept))
-  await administer(ambit, caller, 'ambit.key.rotated', { ...described(kept), replaces: id }, what)
+  await administer(ambit, caller, 'ambit.key.rotated', { ...describe(kept), replaces: id }, what)
   return issued
 }
 
@@ -60,7 +60,7 @@ function checkReplaceable(ambit: Runtime, { key_id: id, revoked_at, replaced_by,
     throw new Failure('key.not_found', 'this key has expired', { id }, help)
 }
 
-const ended = (ambit: Runtime, key: ApiKey, graceMs: number): ApiKey => {
+const endKey = (ambit: Runtime, key: ApiKey, graceMs: number): ApiKey => {
   const at = timeIn(ambit, graceMs, '/graceMs')
   if (graceMs === 0) return { ...key, revoked_at: at }
   return { ...key, expires_at: key.expires_at !== null && key.expires_at < at ? key.expires_at : at }
@@ -77,7 +77,7 @@ const lastTimeMs = Date.UTC(9999, 11, 31)
 
 /** Ends a key at once. */
 export async function revokeKey(ambit: Runtime, caller: Caller, id: string): Promise<void> {
-  const end = keyRecords.amend(id, (key) => (key.revoked_at === null ? ended(ambit, key, 0) : key))
+  const end = keyRecords.amend(id, (key) => (key.revoked_at === null ? endKey(ambit, key, 0) : key))
   await administer(ambit, caller, 'ambit.key.revoked', { key_id: id }, end)
 }
 
@@ -87,12 +87,12 @@ export async function renewKeys(ambit: Runtime, caller: Caller, principal: strin
   const endOthers: Change = function* (tenant) {
     for (const old of yield* keysOf(tenant, principal)) {
       const end = (current: ApiKey) =>
-        current.revoked_at === null ? { ...ended(ambit, current, 0), replaced_by: key.key_id } : current
+        current.revoked_at === null ? { ...endKey(ambit, current, 0), replaced_by: key.key_id } : current
       yield* keyRecords.amend(old.key_id, end)(tenant)
     }
   }
   const what = inOrder(activePrincipal(principal), endOthers, keyRecords.add(key))
-  await administer(ambit, caller, 'ambit.key.rotated', { ...described(key), replaces: 'all' }, what)
+  await administer(ambit, caller, 'ambit.key.rotated', { ...describe(key), replaces: 'all' }, what)
   return issued
 }
 
@@ -120,7 +120,7 @@ function mint(ambit: Runtime, tenant: TenantId, wish: NewKey): { key: ApiKey; is
   return { key, issued: { key_id, principal_id: key.principal_id, secret } }
 }
 
-const described = (key: ApiKey) => ({
+const describe = (key: ApiKey) => ({
   key_id: key.key_id,
   principal_id: key.principal_id,
   name: key.name,
@@ -137,9 +137,9 @@ const activePrincipal = (id: string): Change =>
 const keyText = /^ambit\.([^.]{1,63})\.(key_[0-9a-z]{1,64})\.[A-Za-z0-9_-]{43}$/
 
 /**
- * Who holds this key. Every refusal is the same `unauthenticated`, whatever the reason, after the same questions to
- * the store and one comparison in constant time: nobody learns which tenants, principals or keys exist. A suspended
- * tenant's keys are refused, unless `suspended` says that this is about ending that.
+ * The holder of this key. Every refusal is the same `unauthenticated`, after the same queries and one comparison in
+ * constant time: it does not reveal which tenants, principals or keys exist. Keys of a suspended tenant are refused,
+ * unless `suspended` says that the tenant is to be resumed.
  */
 export async function authenticate(
   ambit: Pick<Runtime, 'store' | 'clock'>,
@@ -156,13 +156,11 @@ export async function authenticate(
     const help = 'check that it is whole, current and of this store'
     throw new Failure('unauthenticated', 'the key is not accepted', {}, help)
   }
-  const { scopes, principal_id: id } = key
-  const subject = { id, type: 'api_key', verified: true, tenant, roles: [...principal.roles], key_id: keyId }
-  const { permissions, revoked_permissions: revokedPermissions } = principal
-  return { tenant, subject, scopes, rights: rightsOf(principal.roles, scopes), permissions, revokedPermissions }
+  const subject = { id: key.principal_id, type: 'api_key', key_id: keyId }
+  return verifiedCaller(subject, tenant, principal, key.scopes)
 }
 
-/** Asks on when there is no key: how long it takes must not tell. */
+/** Queries on when there is no key: the time it takes must not reveal that. */
 function* lookUp(tenant: TenantId, keyId: string) {
   const key = yield* keyRecords.find(tenant, keyId)
   const principal = yield* principalRecords.find(tenant, key?.principal_id ?? 'none')

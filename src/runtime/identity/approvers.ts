@@ -26,7 +26,7 @@ export interface NewApprover {
   readonly validUntil?: string
 }
 
-/** Lets a person decide about calls that ask for one of these roles. */
+/** Lets a person decide about calls that need one of these roles. */
 export async function addApprover(ambit: Runtime, caller: Caller, wish: NewApprover): Promise<Approver> {
   demand(caller, 'administer')
   const { host_id } = await ambit.store.read(() => getTenant(caller.tenant))
@@ -62,7 +62,7 @@ export async function addApprover(ambit: Runtime, caller: Caller, wish: NewAppro
   return record
 }
 
-/** Where an entry was revoked, or is another's, the next one has another id: what was said under the old ones stays void. */
+/** A revoked entry, or one of another principal, keeps its id: the votes under it stay void. */
 function* freeIdFor(tenant: TenantId, principal: string): Work<string> {
   for (let count = 1; ; count++) {
     const id = count === 1 ? principal : `${principal}/${count}`
@@ -83,24 +83,24 @@ function checkedKeyId(publicKey: string): string {
 }
 
 /**
- * From now on this person under whichever entry, or this entry of a person of another name, decides about nothing; what
- * they said before no longer counts either. Evidence names every entry that ended.
+ * Ends all entries of this person, or the entry of this id. Their votes so far no longer count either. Evidence names
+ * every entry that ended.
  */
 export async function revokeApprover(ambit: Runtime, caller: Caller, id: string): Promise<void> {
   demand(caller, 'administer')
-  const entries = await ambit.store.read(() => standingAs(caller.tenant, id))
+  const entries = await ambit.store.read(() => validEntries(caller.tenant, id))
   const revoked_at = formatTime(ambit.clock.now())
   const end: Change = function* (tenant) {
-    const standing = yield* standingAs(tenant, id)
-    if (standing.join('\n') !== entries.join('\n'))
+    const valid = yield* validEntries(tenant, id)
+    if (valid.join('\n') !== entries.join('\n'))
       throw new Failure('store.busy', 'the entries of this approver changed meanwhile', { id }, 'revoke them again')
     for (const entry of entries) yield* approverRecords.amend(entry, (record) => ({ ...record, revoked_at }))(tenant)
   }
   await administer(ambit, caller, 'ambit.approver.revoked', { approver_id: id, entries }, end)
 }
 
-/** The entries of this person that still count, or else this entry. None do of one who was revoked; of a stranger it fails. */
-function* standingAs(tenant: TenantId, id: string): Work<readonly string[]> {
+/** The valid entries of this person, or else of this id. None when all are revoked; an unknown id fails. */
+function* validEntries(tenant: TenantId, id: string): Work<readonly string[]> {
   const all = yield* allPages((options) => approverRecords.list(tenant, options))
   const own = all.filter(({ principal }) => principal === id)
   const meant = own.length > 0 ? own : [yield* approverRecords.get(tenant, id)]

@@ -1,4 +1,5 @@
 import { Failure } from '../../base/failure.ts'
+import type { Principal } from '../../model/identity/principal.ts'
 import type { Subject } from '../../model/identity/subject.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 
@@ -6,10 +7,10 @@ import type { TenantId } from '../../model/identity/tenant-id.ts'
 export interface Caller {
   readonly tenant: TenantId
   readonly subject: Subject
-  /** What the credential allows: capability ids, or beginnings of them with a `*`; empty means all. */
+  /** The capabilities that the credential is for: ids, or beginnings of them with a `*`; empty means all. */
   readonly scopes: readonly string[]
   readonly rights: readonly Right[]
-  /** What the directory lets this principal do, and what it has taken back. */
+  /** The permissions of the principal, and those that were withdrawn. */
   readonly permissions: readonly string[]
   readonly revokedPermissions: readonly string[]
   /** The name that calls without a verified subject are kept under. */
@@ -19,7 +20,7 @@ export interface Caller {
 /** `administer`: change a tenant's people, keys and secrets. `audit`: read all of its evidence. */
 export type Right = 'administer' | 'audit'
 
-/** Code that can open the store and its keys, such as an embedding program: trusted with everything, and never verified. */
+/** Code that can open the store and its keys, such as an embedding program: fully trusted, never verified. */
 export const operator = (tenant: TenantId): Caller => ({
   tenant,
   subject: { id: 'operator', type: 'user', verified: false, tenant },
@@ -51,10 +52,28 @@ export const readerOf = ({ tenant, subject, rights }: Caller): Reader => ({
 })
 
 /** The rights that roles give: `admin` both, `auditor` the second. A key limited to capabilities has neither. */
-export function rightsOf(roles: readonly string[], scopes: readonly string[]): readonly Right[] {
+function rightsOf(roles: readonly string[], scopes: readonly string[]): readonly Right[] {
   if (scopes.length > 0) return []
   if (roles.includes('admin')) return ['administer', 'audit']
   return roles.includes('auditor') ? ['audit'] : []
+}
+
+/** A caller that a credential names, with the rights and permissions of its principal, where there is one. */
+export function verifiedCaller(
+  subject: Subject,
+  tenant: TenantId,
+  principal: Principal | undefined,
+  scopes: readonly string[],
+): Caller {
+  const { roles = [], permissions = [], revoked_permissions = [] } = principal ?? {}
+  return {
+    tenant,
+    subject: { ...subject, verified: true, tenant, roles: [...roles] },
+    scopes,
+    rights: rightsOf(roles, scopes),
+    permissions,
+    revokedPermissions: revoked_permissions,
+  }
 }
 
 /** Refuses a caller without the right. */

@@ -5,7 +5,7 @@ import { verifyToken } from '../../evidence/statements/token.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { principalRecords } from '../../storage/tables/identities.ts'
 import type { Runtime } from '../runtime.ts'
-import { type Caller, rightsOf } from './caller.ts'
+import { type Caller, verifiedCaller } from './caller.ts'
 
 export interface KnownName {
   readonly name: string
@@ -15,8 +15,8 @@ export interface KnownName {
 }
 
 /**
- * Somebody whom the configuration knows by name. A principal of that name lends its roles and permissions; one that was
- * revoked is refused like a wrong key.
+ * A caller that the configuration names. A principal of that name lends its roles and permissions; a revoked one is
+ * refused like a wrong key.
  */
 export async function callerNamed(
   ambit: Runtime,
@@ -25,24 +25,16 @@ export async function callerNamed(
 ): Promise<Caller> {
   const principal = await ambit.store.read(() => principalRecords.find(tenant, name))
   if (principal !== undefined && principal.status !== 'active') throw notAccepted()
-  const roles = principal?.roles ?? []
-  return {
-    tenant,
-    subject: { id: name, type, verified: true, tenant, roles: [...roles] },
-    scopes,
-    rights: rightsOf(roles, scopes),
-    permissions: principal?.permissions ?? [],
-    revokedPermissions: principal?.revoked_permissions ?? [],
-  }
+  return verifiedCaller({ id: name, type }, tenant, principal, scopes)
 }
 
-/** A caller whose tokens are believed, and the one key they must be signed with. */
+/** A caller whose tokens are accepted, and the one key that signs them. */
 export interface TokenKey {
   readonly name: string
   readonly publicKey: string
 }
 
-/** Who signed this token: for this host, now, with the very key that belongs to the name it bears. */
+/** The caller that signed this token: for this host, now, with the key that belongs to its name. */
 export async function callerByToken(
   ambit: Runtime,
   { tenant, hostId }: { readonly tenant: TenantId; readonly hostId: string },
@@ -60,7 +52,7 @@ export async function callerByToken(
   return callerNamed(ambit, tenant, { name: sub, type: 'token', scopes: [] })
 }
 
-/** A token is JSON in its own header, and base64url of it where only a word fits. */
+/** A token is JSON in its own header, and base64url of that as a bearer. */
 function readToken(text: string): unknown {
   if (text.length > limits.headerCharsMax) throw notAccepted()
   try {
@@ -70,6 +62,6 @@ function readToken(text: string): unknown {
   }
 }
 
-/** One refusal for every reason: nobody learns which names and keys there are. */
+/** One refusal for every reason: it does not reveal which names and keys exist. */
 export const notAccepted = (): Failure =>
   new Failure('unauthenticated', 'the credentials are not accepted', {}, 'send a current key or token for this host')

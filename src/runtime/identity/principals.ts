@@ -56,24 +56,24 @@ export async function revokePrincipal(ambit: Runtime, caller: Caller, id: string
 
 /** Gives a principal a permission; one that was withdrawn counts again. */
 export const permit = (ambit: Runtime, caller: Caller, id: string, permission: string): Promise<Principal> =>
-  movePermission(ambit, caller, 'ambit.permission.given', { id, permission }, (principal) => ({
+  changePermission(ambit, caller, 'ambit.permission.given', { id, permission }, (principal) => ({
     ...principal,
-    permissions: [...without(principal.permissions, permission), permission],
-    revoked_permissions: without(principal.revoked_permissions, permission),
+    permissions: [...remove(principal.permissions, permission), permission],
+    revoked_permissions: remove(principal.revoked_permissions, permission),
   }))
 
 /** Takes a permission back; one that the principal does not have is `permission.not_found`. */
 export const withdraw = (ambit: Runtime, caller: Caller, id: string, permission: string): Promise<Principal> =>
-  movePermission(ambit, caller, 'ambit.permission.withdrawn', { id, permission }, (principal) => {
+  changePermission(ambit, caller, 'ambit.permission.withdrawn', { id, permission }, (principal) => {
     if (!principal.permissions.includes(permission)) throw notHeld(id, permission)
     return {
       ...principal,
-      permissions: without(principal.permissions, permission),
+      permissions: remove(principal.permissions, permission),
       revoked_permissions: [...principal.revoked_permissions, permission],
     }
   })
 
-async function movePermission(
+async function changePermission(
   ambit: Runtime,
   caller: Caller,
   type: OwnEvent,
@@ -84,7 +84,7 @@ async function movePermission(
   return administer(ambit, caller, type, { principal_id: id, permission }, principalRecords.amend(id, next))
 }
 
-const without = (permissions: readonly string[], permission: string): string[] =>
+const remove = (permissions: readonly string[], permission: string): string[] =>
   permissions.filter((each) => each !== permission)
 
 function notHeld(id: string, permission: string): Failure {

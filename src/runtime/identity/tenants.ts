@@ -68,7 +68,7 @@ async function addTenantWith(
   return tenant
 }
 
-/** A key that is there already was made for a tenant whose creation then failed: it has signed nothing yet. */
+/** An existing key was made for a tenant whose creation then failed: it has signed nothing yet. */
 const hostKey = (ambit: Runtime, hostId: string) =>
   ambit.keyring.create(hostId).catch((error: unknown) => {
     if (error instanceof Failure && error.code === 'key.exists') return ambit.keyring.publicKeys(hostId)
@@ -89,7 +89,7 @@ export const allTenants = (ambit: Pick<Runtime, 'store'>, options?: PageOptions)
 export const suspendedTenant = (tenant: TenantId): Failure =>
   new Failure('tenant.suspended', `tenant ${quote(tenant)} is suspended`, {}, 'run `ambit tenant resume` to end that')
 
-/** What may be published of the tenant's keys. Members that would be empty are left out. */
+/** The public part of the tenant's keys. Empty members are left out. */
 export async function identityOf(ambit: Runtime, caller: Caller): Promise<IdentityDocument> {
   const { host_id } = await tenantOf(ambit, caller)
   const { keys, identity } = await ambit.keyring.signing(host_id)
@@ -105,8 +105,8 @@ export async function identityOf(ambit: Runtime, caller: Caller): Promise<Identi
 }
 
 /**
- * Gives the tenant a new signing key. The old one signs for the new, so who trusts the old can follow. With `revokeOld`
- * it is listed as no longer to be believed from now on: for a key that others may have.
+ * Gives the tenant a new signing key. The old one signs it, so verifiers that trust the old one can follow. With
+ * `revokeOld` the old key is listed as revoked: for a key that others may have.
  */
 export async function rotateTenantKey(
   ambit: Runtime,
@@ -115,36 +115,38 @@ export async function rotateTenantKey(
 ): Promise<KeyRotation> {
   demand(caller, 'administer')
   const { host_id } = await tenantOf(ambit, caller)
-  await tellRotations(ambit, caller, host_id)
+  await recordRotations(ambit, caller, host_id)
   await ambit.heads.checkpoint(caller.tenant)
   const rotation = await ambit.keyring.rotate(host_id, { revokeOld })
-  await tellRotations(ambit, caller, host_id)
+  await recordRotations(ambit, caller, host_id)
   return rotation
 }
 
 /**
- * Records every rotation and revocation of the key file that has no event yet. The file lies beside the store, so a
- * crash may come between the two; the next rotation then makes up for it.
+ * Records every rotation and revocation of the key file that has no event yet. The file lies beside the store: after a
+ * crash between the two writes, the next rotation records it.
  */
-async function tellRotations(ambit: Runtime, caller: Caller, hostId: string): Promise<void> {
+async function recordRotations(ambit: Runtime, caller: Caller, hostId: string): Promise<void> {
   const correlation = identityCorrelation(hostId)
-  const told = await ambit.store.read(() => eventsOf(caller.tenant, correlation, 0, limits.replayEventsMax))
-  const payloads = told.map(
+  const recorded = await ambit.store.read(() => eventsOf(caller.tenant, correlation, 0, limits.replayEventsMax))
+  const payloads = recorded.map(
     ({ body }) => (JSON.parse(body) as EvidenceEvent).payload as { new_key_id?: string; key_id?: string },
   )
   const { history, revoked } = await ambit.keyring.publicKeys(hostId)
   const rotations = history.filter((step) => !payloads.some((payload) => payload.new_key_id === step.new_key_id))
-  const toldRevoked = new Set(
-    told.flatMap(({ eventType }, index) => (eventType === 'key_revoked' ? [payloads[index]?.key_id] : [])),
+  const recordedRevoked = new Set(
+    recorded.flatMap(({ eventType }, index) => (eventType === 'key_revoked' ? [payloads[index]?.key_id] : [])),
   )
   const events = [
     ...rotations.map((step) => identityEvent(hostId, 'key_rotated', { ...step })),
-    ...revoked.filter((id) => !toldRevoked.has(id)).map((id) => identityEvent(hostId, 'key_revoked', { key_id: id })),
+    ...revoked
+      .filter((id) => !recordedRevoked.has(id))
+      .map((id) => identityEvent(hostId, 'key_revoked', { key_id: id })),
   ]
   if (events.length > 0) await recordAs(ambit, caller, hostId, events)
 }
 
-/** Suspends a tenant: none of its keys opens anything until it is active again. Nothing is deleted. */
+/** Suspends or resumes a tenant. While suspended, none of its keys is accepted; nothing is deleted. */
 export async function setTenantStatus(ambit: Runtime, caller: Caller, status: Tenant['status']): Promise<Tenant> {
   const type = status === 'active' ? 'ambit.tenant.resumed' : 'ambit.tenant.suspended'
   return administer(
