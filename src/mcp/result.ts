@@ -2,7 +2,6 @@ import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server'
 import { isSpecType } from '@modelcontextprotocol/server'
 import type { Json } from '../base/canonical.ts'
 import { isObject } from '../base/object.ts'
-import { isTextBlock } from '../model/knowledge/text-block.ts'
 import type { InvocationResult } from '../model/wire/result.ts'
 import { fenceText, resultText, type Tool } from '../runtime/hosting/tools.ts'
 import type { McpDoor } from './door.ts'
@@ -92,4 +91,10 @@ function blocksIn(data: Json, { capabilityId }: Tool): readonly ContentBlock[] |
   return content.every((block) => isTextBlock(block) || isSpecType.ContentBlock(block))
     ? (content as ContentBlock[])
     : undefined
+}
+
+/** True for a block of an MCP result that is text and nothing else, as most are. */
+function isTextBlock(block: unknown): block is { readonly type: 'text'; readonly text: string } {
+  if (!isObject(block) || block['type'] !== 'text' || typeof block['text'] !== 'string') return false
+  return Object.keys(block).length === 2
 }

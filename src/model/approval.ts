@@ -9,7 +9,6 @@ export const approvalState = z.enum(['pending', 'approved', 'denied', 'expired',
 
 const approvalId = minted('apr')
 
-/** One person's yes or no to one exact call, signed over what it decides. Closed. */
 export const vote = z.strictObject({
   signature_id: minted('sig'),
   request_id: approvalId,
@@ -31,10 +30,7 @@ const inputProblem = z.strictObject({ path: z.string(), keyword: z.string() })
 /** People who must agree: so many different ones of those who have a role or are named; of anybody, if none is. */
 const demand = z.strictObject({ roles: z.array(id), approvers: z.array(id), quorum: z.int().min(1) })
 
-/**
- * The one row of an approval: minted by the host for one exact call, decided by people, redeemed once.
- * Every other form of it is a view. Closed.
- */
+/** Minted by the host for one exact call, decided by people, redeemed once. Every other form of it is a view. */
 export const approvalRequest = z.strictObject({
   approval_id: approvalId,
   state: approvalState,
@@ -58,7 +54,7 @@ export const approvalRequest = z.strictObject({
   redeemed_at: ownTime.nullable(),
 })
 
-/** A registered approver: a person, the key their votes are signed with, and while it counts. `key_id` is computed. Closed. */
+/** `key_id` is computed from the key. */
 export const approver = z.strictObject({
   approver_id: id,
   principal: id,
@@ -71,7 +67,7 @@ export const approver = z.strictObject({
   revoked_at: ownTime.nullable(),
 })
 
-/** An approver's signed yes on the wire; the optional members are signed when present. Closed. */
+/** The optional members are signed when present. */
 export const approvalGrant = z.strictObject({
   kind: z.literal('approval-grant'),
   approval_id: wireId,

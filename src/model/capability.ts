@@ -40,7 +40,7 @@ const autonomy = z.strictObject({
 /** A handle on a credential: what kind it is and where it may be sent, never the secret. */
 const credential = z.strictObject({ kind: line, origin: line.optional(), scopes: z.array(line).optional() })
 
-/** What we keep inside a descriptor's `metadata`. Open: others keep theirs there too. */
+/** Open: others keep theirs there too. */
 export const capabilityMetadata = z.looseObject({
   context: contextContract.optional(),
   policy: boundary.optional(),
@@ -96,7 +96,7 @@ const hostRequirements = z.strictObject({
   locality: z.enum(['local', 'edge', 'cloud', 'hybrid', 'any']).optional(),
 })
 
-/** One governed action: id, version, schemas, call modes, policy and evidence. Closed; our additions lie in `metadata`. */
+/** Our additions lie in `metadata`. */
 export const capabilityDescriptor = z.strictObject({
   id: capabilityId,
   version: semver,

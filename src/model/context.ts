@@ -26,7 +26,6 @@ const contextField = z.strictObject({
   description: prose.optional(),
 })
 
-/** The context contract: the facts by which one call can be understood and ruled on. Closed. */
 export const contextContract = z.strictObject({
   name: line,
   version: semver,

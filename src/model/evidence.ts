@@ -67,7 +67,7 @@ export type SignatureObject = z.infer<typeof signatureObject>
 /** Something outside the host that vouches for its key. Unknown types are kept and prove nothing. */
 const identityAnchor = z.looseObject({ type: z.string() })
 
-/** A host's own claim to a key, signed with it. Empty members are left out, so that none can be added unseen. */
+/** Empty members are left out, so that none can be added unseen. */
 export const hostIdentity = z.strictObject({
   host_id: wireId,
   public_key: publicKey,
@@ -80,7 +80,6 @@ export const hostIdentity = z.strictObject({
 })
 export type HostIdentity = z.infer<typeof hostIdentity>
 
-/** The old key names the new one. */
 export const keyRotation = z.strictObject({
   old_key_id: keyId,
   old_public_key: publicKey,
@@ -164,8 +163,8 @@ export type AttemptRecord = z.infer<typeof attemptRecord>
 const ownAssurance = z.strictObject({ level: assuranceLevel })
 
 /**
- * `payload.decision` of every event we write: repeats inside the hashed payload what the protocol's hash leaves out,
- * and says by which rule the call was decided. Older records have no `assurance`, and then stand for the lowest level.
+ * `payload.decision` of every event we write: repeats inside the hashed payload what the protocol's hash leaves out.
+ * Older records have no `assurance`, and then stand for the lowest level.
  */
 export const callRecord = z.strictObject({
   v: z.literal(recordScheme),
@@ -192,7 +191,7 @@ const header = {
   correlation,
 }
 
-/** An event as we write it. The payload is the record's home, the marker of a withheld one, or `{}` once cleared. */
+/** The payload holds the call record, the marker of a withheld one, or nothing once cleared. */
 export const evidenceEvent = z.strictObject({
   ...header,
   timestamp: ownTime,
@@ -216,7 +215,7 @@ export const evidenceEvent = z.strictObject({
 })
 export type EvidenceEvent = z.infer<typeof evidenceEvent>
 
-/** An event as other hosts may write it: closed, and less of it required. */
+/** Less of it is required than of ours. */
 export const foreignEvent = z.strictObject({
   ...header,
   timestamp: wireTime,
@@ -251,7 +250,6 @@ const bundleMembers = {
   host_identity: hostIdentity.optional(),
 }
 
-/** A bundle as we write it. */
 export const evidenceBundle = z.strictObject({
   ...bundleMembers,
   created_at: ownTime,
@@ -261,7 +259,6 @@ export const evidenceBundle = z.strictObject({
 })
 export type EvidenceBundle = z.infer<typeof evidenceBundle>
 
-/** A bundle as the verifier reads it, from any host. */
 export const foreignBundle = z.strictObject({
   ...bundleMembers,
   created_at: wireTime,
@@ -270,10 +267,7 @@ export const foreignBundle = z.strictObject({
 })
 export type ForeignBundle = z.infer<typeof foreignBundle>
 
-/**
- * A signed head of the log of all events; `prev` is the hash of the checkpoint before it. The log covers every
- * correlation; `store_head`, which costs a look at each of them, is there only when someone asked for it.
- */
+/** `prev` is the hash of the checkpoint before. `store_head` costs a look at every correlation: null unless asked for. */
 export const checkpoint = z.strictObject({
   kind: z.literal('ambit-head'),
   host_id: wireId,

@@ -7,10 +7,7 @@ const notOnlyDots = '(?!\\.+(?:/|$))'
 const segment = `${notOnlyDots}[^\\s\\p{Cc}\\p{Cf}\\p{Cs}\\p{DI}*?[\\]{}\\\\%/]{1,${limits.grantSegmentBytesMax}}`
 const segments = `${segment}(?:/${segment}){0,${limits.grantSegmentsMax - 1}}`
 
-/**
- * A namespace path: segments joined by `/`; it means the node named and all below it. The pattern says what a pattern
- * can: lengths count characters here and bytes in the grants parser, which also demands the NFC form.
- */
+/** Lengths count characters here and bytes in the grants parser, which also demands the NFC form. */
 export const grantPath = form(
   new RegExp(`^(?=[\\s\\S]{1,${limits.grantBytesMax}}$)${segments}$`, 'u'),
   'a grant path: segments joined by `/`, without white space, wildcards or empty segments',
@@ -18,10 +15,7 @@ export const grantPath = form(
 
 const grantId = minted('gr')
 
-/**
- * A grant of a run. `expires_at` null: as long as the run. `basis` refers to authenticated facts; `derived_from` names
- * the parent's grants that cover this one and is empty on a root run. Closed.
- */
+/** `expires_at` null: as long as the run. `derived_from` names the parent's grants that cover it; empty on a root run. */
 export const grant = z.strictObject({
   path: grantPath,
   id: grantId,

@@ -37,7 +37,7 @@ const pins: Readonly<Record<string, string>> = {
   'chain-witness': 'sha256:6ee19f20e08d16fb7c193a94b30aa88c0cc847d27d5261001d78ecf2e00c6aeb',
   checkpoint: 'sha256:7669f8d35eff808980f61ff055970e59327db21af08f863f6dfc7957f3c92dfa',
   'compile-run': 'sha256:e1161ae6c7a1db7a0c28eb245c832fafcfbf63363f98f99389fb49952470a8bd',
-  config: 'sha256:8ce2c814416dd2812975172e48eb4e9f18d3f43164955b7e784ca5b94ba72c64',
+  config: 'sha256:676b2aa739a94704e9c5c7ef318c5bbc2ec0e82e2c09ca32ac2bbf2636b44cdc',
   'context-contract': 'sha256:6ba92f5bc78b68c4efe25db3a504907ba533d6123971671502c299145cbfee67',
   'context-resolution': 'sha256:ac35adaddc987ff25e9316e61df380f00e71129b66df5d4db1b3ed4fcc66c293',
   correlation: 'sha256:82d9dd08f3425a35e24210a96a34233b83a560034cad5ffb5828273ca0662a53',

@@ -20,10 +20,7 @@ const policyRule = z.strictObject({
   approval: approvalTerms.optional(),
 })
 
-/**
- * The one rule format of the product: a named, versioned list of rules for some capabilities. Closed. A policy that is
- * `audit_only` is evaluated and recorded like any other, and neither blocks nor allows.
- */
+/** A policy that is `audit_only` is evaluated and recorded like any other, and neither blocks nor allows. */
 export const policy = z.strictObject({
   name: line,
   version: line,
@@ -43,7 +40,7 @@ const policyCase = z.strictObject({
   expect: z.strictObject({ decision: policyDecision, rule: line.nullable().optional() }),
 })
 
-/** Policies, whole or by path from the folder of this file, and the cases they are held to. Closed. */
+/** Policies stand whole, or by path from the folder of this file. */
 export const policyTest = z.strictObject({
   policies: z.array(z.union([line, policy])).min(1),
   cases: z.array(policyCase).min(1),

@@ -59,7 +59,7 @@ const titleOf = (name: string): string =>
 
 type Entry = readonly [direction: Direction, schema: z.ZodType, description: string, title?: string]
 
-/** All that crosses a wire or a disk. A shape that is not here is not a contract. */
+/** All that crosses a wire or a disk, described here and not where it is defined. What is not here is not a contract. */
 const shapes = {
   actor: ['both', actor, 'Who the caller says is acting.'],
   'anchor-list': ['out', wire.anchorList, 'Heads of this host that were countersigned outside.'],

@@ -90,11 +90,7 @@ const knowledge = z.strictObject({
   ignored: z.array(line).optional(),
 })
 
-/**
- * What `ambit.config.ts` or `ambit.config.json` may say, in the library's spelling. Every member may be left out, and
- * a member we do not know is refused: a misspelt setting must not silently be the default. A policy is given whole or as
- * the path of a JSON file. Closed at every level.
- */
+/** A member that is not known is refused: a misspelt setting must not silently be the default. */
 export const config = z.strictObject({
   store: z.discriminatedUnion('driver', [sqliteStore, postgresStore]).optional(),
   dataDir: line.optional(),

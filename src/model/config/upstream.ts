@@ -82,10 +82,7 @@ export const upstreamName = form(
 /** Clients of MCP get its `structuredContent` as it comes. Text in it stands in no fence; without this they get none. */
 const structured_content = z.literal('unfenced').optional()
 
-/**
- * Something that exists already and is put behind the gateway: where it is reached, and which of its tools or
- * operations are offered, under which policy. What is not listed does not exist. Closed.
- */
+/** What is not listed does not exist. */
 export const upstream = z.discriminatedUnion('adapter', [
   z.strictObject({
     adapter: z.literal('mcp'),

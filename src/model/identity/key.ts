@@ -4,10 +4,7 @@ import { capabilityScope, form, id, line, minted } from '../text.ts'
 
 const apiKeyId = minted('key')
 
-/**
- * An API key as stored: the hash of its secret, never the secret. No scopes means every capability.
- * A key that replaces this one while it is being rotated is named in `replaced_by`. Closed.
- */
+/** No scopes means every capability. `replaced_by` is the key that takes its place while it is rotated. */
 export const apiKey = z.strictObject({
   key_id: apiKeyId,
   principal_id: id,
@@ -22,7 +19,6 @@ export const apiKey = z.strictObject({
 
 export type ApiKey = z.infer<typeof apiKey>
 
-/** An API key as shown once, when it is made. The only place its secret is ever in. Closed. */
 export const issuedKey = z.strictObject({
   key_id: apiKeyId,
   principal_id: id,
@@ -31,10 +27,7 @@ export const issuedKey = z.strictObject({
 
 export type IssuedKey = z.infer<typeof issuedKey>
 
-/**
- * What anyone may read in a host's key file. Open: the secret halves and the seal over the file lie beside it, and only
- * the keys folder understands those.
- */
+/** Open: the secret halves and the seal over the file lie beside it. */
 export const signingKey = z.looseObject({
   v: z.literal('ambit-key-v1'),
   host_id: id,

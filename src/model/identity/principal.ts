@@ -7,10 +7,7 @@ export const principalKind = z.enum(['user', 'service', 'agent', 'automation'])
 /** The name of something a capability may demand of who calls it, such as `stock:release`. */
 export const permission = line
 
-/**
- * A person, service or agent of a tenant, as stored. Roles and permissions are the directory's word, never the
- * caller's; a permission that was withdrawn is remembered, so that a refusal can say so. Closed.
- */
+/** A permission that was withdrawn is remembered, so that a refusal can say so. */
 export const principal = z.strictObject({
   principal_id: id,
   kind: principalKind,

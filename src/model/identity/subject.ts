@@ -3,10 +3,7 @@ import { limits } from '../../base/limits.ts'
 import { word } from '../text.ts'
 import { wireId } from '../wire/correlation.ts'
 
-/**
- * Who authenticated, bound by the host. Open: a host may add claims of its own, and readers keep what they do not know.
- * Business facts never go in here.
- */
+/** Open: a host may add claims of its own. Business facts never go in here. */
 export const subject = z.looseObject({
   id: wireId,
   type: z.string().optional(),
@@ -23,7 +20,7 @@ export type Subject = z.infer<typeof subject>
 
 const actorType = z.enum(['human', 'agent', 'service', 'workflow', 'device', 'organization'])
 
-/** Who the caller says is acting. Closed; recorded beside the subject, which alone carries accountability. */
+/** Recorded beside the subject, which alone carries accountability. */
 export const actor = z.strictObject({
   id: wireId,
   type: actorType.optional(),

@@ -7,10 +7,7 @@ import { tenantIdPattern } from './tenant-id.ts'
 
 export const tenantIdText = form(tenantIdPattern, '1 to 63 lower-case letters, digits and hyphens, no hyphen first')
 
-/**
- * A tenant as stored: its own logical host, with its own keys and chains. `roots` are the namespace paths its
- * grants must lie under; a tenant without roots can hold none. Closed.
- */
+/** A tenant without roots can hold no grants. */
 export const tenant = z.strictObject({
   tenant_id: tenantIdText,
   host_id: id,

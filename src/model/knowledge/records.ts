@@ -34,7 +34,7 @@ const activatedPack = z.strictObject({
   builder_skill: builderSkill.optional(),
 })
 
-/** What was selected for one query. `run_id` names the resolution. Closed. */
+/** `run_id` names the resolution. */
 export const contextResolution = z.strictObject({
   run_id: text,
   query: named,
@@ -58,7 +58,6 @@ const chapter = z.strictObject({
   warnings: z.array(finding).optional(),
 })
 
-/** How the derived files of a pack were made. Closed. */
 export const compileRun = z.strictObject({
   run_id: text,
   trigger: z.enum(['ingest', 'source-change', 'manual', 'scheduled', 'migration']),
@@ -91,7 +90,7 @@ export type CompileRun = z.infer<typeof compileRun>
 export const claimState = z.enum(['confirmed', 'inferred', 'disputed', 'stale', 'missing', 'source-required'])
 export type ClaimState = z.infer<typeof claimState>
 
-/** `indexes/source-map.json`: which claim comes from which source. Closed. */
+/** `indexes/source-map.json` */
 export const sourceMap = z.strictObject({
   claims: z.array(
     z.strictObject({
@@ -118,7 +117,7 @@ export const sourceMap = z.strictObject({
 })
 export type SourceMap = z.infer<typeof sourceMap>
 
-/** `evals/discovery.train.json` and `evals/discovery.validation.json`: prompts that should select the pack, or not. Closed. */
+/** `evals/discovery.train.json` and `evals/discovery.validation.json` */
 export const selectionSuite = z.strictObject({
   pack_name: text,
   cases: z
@@ -144,7 +143,6 @@ export const oldSelectionSuite = z.object({
 })
 export type OldSelectionSuite = z.infer<typeof oldSelectionSuite>
 
-/** How a selection suite went. Closed. */
 export const selectionResult = z.strictObject({
   suite: text,
   pack_name: text,
@@ -161,7 +159,7 @@ export const selectionResult = z.strictObject({
 })
 export type SelectionResult = z.infer<typeof selectionResult>
 
-/** `evals/answer-quality.json`: which context a good answer needs. Closed. */
+/** `evals/answer-quality.json` */
 export const answerSuite = z.strictObject({
   evals: z.array(
     z.strictObject({

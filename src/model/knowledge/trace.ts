@@ -36,10 +36,7 @@ const activated = z.strictObject({
   sections: z.array(section),
 })
 
-/**
- * The fuller account of one resolution, kept also where nothing was activated: what was considered, chosen and dropped,
- * and why; with the paths, versions and digests from which the context can be made again. Closed.
- */
+/** Kept also where nothing was activated, with the digests from which the context can be made again. */
 export const resolutionTrace = z.strictObject({
   run_id: text,
   at: ownTime,

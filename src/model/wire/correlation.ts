@@ -10,7 +10,7 @@ export const wireId = form(
 
 export const environment = z.enum(['dev', 'test', 'pilot', 'prod'])
 
-/** The thread that joins the invocations of one task. Closed; a member that is absent and one that is null say the same. */
+/** A member that is absent and one that is null say the same. */
 export const correlation = z.strictObject({
   correlation_id: wireId,
   causation_id: z.string().nullable().optional(),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Why a call was refused. Closed; what we add lives in `details`. */
+/** What we add stands in `details`. */
 export const denial = z.strictObject({
   code: z.string().min(1),
   message: z.string(),
@@ -14,7 +14,7 @@ export type Denial = z.infer<typeof denial>
 /** What is known about the effect of a call that did not succeed. */
 const callEffect = z.enum(['none', 'unknown', 'done'])
 
-/** Why a call failed. Open: an adapter may add what its protocol reports, such as a status. */
+/** Open: an adapter may add what its protocol reports, such as a status. */
 export const callError = z.looseObject({
   type: z.string().min(1),
   message: z.string(),

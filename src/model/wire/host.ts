@@ -13,7 +13,6 @@ const keyMembers = {
   host_identity: hostIdentity.optional(),
 }
 
-/** The manifest of a host: what it offers this caller, and how its evidence can be checked. Closed. */
 export const hostDescriptor = z.strictObject({
   id: wireId,
   version: line,
@@ -28,7 +27,7 @@ export const hostDescriptor = z.strictObject({
   metadata: jsonObject.optional(),
 })
 
-/** The public identity document: keys and nothing else. Histories are left out when empty. Closed. */
+/** Histories are left out when empty. */
 export const identityDocument = z.strictObject({
   assurance,
   ...keyMembers,

@@ -24,7 +24,6 @@ const envelopeMetadata = z.looseObject({
   evidence_snapshot: line.optional(),
 })
 
-/** One call as we send it, complete. Closed. */
 export const invocationEnvelope = z.strictObject({
   capability_id: wireId,
   invocation_id: wireId,
@@ -44,9 +43,8 @@ export const invocationEnvelope = z.strictObject({
 })
 
 /**
- * One call as it arrives: all but the capability may be absent and is then minted or filled in. Closed like the other,
- * yet what a gate answers is let through to it: an unknown mode or version, a time that is none, asserted identity,
- * a malformed mandate or grant.
+ * All but the capability may be absent and is then filled in. What a gate refuses is let through to it: an unknown mode
+ * or version, a time that is none, asserted identity, a malformed mandate or grant.
  */
 export const receivedEnvelope = z.strictObject({
   capability_id: wireId,

@@ -11,10 +11,7 @@ const signer = z.strictObject({
   key_history: z.array(keyRotation).optional(),
 })
 
-/**
- * A principal's signed, expiring, scoped delegation to a named delegate; a sub-mandate carries its whole parent.
- * Scope order, windows, narrowing and signatures are the verifier's. Closed.
- */
+/** A sub-mandate carries its whole parent. Scope, windows, narrowing and signatures are for the verifier to check. */
 export const mandate = z.strictObject({
   kind: z.literal('mandate'),
   mandate_id: wireId,
@@ -36,7 +33,7 @@ export const mandate = z.strictObject({
 
 export type Mandate = z.infer<typeof mandate>
 
-/** A principal takes a mandate back. It counts only if it verifies under that mandate's own key. Closed. */
+/** It counts only if it verifies under that mandate's own key. */
 export const mandateRevocation = z.strictObject({
   kind: z.literal('mandate-revocation'),
   mandate_id: wireId,

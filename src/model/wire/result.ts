@@ -6,10 +6,7 @@ import { line } from '../text.ts'
 import { correlation, wireId } from './correlation.ts'
 import { callError, denial } from './denial.ts'
 
-/**
- * What a call came to. The correlation is the one in its events; `success` is true for that outcome alone; `replayed`
- * marks a recorded result given again. We always send the optional members, null when empty. Closed.
- */
+/** `replayed` marks a recorded result given again. We always send the optional members, null when empty. */
 export const invocationResult = z.strictObject({
   invocation_id: wireId,
   capability_id: wireId,
@@ -26,7 +23,7 @@ export const invocationResult = z.strictObject({
   replayed: z.literal(true).optional(),
 })
 
-/** Asks for the events of one correlation; `since_sequence` means strictly after. Closed. */
+/** `since_sequence` means strictly after. */
 export const replayQuery = z.strictObject({
   correlation_id: wireId,
   limit: z.int().min(1).max(limits.replayEventsMax).optional(),
@@ -34,7 +31,7 @@ export const replayQuery = z.strictObject({
   include_payloads: z.boolean().optional(),
 })
 
-/** The events of one correlation in sequence order; an unknown one has none. Closed. */
+/** An unknown correlation has no events. */
 export const replayResult = z.strictObject({
   correlation_id: wireId,
   events: z.array(foreignEvent),

@@ -18,7 +18,6 @@ export type Party = z.infer<typeof party>
 const sequence = z.int().min(0)
 const signed = { canonicalization: z.literal('chp-stable-v1'), signature: signatureObject }
 
-/** Another host has seen this head of a store. Closed. */
 export const chainWitness = z.strictObject({
   kind: z.literal('chain-witness'),
   host_id: wireId,
@@ -31,7 +30,6 @@ export const chainWitness = z.strictObject({
 })
 export type ChainWitness = z.infer<typeof chainWitness>
 
-/** A caller proves who it is to one host for a while. Closed. */
 export const authToken = z.strictObject({
   kind: z.literal('auth-token'),
   sub: wireId,
@@ -45,7 +43,7 @@ export type AuthToken = z.infer<typeof authToken>
 
 const headScheme = z.enum(['chp-store-head-v1', 'chp-store-head-v2'])
 
-/** A head of a store countersigned by a key outside it, as an SSH signature. The scheme is not signed. Closed. */
+/** Signed with SSH. The scheme is not signed. */
 export const storeHeadAnchor = z.strictObject({
   kind: z.literal('store-head-anchor'),
   host_id: wireId,
@@ -57,7 +55,7 @@ export const storeHeadAnchor = z.strictObject({
 })
 export type StoreHeadAnchor = z.infer<typeof storeHeadAnchor>
 
-/** The bundles of all hosts that took part in one task; the aggregator, if there is one, vouches for the set. Closed. */
+/** The aggregator, if there is one, vouches for the set. */
 export const taskBundle = z.strictObject({
   kind: z.literal('task-bundle'),
   protocol_version: z.literal(protocolVersion),
@@ -71,7 +69,6 @@ export const taskBundle = z.strictObject({
 })
 export type TaskBundle = z.infer<typeof taskBundle>
 
-/** A signed envelope around an in-toto statement, both in base64. Closed. */
 export const dsseEnvelope = z.strictObject({
   kind: z.literal('dsse').optional(),
   payloadType: z.literal('application/vnd.in-toto+json'),
