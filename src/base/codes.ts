@@ -68,7 +68,6 @@ export const statusOf = {
   'blob.corrupt': 500,
   'claim.taken': 409,
   'claim.not_found': 404,
-  'counter.exceeded': 409,
   'budget.exceeded': 409,
   'approval.not_found': 404,
   'approval.used': 409,

@@ -8,7 +8,6 @@ import type { Refusal } from '../policy/gates/refusal.ts'
 import type { History } from '../policy/history.ts'
 import type { StoredApproval } from '../storage/tables/approvals.ts'
 import type { Reservation } from '../storage/tables/budget-uses.ts'
-import type { Addition } from '../storage/tables/counters.ts'
 import type { Change } from '../storage/work.ts'
 import type { Call } from './call.ts'
 import type { Registered } from './registry.ts'
@@ -27,11 +26,6 @@ export interface EventSpec {
   readonly outcome?: 'success' | 'failure' | 'denied' | 'skipped' | 'indeterminate'
   readonly denial?: Denial
   readonly error?: CallError
-}
-
-/** A counter that is moved with the intent, and its limit. */
-export interface Use extends Addition {
-  readonly scope: 'actions' | 'spend' | 'mandate'
 }
 
 /** What was asked: the call, who drives it, and what people were asked about it before. */
@@ -69,7 +63,6 @@ export interface Decided {
 export interface ToWrite {
   /** Events of the gates, in order, to be written with the decision. */
   readonly events: EventSpec[]
-  readonly uses: Use[]
   /** Changes of state that the gates have prepared, to be made with the decision. */
   readonly changes: Change[]
   /** Changes that are made with the intent alone: a refusal makes none of them. */
@@ -106,7 +99,6 @@ export const startAttempt = (call: Call, driving: Driving = {}): Attempt => ({
   decision: 'deny',
   approval: null,
   events: [],
-  uses: [],
   changes: [],
   starting: [],
   reserved: [],

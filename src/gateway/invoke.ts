@@ -17,17 +17,9 @@ import type { Effect } from './ended.ts'
 import { type Execution, endedByChange, execute } from './execute.ts'
 import { passGates, recordRefusal, scopeGate } from './gates/gates.ts'
 import { HistoryChanged, rememberAgain } from './gates/history.ts'
-import {
-  type Entry,
-  type Finishing,
-  interruptedOf,
-  type Journal,
-  OverUse,
-  refundable,
-  type Started,
-} from './journal.ts'
-import { overBudget } from './limits/action-limits.ts'
-import { answered, NoRoom, noRoom, settlements } from './limits/budgets.ts'
+import { type Entry, type Finishing, interruptedOf, type Journal, refundable, type Started } from './journal.ts'
+import { settleAnswered, settleTaken } from './limits/budgets.ts'
+import { LimitExceeded, refuseLimit } from './limits/limits.ts'
 import { type Found, lookUp, unknownCall } from './look-up.ts'
 import { appendEffect, endedAs, isUnknown } from './recovery/reconcile.ts'
 import type { Over, Unwritten } from './recovery/unrecorded.ts'
@@ -96,13 +88,13 @@ async function run(host: Host, call: Call, entry: Entry & Found, driving: Drivin
     if (isDeferring(call.mode)) return await defer(host, offer, attempt, started)
     return await perform(host, offer, attempt, started)
   } catch (error) {
-    if (!(error instanceof OverUse || error instanceof NoRoom)) throw error
+    if (!(error instanceof LimitExceeded)) throw error
     // The race for the last use was lost: of what the gates behind that one did, nothing is left.
     attempt.events.length = 0
     attempt.changes.length = 0
     attempt.approval = null
-    const over = error instanceof OverUse ? overBudget(attempt, error.use, error.used) : noRoom(attempt, error)
-    return { result: await refused(host, attempt, entry, recordRefusal(attempt, over)) }
+    const refusal = recordRefusal(attempt, refuseLimit(attempt, error))
+    return { result: await refused(host, attempt, entry, refusal) }
   }
 }
 
@@ -179,7 +171,6 @@ async function defer(host: Host, offer: Offer, attempt: Attempt, started: Starte
     call: later,
     driving: {},
     events: [],
-    uses: [],
     changes: [],
     starting: [],
     // What carries the call out settles what is reserved for it.
@@ -218,7 +209,7 @@ async function carryOut(host: Host, offer: Offer, attempt: Attempt, started: Sta
     if (capability === undefined) throw new Error('a call without a capability passed the gates')
     const begun = host.deps.clock.now()
     const done = await execute(host.deps, attempt, capability)
-    const settlement = settlements(attempt, host.deps.clock.now() - begun)
+    const settlement = settleTaken(attempt, host.deps.clock.now() - begun)
     const finish = async (execution: Execution): Promise<Recorded> => {
       const { ending, more } = outcomeFor(host, offer, attempt, { execution, settlement })
       over = { effect: effectOf(ending), began: true, settlement, reserved: refundable(attempt), ...answerOf(ending) }
@@ -306,7 +297,7 @@ async function overFor(
   if (!(error instanceof Failure && error.code === 'claim.not_found')) unwritten.add(recordKey(attempt.call), over, now)
   else if (effect !== 'unknown' && !attempt.capability?.commits) {
     // Others have said that nobody knows, and settled it so: now somebody does.
-    const taken = settlement && [...answered(attempt.reserved), ...settlement]
+    const taken = settlement && [...settleAnswered(attempt.reserved), ...settlement]
     const found = { ...('data' in over && { data: over.data }), effect, taken, isOwn: true }
     await appendEffect(deps, recordKey(attempt.call), interruptedOf(attempt, started), found).catch(() => undefined)
   }

@@ -7,10 +7,9 @@ import type { InvocationResult } from '../model/wire/result.ts'
 import { rememberedOf } from '../policy/history.ts'
 import type { Reservation } from '../storage/tables/budget-uses.ts'
 import { addClaim, holdClaim, resumeClaim, settleClaim, settleWaiting, takeClaim } from '../storage/tables/claims.ts'
-import { addWithin } from '../storage/tables/counters.ts'
 import { type Change, inOrder } from '../storage/work.ts'
 import { recordKey } from './approvals/request.ts'
-import type { Asked, Attempt, EventSpec, ToWrite, Use } from './attempt.ts'
+import type { Asked, Attempt, EventSpec, ToWrite } from './attempt.ts'
 import { fingerprintOf } from './call.ts'
 import type { GatewayDeps } from './deps.ts'
 import { draftsOf, hideInBaggage, recordOf } from './events.ts'
@@ -31,7 +30,7 @@ export interface Entry {
 }
 
 export interface Journal {
-  /** Writes the intent: from now on the effect may have happened. Fails with `claim.taken`, or `OverUse`. */
+  /** Writes the intent: from now on the effect may have happened. Fails with `claim.taken`, or `LimitExceeded`. */
   start(attempt: Attempt, entry: Entry): Promise<Started>
   /** Writes the outcome and what a repeat will be answered. */
   finish(attempt: Attempt, started: Started, ending: Ending, more: Finishing): Promise<InvocationResult>
@@ -67,17 +66,6 @@ export interface Finishing {
   readonly waits?: boolean
 }
 
-/** A counter had no room left when it came to it. */
-export class OverUse extends Error {
-  readonly use: Use
-  readonly used: number
-  constructor(use: Use, used: number) {
-    super('over use')
-    this.use = use
-    this.used = used
-  }
-}
-
 export function openJournal(deps: GatewayDeps): Journal {
   const { ids, clock } = deps
   /** The first that is written of a call. */
@@ -94,7 +82,7 @@ export function openJournal(deps: GatewayDeps): Journal {
     const claim = { ...claimOf(deps, attempt), fingerprint, body: JSON.stringify(interruptedOf(attempt, started)) }
     const take: Change = standing === 'new' ? takeClaim(claim, now) : resumeClaim(claim)
     const added = attempt.driving.onIntent?.() ?? noAdditions
-    const changes = [take, ...attempt.uses.map(spend), ...attempt.starting, ...attempt.changes, ...added.changes]
+    const changes = [take, ...attempt.starting, ...attempt.changes, ...added.changes]
     return { started, drafts: [...drafts, ...added.events], changes }
   }
   const outcomeOf = ({ attempt, started, ending, more }: Finished) => {
@@ -211,17 +199,6 @@ interface OwnClaim {
   readonly key: string
   readonly owner: string
 }
-
-const spend = (use: Use): Change =>
-  function* (tenant) {
-    try {
-      yield* addWithin(use)(tenant)
-    } catch (error) {
-      if (error instanceof Failure && error.code === 'counter.exceeded')
-        throw new OverUse(use, Number(error.data['used']))
-      throw error
-    }
-  }
 
 /** What is on record of a call whose process ended between its start and its end. */
 export interface Interrupted

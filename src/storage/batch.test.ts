@@ -105,7 +105,7 @@ test('the number of an event that another process wrote and purged is not given 
     const places = yield* placesOf(owner, 'gone')
     const leaves = places.map(({ sequence, contentHash }) => ({ sequence, leafHash: contentHash }))
     const rows = { claims: [], approvals: [] }
-    const removal = { correlation: 'gone', leaves, scope: 's', rows, counters: { scopes: [], beginning: 'x' } }
+    const removal = { correlation: 'gone', leaves, scope: 's', rows, uses: { budgets: [], beginning: 'x' } }
     yield* removeCorrelation('p', removal)(owner)
   }
   await commit(two, tenant, 'p', Object.assign(removed, { forgets: true as const }))

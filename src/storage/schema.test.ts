@@ -17,6 +17,7 @@ import { openPostgres } from './drivers/postgres.ts'
 import { openSqlite } from './drivers/sqlite.ts'
 import { migrate, schemaVersion, versionOf } from './schema.ts'
 import { openStore } from './store.ts'
+import { neverEnds, usesIn } from './tables/budget-uses.ts'
 import { takeClaim } from './tables/claims.ts'
 import { findEvents, lastSequence } from './tables/events.ts'
 import { principalRecords } from './tables/identities.ts'
@@ -65,6 +66,27 @@ function migrations(empty: () => Promise<Database>): void {
       assert.deepEqual(chainFlaws(events), [])
       assert.deepEqual(await store.read(() => principalRecords.get(acme, 'p')), samplePrincipal('p', 'it’s'))
     }
+    await store.close()
+  })
+
+  test('counters of an old store go on as uses that never renew, and what was used per session is used per history', async () => {
+    const database = await empty()
+    await migrate(database, 8)
+    const [actions, mandate, spend] = [['actions', 7] as const, ['mandate', 9] as const, ['spend', 8] as const]
+    await database.write(function* () {
+      for (const [scope, value] of [actions, mandate, spend])
+        yield [sql("INSERT INTO counters VALUES ('acme', ?, 'k', ?)", scope, value)]
+      yield [sql("INSERT INTO budget_uses VALUES ('acme', 'b', '7:session3:ida', 0, 1, 2, 3, 4, 5)")]
+    })
+    const store = await openStore(database)
+    const places = ['actions', 'mandate', 'spend'].map((budget) => ({ budget, holder: 'k', ...neverEnds }))
+    const shared = { budget: 'b', holder: '7:history3:ida', startsAtMs: 0, endsAtMs: 1 }
+    assert.deepEqual(await store.read(() => usesIn(acme, [...places, shared])), [
+      { calls: 7, time_ms: 0, cost: 0, bytes: 0 },
+      { calls: 9, time_ms: 0, cost: 0, bytes: 0 },
+      { calls: 0, time_ms: 0, cost: 8, bytes: 0 },
+      { calls: 2, time_ms: 3, cost: 4, bytes: 5 },
+    ])
     await store.close()
   })
 
@@ -130,12 +152,11 @@ const steps: readonly Step[] = [
     rows: [...['e-1', 'e-2'].map(eventOf), ["INSERT INTO checkpoints VALUES ('acme', 2, '2', 'h', '{}')"]],
   },
   {
-    tables: ['blobs', 'claims', 'leases', 'counters', firstApprovals, 'approvers', 'statements'],
+    tables: ['blobs', 'claims', 'leases', firstApprovals, 'approvers', 'statements'],
     rows: [
       ["INSERT INTO blobs VALUES ('acme', 'h', ?)", Buffer.from('bytes')],
       ["INSERT INTO claims VALUES ('acme', 's', 'k', 'f', 'o', 'settled', '{}', '{}', 1)"],
       ["INSERT INTO leases VALUES ('acme', 'l', 'h', 7, 1)"],
-      ["INSERT INTO counters VALUES ('acme', 's', 'k', 7)"],
       [`INSERT INTO approvals (${approvalColumns}) VALUES ('acme', 'apr_1', 'call', 'pending', 1, '{}')`],
       ["INSERT INTO approvers VALUES ('acme', 'ida', '{}')"],
       ["INSERT INTO statements VALUES ('acme', 'witness', 'w', '{}')"],
@@ -166,6 +187,10 @@ const steps: readonly Step[] = [
   {
     tables: [],
     rows: [["INSERT INTO claims VALUES ('acme', 's', 'u', 'f', 'o', 'unknown', '{}', '{}', 1)"]],
+  },
+  {
+    tables: [],
+    rows: [["INSERT INTO budget_uses VALUES ('acme', 'c', 'h', 0, 9007199254740991, 2, 0, 0, 0)"]],
   },
 ]
 

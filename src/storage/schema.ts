@@ -56,7 +56,7 @@ const budgetUses = table(
 
 /** Every table there is, in the order they can be filled. */
 export const tables: readonly Table[] = [
-  ...[tenants, principals, apiKeys, events, clocks, eventSections, checkpoints, blobs, claims, leases, counters],
+  ...[tenants, principals, apiKeys, events, clocks, eventSections, checkpoints, blobs, claims, leases],
   ...[approvals, approvers, statements, histories, budgetUses, purgedEvents],
 ]
 
@@ -140,6 +140,18 @@ const migrations: readonly Migration[] = [
   {
     tables: [],
     after: ["CREATE INDEX claims_unknown ON claims (tenant_id, scope, expires_at_ms) WHERE state = 'unknown'"],
+  },
+  {
+    tables: [],
+    after: [
+      // A counter is a budget that never renews: of cost for `spend`, of calls for all others.
+      `INSERT INTO budget_uses SELECT tenant_id, scope, counter_key, 0, 9007199254740991,
+        CASE WHEN scope = 'spend' THEN 0 ELSE value END, 0, CASE WHEN scope = 'spend' THEN value ELSE 0 END, 0
+        FROM counters`,
+      'DROP TABLE counters',
+      // Budgets that are shared per history were shared per session.
+      "UPDATE budget_uses SET holder = REPLACE(holder, '7:session', '7:history')",
+    ],
   },
 ]
 

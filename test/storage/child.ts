@@ -7,10 +7,9 @@ import { createInterface } from 'node:readline'
 import { Failure } from '../../src/base/failure.ts'
 import { openStore, type Store } from '../../src/storage/store.ts'
 import { resumeClaim, takeClaim } from '../../src/storage/tables/claims.ts'
-import { addWithin } from '../../src/storage/tables/counters.ts'
 import { acquireLease } from '../../src/storage/tables/leases.ts'
 import type { Change } from '../../src/storage/work.ts'
-import { sampleClaim } from '../../src/testing/storage/sample.ts'
+import { addWithin, sampleClaim } from '../../src/testing/storage/sample.ts'
 import { openTarget, pairOf, type Target, tenant } from './target.ts'
 
 const [, , json = '', task = '', name = ''] = process.argv
@@ -73,9 +72,9 @@ async function addUp(store: Store): Promise<void> {
   const lane = async (): Promise<void> => {
     for (let full = false; !full; ) {
       full = await store.write(tenant, addWithin({ scope: 's', key: 'k', amount: 3, max: 1000 })).then(
-        (value) => say(String(value)) < 0,
+        ({ calls }) => say(String(calls)) < 0,
         (error: { code?: string }) => {
-          if (error.code !== 'counter.exceeded') throw error
+          if (error.code !== 'budget.exceeded') throw error
           return true
         },
       )

@@ -7,12 +7,13 @@ import { openSqlite } from '../../src/storage/drivers/sqlite.ts'
 import type { Cursor, Page } from '../../src/storage/page.ts'
 import { type Commit, openStore, type Store } from '../../src/storage/store.ts'
 import { runningClaims, takeClaim } from '../../src/storage/tables/claims.ts'
-import { addWithin, countOf } from '../../src/storage/tables/counters.ts'
 import { eventsFrom } from '../../src/storage/tables/events.ts'
 import { principalRecords } from '../../src/storage/tables/identities.ts'
 import { inOrder, rows, type Work } from '../../src/storage/work.ts'
 import {
+  addWithin,
   chainFlaws,
+  countOf,
   makeTenant,
   plainSeal,
   sampleClaim,

@@ -3,11 +3,11 @@ import { inScope } from '../../model/text.ts'
 import type { Mandate } from '../../model/wire/mandate.ts'
 import { type Refusal, refuse } from '../../policy/gates/refusal.ts'
 import { allPages } from '../../storage/page.ts'
-import { countOf } from '../../storage/tables/counters.ts'
 import { listStatements } from '../../storage/tables/statements.ts'
 import type { Attempt } from '../attempt.ts'
 import { callKey } from '../call.ts'
 import type { GatewayDeps, Offer } from '../deps.ts'
+import { checkLimits, type Limit, limitUses } from '../limits/limits.ts'
 
 /** Gate 5: a mandate must be good, cover the capability and have uses left. It makes the delegate the subject. */
 export const mandateGate = (
@@ -40,21 +40,12 @@ async function presented(deps: GatewayDeps, { mandatePins }: Offer, attempt: Att
       details: { decision: 'deny', reason: 'grant_missing' },
     })
   attempt.subject = { ...subject, tenant: deps.tenant }
-  return usesLeft(deps, attempt, mandate)
+  const uses = usesOf(mandate)
+  return uses.length === 0 ? undefined : checkLimits(deps, attempt, uses)
 }
 
 /** Every mandate up the chain counts its own uses: two that were made of one share what it allows. */
-async function usesLeft(deps: GatewayDeps, attempt: Attempt, mandate: Mandate): Promise<Refusal | undefined> {
-  for (let link: Mandate | undefined = mandate; link !== undefined; link = link.parent) {
-    const { max_invocations: max } = link
-    if (max === undefined) continue
-    const key = callKey(link.principal.public_key, link.mandate_id)
-    const used = await deps.store.read(() => countOf(deps.tenant, 'mandate', key))
-    if (used >= max) return exhausted(used, max)
-    attempt.uses.push({ scope: 'mandate', key, amount: 1, max })
-  }
-  return undefined
+function usesOf({ principal, mandate_id, max_invocations: max, parent }: Mandate): readonly Limit[] {
+  const above = parent === undefined ? [] : usesOf(parent)
+  return max === undefined ? above : [limitUses('mandate', callKey(principal.public_key, mandate_id), max), ...above]
 }
-
-export const exhausted = (used: number, max: number): Refusal =>
-  refuse('mandate', 'mandate_exhausted', { message: 'the mandate is used up', details: { used, max_invocations: max } })

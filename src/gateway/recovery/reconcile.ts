@@ -24,7 +24,7 @@ import { readResult } from '../execute.ts'
 import { idempotencyKeyOf } from '../handler-context.ts'
 import type { Host } from '../invoke.ts'
 import { belongingTo, callScope, type Interrupted } from '../journal.ts'
-import { unanswered, unspent, unused } from '../limits/budgets.ts'
+import { settleAll, unanswered, unspent, unused } from '../limits/budgets.ts'
 import type { Registered } from '../registry.ts'
 import { type Ending, readRecord, recordText, resultOf } from '../results.ts'
 import { within } from '../within.ts'
@@ -111,9 +111,9 @@ async function endCall(deps: GatewayDeps, claim: Claim, call: Interrupted, known
 const givenBack = (known: Over | undefined) => known?.reserved && { reserved: known.reserved }
 
 function settlementOf(known: Over | undefined, { reserved, commits }: Interrupted): readonly Change[] {
-  if (known?.began === false) return unused(reserved)
-  if (known === undefined && commits) return [...unanswered(reserved), ...unspent(reserved)]
-  return known?.settlement ?? unanswered(reserved)
+  if (known?.began === false) return settleAll(reserved, unused)
+  if (known === undefined && commits) return settleAll(reserved, { ...unanswered, ...unspent })
+  return known?.settlement ?? settleAll(reserved, unanswered)
 }
 
 /** How a call is said to have ended, by what this process knows of it; nothing of one of another process. */
@@ -207,7 +207,7 @@ export async function appendEffect(deps: GatewayDeps, key: string, call: Interru
       error: effect === 'done' ? null : (ending.error ?? null),
     },
   )
-  const changes = [...(effect === 'none' ? unspent(call.reserved) : []), ...taken]
+  const changes = [...(effect === 'none' ? settleAll(call.reserved, unspent) : []), ...taken]
   const other = effectEventOf(call, effect === 'done' ? 'none' : 'done')
   const settled = changes.length === 0 ? [] : [unlessOnRecord(other, inOrder(...changes))]
   const answer = answerWith(deps, key, call, found)

@@ -2,7 +2,7 @@ import { limits } from '../../base/limits.ts'
 import { leafOf } from '../../evidence/log.ts'
 import { recordKeysOf } from '../../gateway/approvals/request.ts'
 import { callScope } from '../../gateway/journal.ts'
-import { budgetKeysOf, budgetScopes } from '../../gateway/limits/action-limits.ts'
+import { correlationUses } from '../../gateway/limits/limits.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { isOwnCorrelation } from '../../model/wire/correlation.ts'
 import {
@@ -117,5 +117,5 @@ export const removeCandidate = (purgeId: string, { correlation, events, rows }: 
     leaves: events.map((event) => ({ sequence: event.sequence, leafHash: leafOf(event) })),
     scope: callScope,
     rows,
-    counters: { scopes: budgetScopes, beginning: budgetKeysOf(correlation) },
+    uses: correlationUses(correlation),
   })

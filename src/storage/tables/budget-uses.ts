@@ -4,7 +4,7 @@ import { type Amounts, measures } from '../../model/config/budget.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { type Change, number, type Row, row, rows, sql, type Value, type Work } from '../work.ts'
 
-/** What one holder of a budget may take in one while. */
+/** What one holder may take of a budget in one window. */
 export interface BudgetPlace {
   readonly budget: string
   readonly holder: string
@@ -12,23 +12,27 @@ export interface BudgetPlace {
   readonly endsAtMs: number
 }
 
-/** So much of a budget, taken before it is known how much is needed. */
+/** The window of a limit that never renews. */
+export const neverEnds = { startsAtMs: 0, endsAtMs: Number.MAX_SAFE_INTEGER } as const
+
+/** An amount of a budget, taken before it is known how much is needed. */
 export interface Reservation extends BudgetPlace {
   readonly amounts: Amounts
 }
 
 /**
- * Takes the amounts, unless one of them would then be over its limit: then `budget.exceeded`, with what is `used`, and
- * nothing is taken. Whoever takes at the same time, from whichever process, comes one by one.
+ * Takes the amounts and returns what is used then, unless one of them would be over its limit: `budget.exceeded`, with what
+ * is `used`, and nothing is taken. Exact, however many processes take at once.
  */
-export const reserve = (wish: Reservation, limits: Amounts): Change<void> =>
+export const reserve = (wish: Reservation, limits: Amounts): Change<Amounts> =>
   function* (tenant) {
     const amounts = measures.map((measure) => wish.amounts[measure] ?? 0)
     const most = measures.map((measure) => limits[measure] ?? Number.MAX_SAFE_INTEGER)
     assert(amounts.every((amount) => Number.isSafeInteger(amount) && amount >= 0))
-    // A place that nobody has taken anything of yet meets no condition of the statement.
+    // The condition of the statement applies only to a row that is there already.
     const fits = amounts.every((amount, index) => amount <= (most[index] ?? 0))
-    if (fits && (yield* row(take, tenant, ...placeOf(wish), ...amounts, ...most)) !== undefined) return
+    const taken = fits ? yield* row(take, tenant, ...placeOf(wish), ...amounts, ...most) : undefined
+    if (taken !== undefined) return amountsIn(taken)
     const [used = {}] = yield* usesIn(tenant, [wish])
     throw new Failure('budget.exceeded', `budget ${quote(wish.budget)} has no room for this`, { used })
   }
@@ -39,7 +43,8 @@ const added = measures.map((measure) => `${measure} = budget_uses.${measure} + e
 const within = measures.map((measure) => `budget_uses.${measure} + excluded.${measure} <= ?`).join(' AND ')
 
 const take = `INSERT INTO budget_uses (${place}, ${measures.join(', ')}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT (${place}) DO UPDATE SET ${added} WHERE ${within} RETURNING 1 AS taken`
+  ON CONFLICT (${place}) DO UPDATE SET ${added} WHERE ${within}
+  RETURNING ${measures.map((measure) => `budget_uses.${measure}`).join(', ')}`
 
 const placeOf = ({ budget, holder, startsAtMs, endsAtMs }: BudgetPlace): readonly Value[] => [
   budget,
@@ -71,7 +76,7 @@ export function* usesIn(tenant: TenantId, places: readonly BudgetPlace[]): Work<
 const amountsIn = (found: Row): Amounts =>
   Object.fromEntries(measures.map((measure) => [measure, number(found, measure)]))
 
-/** Forgets at most `limit` places whose while ended a day ago, the oldest first, and says how many. */
+/** Drops at most `limit` places whose window ended a day ago, the oldest first, and returns how many. */
 export const dropEndedBudgets = (nowMs: number, limit: number): Change<number> =>
   function* (tenant) {
     // A clock that goes back by less finds what was taken before.

@@ -5,7 +5,7 @@ import { emptySchema } from '../../../test/storage/target.ts'
 import { startPostgres } from '../../../test/support/postgres.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { codes } from '../../testing/storage/given.ts'
-import { makeTenant, sampleApproval, sampleClaim } from '../../testing/storage/sample.ts'
+import { addWithin, makeTenant, sampleApproval, sampleClaim } from '../../testing/storage/sample.ts'
 import type { Database } from '../database.ts'
 import { openPostgres } from '../drivers/postgres.ts'
 import { openSqlite } from '../drivers/sqlite.ts'
@@ -26,7 +26,6 @@ import {
   takeClaim,
   unknownClaims,
 } from './claims.ts'
-import { addWithin } from './counters.ts'
 
 const server = await startPostgres({ fsync: false })
 afterAll(() => server?.stop())

@@ -3,6 +3,7 @@ import type { Leaf, LogRow, PurgedEvent } from '../../model/evidence.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { purgedEvents } from '../schema.ts'
 import { type Change, record, row, rows, type Statement, sql, text, type Work } from '../work.ts'
+import { neverEnds } from './budget-uses.ts'
 import type { Claim } from './claims.ts'
 import { withoutEvents } from './sections.ts'
 
@@ -93,14 +94,14 @@ export interface Removal {
   readonly leaves: readonly Omit<PurgedEvent, 'purgeId'>[]
   readonly scope: string
   readonly rows: CallRows
-  /** Counters whose keys begin so go as well. */
-  readonly counters: { readonly scopes: readonly string[]; readonly beginning: string }
+  /** What holders whose names begin so have used of these budgets goes as well. */
+  readonly uses: { readonly budgets: readonly string[]; readonly beginning: string }
 }
 
 /** Takes a whole correlation out of the store, and leaves what the log needs of it. */
 export const removeCorrelation = (purgeId: string, removal: Removal): Change<void> =>
   function* (tenant) {
-    const { correlation, leaves, scope, rows: calls, counters } = removal
+    const { correlation, leaves, scope, rows: calls, uses } = removal
     const kept = leaves.map(({ sequence, leafHash }) => [tenant, sequence, leafHash, purgeId])
     const sections = yield* withoutEvents(tenant, correlation)
     const statements: Statement[] = [
@@ -113,18 +114,13 @@ export const removeCorrelation = (purgeId: string, removal: Removal): Change<voi
       ...calls.approvals.map(({ id }) =>
         sql('DELETE FROM approvals WHERE tenant_id = ? AND approval_id = ?', tenant, id),
       ),
-      ...counters.scopes.map((each) =>
-        sql(
-          'DELETE FROM counters WHERE tenant_id = ? AND scope = ? AND counter_key >= ? AND counter_key < ?',
-          tenant,
-          each,
-          ...rangeOf(counters.beginning),
-        ),
-      ),
+      ...uses.budgets.map((budget) => sql(deleteUses, tenant, budget, ...rangeOf(uses.beginning), neverEnds.endsAtMs)),
     ]
     for (let at = 0; at < statements.length; at += statementsPerStep) yield statements.slice(at, at + statementsPerStep)
   }
 
+const deleteUses =
+  'DELETE FROM budget_uses WHERE tenant_id = ? AND budget = ? AND holder >= ? AND holder < ? AND ends_at_ms = ?'
 const statementsPerStep = 100
 
 /** What `read` gives, and what was purged, in the order of the log: strictly after a number, at most `limit`. */

@@ -12,14 +12,21 @@ import {
   type StoredCheckpoint,
 } from '../../storage/tables/checkpoints.ts'
 import { findClaim, settleClaim, takeClaim } from '../../storage/tables/claims.ts'
-import { addWithin, countOf } from '../../storage/tables/counters.ts'
 import { findEvents, getEvent } from '../../storage/tables/events.ts'
 import { approverRecords, principalRecords } from '../../storage/tables/identities.ts'
 import { acquireLease, renewLease } from '../../storage/tables/leases.ts'
 import { addStatement, listStatements } from '../../storage/tables/statements.ts'
 import { inOrder, sql } from '../../storage/work.ts'
 import { allPages, codes, type Given, type Register, type Setting, times } from './given.ts'
-import { plainSeal, sampleApproval, sampleApprover, sampleDraft, samplePrincipal } from './sample.ts'
+import {
+  addWithin,
+  countOf,
+  plainSeal,
+  sampleApproval,
+  sampleApprover,
+  sampleDraft,
+  samplePrincipal,
+} from './sample.ts'
 
 export function contentRules(test: Register, on: Setting): void {
   test('bytes are kept once under their hash, none and the most allowed included [F-12]', on(blobs))

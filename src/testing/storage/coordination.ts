@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { Store } from '../../storage/store.ts'
-import { addWithin, countOf } from '../../storage/tables/counters.ts'
 import { amendHistory, dropExpiredHistories, historyOf } from '../../storage/tables/histories.ts'
 import { principalRecords } from '../../storage/tables/identities.ts'
 import { acquireLease, type Lease, releaseLease, renewLease } from '../../storage/tables/leases.ts'
 import { inOrder } from '../../storage/work.ts'
 import { fakeClock } from '../ports.ts'
 import { allEvents, codes, type Given, type Register, type Setting, times } from './given.ts'
-import { plainSeal, sampleDraft, samplePrincipal } from './sample.ts'
+import { addWithin, countOf, plainSeal, sampleDraft, samplePrincipal } from './sample.ts'
 
 export function leaseRules(test: Register, on: Setting): void {
   test('of many who want a lease one holds it [F-12]', on(oneHolder))
@@ -117,30 +116,31 @@ const one = { scope: 's', key: 'k', amount: 1, max: 7 }
 async function exactLimit({ store, second, tenant }: Given): Promise<void> {
   const add = (index: number) => (index % 2 === 0 ? store : second).write(tenant, addWithin(one))
   const answers = await Promise.allSettled(times(40, add))
-  const values = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
+  const values = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value.calls] : []))
   assert.deepEqual(values.toSorted(), [1, 2, 3, 4, 5, 6, 7])
   assert.equal(await store.read(() => countOf(tenant, 's', 'k')), 7)
   assert.deepEqual(
     await codes(times(2, add)),
-    times(2, () => 'counter.exceeded'),
+    times(2, () => 'budget.exceeded'),
   )
 }
 
 async function refusedAddition({ store, tenant }: Given): Promise<void> {
-  const add = (amount: number, max: number) => store.write(tenant, addWithin({ ...one, amount, max }))
+  const add = async (amount: number, max: number) =>
+    (await store.write(tenant, addWithin({ ...one, amount, max }))).calls
   const used = () => store.read(() => countOf(tenant, 's', 'k'))
-  const exceeded = (used: number, max: number) => ({ code: 'counter.exceeded', data: { used, max } })
-  await assert.rejects(add(6, 5), exceeded(0, 5))
+  const exceeded = (calls: number) => ({
+    code: 'budget.exceeded',
+    data: { used: { calls, time_ms: 0, cost: 0, bytes: 0 } },
+  })
+  await assert.rejects(add(6, 5), { code: 'budget.exceeded', data: { used: {} } })
   assert.equal(await used(), 0)
   assert.deepEqual([await add(0, 0), await add(5, 5), await add(0, 5)], [0, 5, 5])
-  await assert.rejects(add(1, 5), exceeded(5, 5))
-  await assert.rejects(add(0, 4), exceeded(5, 4))
+  await assert.rejects(add(1, 5), exceeded(5))
+  await assert.rejects(add(0, 4), exceeded(5))
   const rest = Number.MAX_SAFE_INTEGER - 5
   assert.equal(await add(rest, Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER)
-  await assert.rejects(
-    add(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
-    exceeded(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
-  )
+  await assert.rejects(add(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER), exceeded(Number.MAX_SAFE_INTEGER))
   for (const amount of [-1, 0.5, Number.NaN, 2 ** 53]) await assert.rejects(add(amount, 2 ** 52))
   assert.equal(await used(), Number.MAX_SAFE_INTEGER)
   assert.equal(await store.read(() => countOf(tenant, 'S', 'k')), 0)

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { approvalRecords } from '../../storage/tables/approvals.ts'
 import { addClaim, resumeClaim, runningClaims, takeClaim } from '../../storage/tables/claims.ts'
-import { addWithin } from '../../storage/tables/counters.ts'
 import { lastSequence } from '../../storage/tables/events.ts'
 import { approverRecords, principalRecords } from '../../storage/tables/identities.ts'
 import { addStatement, listStatements } from '../../storage/tables/statements.ts'
 import { inOrder, row, type Work } from '../../storage/work.ts'
 import { allEvents, codes, type Given, type Register, type Setting, times } from './given.ts'
 import {
+  addWithin,
   chainFlaws,
   plainSeal,
   sampleApproval,
@@ -19,7 +19,7 @@ import {
 
 export function lifeRules(test: Register, on: Setting): void {
   test('closing waits for what is under way, and what was acknowledged is there afterwards [F-12]', on(closing))
-  test('claims, counters, approvals and statements are there for the next who opens the store [F-12]', on(reopened))
+  test('claims, uses, approvals and statements are there for the next who opens the store [F-12]', on(reopened))
   test('a closed store refuses everything, and can be closed again [F-12]', on(closed))
   test('a read sees one snapshot, however many commits come in between [F-12]', on(snapshot))
   test('a read that fails leaves the store usable [F-12]', on(failedRead))
@@ -65,7 +65,10 @@ async function reopened({ store, tenant, reopen }: Given): Promise<void> {
   )
   await again.write(tenant, resumeClaim(sampleClaim('waiting', { owner: 'next' })))
   const over = addWithin({ scope: 's', key: 'k', amount: 2, max: 3 })
-  await assert.rejects(again.write(tenant, over), { code: 'counter.exceeded', data: { used: 2, max: 3 } })
+  await assert.rejects(again.write(tenant, over), {
+    code: 'budget.exceeded',
+    data: { used: { calls: 2, time_ms: 0, cost: 0, bytes: 0 } },
+  })
   assert.deepEqual(await again.read(() => approvalRecords.findByCall(tenant, 'call')), [approval])
   assert.deepEqual(await again.read(() => approverRecords.get(tenant, 'ida')), sampleApprover('ida'))
   assert.equal((await again.read(() => listStatements(tenant, 'witness'))).items.length, 1)

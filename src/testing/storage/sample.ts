@@ -2,14 +2,17 @@ import { canonical } from '../../base/canonical.ts'
 import { sha256 } from '../../base/hash.ts'
 import { formatTime } from '../../base/time.ts'
 import type { ApprovalRequest, Approver } from '../../model/approval.ts'
+import type { Amounts } from '../../model/config/budget.ts'
 import type { ChainPosition, EventDraft, Seal, SealedEvent } from '../../model/evidence.ts'
 import type { Principal } from '../../model/identity/principal.ts'
 import type { Tenant } from '../../model/identity/tenant.ts'
 import { type TenantId, tenantId } from '../../model/identity/tenant-id.ts'
 import type { Store } from '../../storage/store.ts'
 import type { StoredApproval } from '../../storage/tables/approvals.ts'
+import { neverEnds, reserve, usesIn } from '../../storage/tables/budget-uses.ts'
 import type { Claim } from '../../storage/tables/claims.ts'
 import { addTenant } from '../../storage/tables/tenants.ts'
+import type { Change, Work } from '../../storage/work.ts'
 
 /**
  * The smallest seal that keeps the promises of `Seal`: next sequence, link to the correlation's tail.
@@ -163,4 +166,21 @@ export function chainFlaws(events: readonly SealedEvent[]): string[] {
       ...(event.contentHash === sha256(event.body) ? [] : [`${event.eventId} does not have its hash`]),
     ]
   })
+}
+
+/** Counts uses of something that may be used `max` times and never renews. */
+export const addWithin = ({ scope, key, amount, max }: SampleUse): Change<Amounts> =>
+  reserve({ budget: scope, holder: key, ...neverEnds, amounts: { calls: amount } }, { calls: max })
+
+export interface SampleUse {
+  readonly scope: string
+  readonly key: string
+  readonly amount: number
+  readonly max: number
+}
+
+/** How often it was used. */
+export function* countOf(tenant: TenantId, scope: string, key: string): Work<number> {
+  const [used] = yield* usesIn(tenant, [{ budget: scope, holder: key, ...neverEnds }])
+  return used?.calls ?? 0
 }

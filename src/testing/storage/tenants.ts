@@ -18,7 +18,6 @@ import {
   settleWaiting,
   takeClaim,
 } from '../../storage/tables/claims.ts'
-import { addWithin, countOf } from '../../storage/tables/counters.ts'
 import { chainTails, eventsFrom, eventsOf, findEvents, getEvent, lastSequence } from '../../storage/tables/events.ts'
 import { approverRecords, keyRecords, keysOf, principalRecords } from '../../storage/tables/identities.ts'
 import { acquireLease, type Lease, releaseLease, renewLease } from '../../storage/tables/leases.ts'
@@ -27,6 +26,8 @@ import { addTenant, amendTenant, getTenant, listTenants } from '../../storage/ta
 import { inOrder } from '../../storage/work.ts'
 import { allEvents, allPages, codes, type Given, type Register, type Setting, sideBySide, times } from './given.ts'
 import {
+  addWithin,
+  countOf,
   plainSeal,
   sampleApproval,
   sampleApprover,
