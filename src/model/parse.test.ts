@@ -30,21 +30,21 @@ test('a refusal has a code, a JSON Pointer, and says what was expected [F-06]', 
     [{ kind: 'one' }, 'field.missing', '/id', 'the thing: `/id` is missing'],
     [{ id: 'abc' }, 'field.missing', '/kind', 'the thing: `/kind` is missing'],
     [{ ...good, extra: 1 }, 'field.unknown', '/extra', 'the thing: `/extra` is not a known member'],
-    [{ ...good, id: 7 }, 'field.invalid', '/id', 'the thing: `/id` must be text'],
+    [{ ...good, id: 7 }, 'field.invalid', '/id', 'the thing: `/id` must be a string'],
     [{ ...good, id: 'A' }, 'field.invalid', '/id', 'the thing: `/id` must be lower-case letters'],
     [{ ...good, kind: 'six' }, 'field.invalid', '/kind', 'the thing: `/kind` must be one of `one`, `two`'],
     [{ ...good, count: 0 }, 'field.invalid', '/count', 'the thing: `/count` must be at least 1'],
     [{ ...good, count: 10 }, 'field.invalid', '/count', 'the thing: `/count` must be at most 9'],
     [{ ...good, count: 1.5 }, 'field.invalid', '/count', 'the thing: `/count` must be an integer'],
-    [{ ...good, tags: [] }, 'field.invalid', '/tags', 'the thing: `/tags` must have at least 1 entries'],
-    [{ ...good, tags: ['a', 5] }, 'field.invalid', '/tags/1', 'the thing: `/tags/1` must be text'],
+    [{ ...good, tags: [] }, 'field.invalid', '/tags', 'the thing: `/tags` must have at least 1 item'],
+    [{ ...good, tags: ['a', 5] }, 'field.invalid', '/tags/1', 'the thing: `/tags/1` must be a string'],
     [
       { ...good, inner: { 'a/b~c': 1 } },
       'field.invalid',
       '/inner/a~1b~0c',
-      'the thing: `/inner/a~1b~0c` must be true or false',
+      'the thing: `/inner/a~1b~0c` must be a boolean',
     ],
-    [{ ...good, names: { a: 0 } }, 'field.invalid', '/names/a', 'the thing: `/names/a` must be more than 0'],
+    [{ ...good, names: { a: 0 } }, 'field.invalid', '/names/a', 'the thing: `/names/a` must be greater than 0'],
     [
       { ...good, names: { AB: 1 } },
       'field.invalid',
@@ -77,7 +77,7 @@ test('of a union the alternative that was meant is reported, or the union when t
   const [inside] = problemsOf(shape, { ...good, either: { x: 'no' } })
   assert.deepEqual(inside, { code: 'field.invalid', pointer: '/either/x', message: 'must be a number' })
   const [unclear] = problemsOf(shape, { ...good, either: 'no' })
-  assert.deepEqual(unclear, { code: 'field.invalid', pointer: '/either', message: 'must be an object, or a list' })
+  assert.deepEqual(unclear, { code: 'field.invalid', pointer: '/either', message: 'must be an object, or an array' })
   const budget = { name: 'b', per: 'principle', applies_to: ['*'], every: 'day', calls: 1 }
   const [per] = problemsOf(config, { host: { budgets: [budget] } })
   assert.equal(per?.message, 'must be one of `tenant`, `principal`, `history`, `capability`, or a list')
@@ -87,7 +87,7 @@ test('of a union the alternative that was meant is reported, or the union when t
   const [header] = problemsOf(upstream, { adapter: 'mcp', name: 'a', server, capabilities: [] })
   assert.deepEqual([header?.code, header?.pointer], ['field.unknown', '/server/header'])
   const [neither] = problemsOf(upstream, { adapter: 'mcp', name: 'a', server: {}, capabilities: [] })
-  assert.deepEqual([neither?.pointer, neither?.message], ['/server', 'has none of the allowed shapes'])
+  assert.deepEqual([neither?.pointer, neither?.message], ['/server', 'fits none of the forms that are allowed'])
   const [driver] = problemsOf(config, { store: { driver: 'oracle' } })
   assert.deepEqual(driver, {
     code: 'field.invalid',

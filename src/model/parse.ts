@@ -3,6 +3,7 @@ import type { FailureCode } from '../base/codes.ts'
 import { Failure, quote } from '../base/failure.ts'
 import { nearest } from '../base/nearest.ts'
 import { escapedKey } from '../base/pointer.ts'
+import { boundText, typesText, valuesText } from '../base/words.ts'
 
 /** What is wrong at one place of a value: a JSON Pointer and a message, both without the value itself. */
 export interface ParseProblem {
@@ -129,34 +130,25 @@ function comparePlaces(a: readonly number[], b: readonly number[]): number {
   return a.length - b.length
 }
 
-const nouns: Readonly<Record<string, string>> = {
-  string: 'text',
-  object: 'an object',
-  record: 'an object',
-  array: 'a list',
-  int: 'an integer',
-  number: 'a number',
-  boolean: 'true or false',
-  null: 'null',
-}
-
 const unfit = 'does not have the required form'
 
 /** What was expected, from the schema alone. A text form brings its own words, which stand before these. */
 const expectation: z.core.$ZodErrorMap = (issue) => {
   switch (issue.code) {
     case 'invalid_type':
-      return `must be ${nouns[issue.expected] ?? issue.expected}`
+      return `must be ${typesText([issue.expected])}`
     case 'invalid_value':
-      return `must be ${oneOf(issue.values)}`
+      return `must be ${valuesText(issue.values)}`
     case 'too_small':
-      return `must ${bound(issue.origin, issue.inclusive === false ? 'more than' : 'at least', issue.minimum)}`
+      return boundText(issue.origin, issue.inclusive === false ? 'greater than' : 'at least', issue.minimum)
     case 'too_big':
-      return `must ${bound(issue.origin, issue.inclusive === false ? 'less than' : 'at most', issue.maximum)}`
+      return boundText(issue.origin, issue.inclusive === false ? 'less than' : 'at most', issue.maximum)
     case 'invalid_union':
-      return Array.isArray(issue.options) ? `must be ${oneOf(issue.options)}` : 'has none of the allowed shapes'
+      return Array.isArray(issue.options)
+        ? `must be ${valuesText(issue.options)}`
+        : 'fits none of the forms that are allowed'
     case 'invalid_format':
-      return issue.pattern === undefined ? unfit : `must match \`${issue.pattern}\``
+      return issue.pattern === undefined ? unfit : `must match the pattern ${quote(issue.pattern)}`
     case 'unrecognized_keys':
       // An issue keeps nothing else of its schema: these are the members that it knows.
       return knownTo(issue.inst).join('\n')
@@ -169,12 +161,3 @@ const expectation: z.core.$ZodErrorMap = (issue) => {
 
 const knownTo = (inst: unknown): readonly string[] =>
   Object.keys((inst as Partial<z.core.$ZodObject> | undefined)?._zod?.def.shape ?? {})
-
-const oneOf = (values: readonly unknown[]): string =>
-  values.length === 1 ? quote(String(values[0])) : `one of ${values.map((value) => quote(String(value))).join(', ')}`
-
-function bound(origin: string, relation: string, limit: number | bigint): string {
-  if (origin === 'array') return `have ${relation} ${limit} entries`
-  if (origin === 'string') return `have ${relation} ${limit} characters`
-  return `be ${relation} ${limit}`
-}

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { counted } from '../../base/counted.ts'
 import { limits } from '../../base/limits.ts'
 import { defined } from '../../base/object.ts'
+import { counted } from '../../base/words.ts'
 import { type EvidenceEvent, outcome, type SealedEvent } from '../../model/evidence.ts'
 import { type EventFilter, exportBundle, searchEvidence, showEvent } from '../../runtime/evidence/export.ts'
 import { type CommonOptions, inTenant, withTenant } from '../session.ts'

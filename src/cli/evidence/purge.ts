@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { counted } from '../../base/counted.ts'
 import { Failure } from '../../base/failure.ts'
+import { counted } from '../../base/words.ts'
 import { type PurgeReport, type PurgeWish, purgeEvidence, reasonText } from '../../runtime/evidence/purge.ts'
 import { asAdministrator, type CommonOptions, inTenant, withTenant } from '../session.ts'
 import { instant } from '../terminal/duration.ts'

@@ -1,4 +1,4 @@
-import { counted } from '../../base/counted.ts'
+import { counted } from '../../base/words.ts'
 import type { BundleReport } from '../../evidence/verify/verify.ts'
 import { type Io, line, paint, plain } from '../terminal/io.ts'
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { counted } from '../../base/counted.ts'
 import { Failure, quote } from '../../base/failure.ts'
+import { counted } from '../../base/words.ts'
 import type { DriftReport } from '../../runtime/hosting/drift.ts'
 import { asAdministrator, type CommonOptions, withTenant } from '../session.ts'
 import { found, type Io, line, paint, plain, printJson, whileShown } from '../terminal/io.ts'

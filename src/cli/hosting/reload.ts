@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
-import { counted } from '../../base/counted.ts'
 import { problem } from '../../base/failure.ts'
+import { counted } from '../../base/words.ts'
 import { type Hosting, offerFilesOf } from '../../runtime/hosting/configured-host.ts'
 import type { Offer } from '../../runtime/hosting/offer.ts'
 import type { Runtime } from '../../runtime/runtime.ts'

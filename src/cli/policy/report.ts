@@ -1,5 +1,5 @@
 import type { Json } from '../../base/canonical.ts'
-import { counted } from '../../base/counted.ts'
+import { counted } from '../../base/words.ts'
 import type { PolicyDecision } from '../../model/evidence.ts'
 import type { ApprovalTerms } from '../../model/policy.ts'
 import type { Ruling } from '../../policy/decide.ts'

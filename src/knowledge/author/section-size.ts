@@ -1,5 +1,5 @@
-import { counted } from '../../base/counted.ts'
 import { limits } from '../../base/limits.ts'
+import { counted } from '../../base/words.ts'
 import { type Diagnostic, diagnostic } from '../diagnostic.ts'
 import { folderOf, isContext, placeOf, splitsOf } from '../select/layout.ts'
 import { type CountTokens, withHeadings } from '../select/section.ts'

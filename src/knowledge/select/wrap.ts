@@ -1,6 +1,6 @@
-import { counted } from '../../base/counted.ts'
 import { sha256 } from '../../base/hash.ts'
 import { limits } from '../../base/limits.ts'
+import { counted } from '../../base/words.ts'
 import type { PackPart } from '../../fence/fence.ts'
 import { type Diagnostic, diagnostic, distinct } from '../diagnostic.ts'
 import { type Draft, type DraftSection, draftOf, hasFacts, shortened, type TextOf, textOfDraft } from './drafts.ts'

@@ -1,9 +1,9 @@
 import type { ErrorObject } from 'ajv'
-import { counted } from '../../base/counted.ts'
 import { quote } from '../../base/failure.ts'
 import { limits } from '../../base/limits.ts'
 import { nearest } from '../../base/nearest.ts'
 import { isObject } from '../../base/object.ts'
+import { boundText, shortQuote, typesText, valuesText } from '../../base/words.ts'
 
 /** Where a value fails its schema: a JSON Pointer and the keyword, and a sentence that never repeats the value. */
 export interface SchemaProblem {
@@ -61,7 +61,7 @@ function isPartOf(part: ErrorObject | undefined, { keyword, schemaPath, instance
 function sentence(error: ErrorObject, parts: readonly ErrorObject[], path: string): string {
   const { keyword, params } = error
   const within = path === '' ? '' : ` in ${quote(path)}`
-  const name = (key: string): string => word(String(params[key]))
+  const name = (key: string): string => shortQuote(String(params[key]))
   switch (keyword) {
     case 'required':
       return `${name('missingProperty')} is missing${within}`
@@ -85,7 +85,7 @@ function unknownMember({ parentSchema, data }: ErrorObject, member: string, with
     ? Object.keys(members).filter((key) => !isObject(data) || !Object.hasOwn(data, key))
     : []
   const near = nearest(member, free)
-  return `${word(member)} is not known${within}${near === undefined ? '' : ` (did you mean ${word(near)}?)`}`
+  return `${shortQuote(member)} is not known${within}${near === undefined ? '' : ` (did you mean ${shortQuote(near)}?)`}`
 }
 
 /** What is asked of the value in its place. */
@@ -111,20 +111,20 @@ function demand({ keyword, params }: ErrorObject, parts: readonly ErrorObject[])
     case 'oneOf':
       return choiceText(params, parts)
     default:
-      return bounds[keyword]?.(Number(limit)) ?? `is not as the schema says (${word(keyword)})`
+      return bounds[keyword]?.(Number(limit)) ?? `is not as the schema says (${shortQuote(keyword)})`
   }
 }
 
 const comparisons = { '>=': 'at least', '<=': 'at most', '>': 'greater than', '<': 'less than' } as const
 
 const bounds: Readonly<Record<string, (limit: number) => string>> = {
-  minLength: (limit) => `must have at least ${counted(limit, 'character')}`,
-  maxLength: (limit) => `must have at most ${counted(limit, 'character')}`,
-  minItems: (limit) => `must have at least ${counted(limit, 'item')}`,
-  maxItems: (limit) => `must have at most ${counted(limit, 'item')}`,
-  minProperties: (limit) => `must have at least ${counted(limit, 'member')}`,
-  maxProperties: (limit) => `must have at most ${counted(limit, 'member')}`,
-  items: (limit) => `must have at most ${counted(limit, 'item')}`,
+  minLength: (limit) => boundText('string', 'at least', limit),
+  maxLength: (limit) => boundText('string', 'at most', limit),
+  minItems: (limit) => boundText('array', 'at least', limit),
+  maxItems: (limit) => boundText('array', 'at most', limit),
+  minProperties: (limit) => boundText('object', 'at least', limit),
+  maxProperties: (limit) => boundText('object', 'at most', limit),
+  items: (limit) => boundText('array', 'at most', limit),
   unevaluatedItems: () => 'has more items than are known',
   contains: () => 'has too few or too many items of the kind that is asked for',
   uniqueItems: () => 'must not have the same item twice',
@@ -142,31 +142,3 @@ function choiceText(params: ErrorObject['params'], parts: readonly ErrorObject[]
     ? `must be ${typesText(parts.flatMap((part) => part.params['type']))}`
     : 'fits none of the forms that are allowed'
 }
-
-const articles: Readonly<Record<string, string>> = {
-  string: 'a string',
-  number: 'a number',
-  integer: 'an integer',
-  boolean: 'a boolean',
-  object: 'an object',
-  array: 'an array',
-}
-
-const typesText = (types: readonly unknown[]): string =>
-  [...new Set(types.map((type) => articles[String(type)] ?? String(type)))].join(' or ')
-
-const valuesShownMax = 8
-
-function valuesText(values: readonly unknown[]): string {
-  const shown = values
-    .slice(0, valuesShownMax)
-    .map((value) => word(typeof value === 'string' ? value : JSON.stringify(value)))
-  if (values.length === 1) return shown.join('')
-  const more = values.length - shown.length
-  return `one of ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
-}
-
-const wordCharsMax = 40
-
-/** A name or a value out of a schema, or a name that a caller sent: foreign text, so it is kept short. */
-const word = (text: string): string => quote(text.length > wordCharsMax ? `${text.slice(0, wordCharsMax - 1)}…` : text)

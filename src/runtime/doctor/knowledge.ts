@@ -1,4 +1,4 @@
-import { counted } from '../../base/counted.ts'
+import { counted } from '../../base/words.ts'
 import { makeScanner } from '../knowledge/scan.ts'
 import type { Settings } from '../settings/config.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'

@@ -173,7 +173,7 @@ describe('a configuration that is wrong is refused with its place [F-20]', () =>
     [
       'ambit.config.mjs',
       'export default { capabilities: 1 }',
-      /^`ambit\.config\.mjs`: `\/capabilities` must be a list$/,
+      /^`ambit\.config\.mjs`: `\/capabilities` must be an array$/,
     ],
     ['ambit.config.json', '{"colour":1}', /`\/colour` is not a known member/, /^$/],
     ['ambit.config.mjs', 'export default undefined', /exports nothing/],

@@ -40,7 +40,7 @@ export function partConfig(value: unknown): { readonly json: unknown; readonly c
 }
 
 function checkedCapabilities(value: unknown): readonly Capability[] {
-  if (!Array.isArray(value)) throw invalid('/capabilities', 'must be a list')
+  if (!Array.isArray(value)) throw invalid('/capabilities', 'must be an array')
   for (const [index, item] of value.entries())
     if (!isObject(item) || !isObject(item['descriptor']) || typeof item['handler'] !== 'function')
       throw invalid(`/capabilities/${index}`, 'must be what `defineCapability` answers')
