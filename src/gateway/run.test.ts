@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'vitest'
+import { afterAll, describe, test } from 'vitest'
 import { z } from 'zod'
+import { emptySchema } from '../../test/storage/target.ts'
 import { approvalIdOf, givenApprovals, payload } from '../../test/support/approvals.ts'
 import { anyone, echo, givenHost, recordOf, stillClock, typesOf } from '../../test/support/host.ts'
+import { startPostgres } from '../../test/support/postgres.ts'
 import { Failure } from '../base/failure.ts'
 import type { Grant } from '../model/grant.ts'
 import { tenantId } from '../model/identity/tenant-id.ts'
@@ -14,6 +16,9 @@ import { countingIds } from '../testing/ports.ts'
 import { defineCapability } from './capability.ts'
 import { commitWith, ownCapability } from './own-capability.ts'
 import { type Driving, noAdditions, type RunBounds } from './run.ts'
+
+const server = await startPostgres({ fsync: false })
+afterAll(() => server?.stop())
 
 const tenant = tenantId('northlight')
 
@@ -183,50 +188,6 @@ describe('a made-up run [H-24]', () => {
     assert.deepEqual([over.denial?.code, over.denial?.details?.['limit']], ['budget_exceeded', 'deadline'])
   })
 
-  test('leaves its checkpoint with intent and outcome, in two transactions in all [H-45 F-13]', async () => {
-    const { make, blobs, commits, events } = await given()
-    const before = commits()
-    const result = await make({
-      run: run(),
-      onIntent: () => checkpoint('intent'),
-      onOutcome: ({ outcome }) => checkpoint(`outcome ${outcome}`),
-    })
-    assert.deepEqual([result.outcome, result.data], ['success', { written: 'northlight/eu/desk' }])
-    assert.equal(commits() - before, 2)
-    assert.deepEqual(await blobs(), ['intent', 'memory', 'outcome success'])
-    assert.deepEqual(typesOf(await events()), ['execution_started', 'execution_completed'])
-  })
-
-  test('leaves its checkpoint with a refusal in one transaction, and a repeat writes nothing [H-45 H-60]', async () => {
-    const { make, blobs, commits } = await given()
-    const driving = { run: run({ surface: new Set() }), onOutcome: () => checkpoint('refused') }
-    const before = commits()
-    await make(driving, { invocation_id: 'one' })
-    assert.deepEqual([commits() - before, await blobs()], [1, ['refused']])
-    const again = await make({ ...driving, onOutcome: () => assert.fail('written again') }, { invocation_id: 'one' })
-    assert.deepEqual([again.replayed, commits() - before], [true, 1])
-  })
-
-  test('leaves no checkpoint where the outcome is not written [H-45]', async () => {
-    const { make, blobs } = await given()
-    const refuse = () => ({
-      changes: [
-        putBlob(Buffer.from('checkpoint')),
-        // biome-ignore lint/correctness/useYield: a change that fails at once
-        function* () {
-          throw new Failure('event.conflict', 'another process drives the run')
-        },
-      ],
-      events: [],
-    })
-    const result = await make({ run: run(), onOutcome: refuse as never })
-    assert.deepEqual([result.outcome, result.error?.code], ['indeterminate', 'outcome_not_recorded'])
-    assert.equal(result.error?.effect, 'none')
-    assert.deepEqual(await blobs(), [])
-    const { error } = await make({ run: run(), onIntent: refuse as never }).catch((error: unknown) => ({ error }))
-    assert(error instanceof Failure && error.code === 'event.conflict')
-  })
-
   test('ends with the recorded result of its effect at 6b, and nothing is written [H-24]', async () => {
     const { make, commits } = await given()
     const first = await make({ run: run() })
@@ -284,22 +245,6 @@ test('people approve a call of one run with its grants, and of no other [H-54]',
 })
 
 describe('a change that a handler hands back [H-45]', () => {
-  test('is not made when it fails: the call is a failure without effect [H-45]', async () => {
-    const { make, blobs, events } = await given()
-    const { outcome, error } = await make({}, { payload: { path: 'p', text: 'conflict' } })
-    assert.deepEqual([outcome, error?.code, error?.effect], ['failure', 'event_conflict', 'none'])
-    assert.deepEqual(await blobs(), [])
-    assert.deepEqual(typesOf(await events()), ['execution_started', 'execution_failed'])
-  })
-
-  test('is not made where the result fails a strict output schema [H-42]', async () => {
-    const { make, blobs } = await given()
-    const odd = { payload: { path: 'p', text: 'odd' }, require_output_schema: true }
-    const { outcome, denial } = await make({}, odd)
-    assert.deepEqual([outcome, denial?.details?.['effect']], ['denied', 'none'])
-    assert.deepEqual(await blobs(), [])
-  })
-
   test('is no result of a capability that others define [H-45]', async () => {
     const theirs = defineCapability(
       { id: 'test.theirs', version: '1.0.0', description: 'Tries.', policy: {} },
@@ -309,10 +254,80 @@ describe('a change that a handler hands back [H-45]', () => {
     const { error } = await make({}, { capability_id: 'test.theirs', payload: {} })
     assert.deepEqual([error?.code, await blobs()], ['invalid_result', []])
   })
+})
 
-  test('has had no effect if the process ended before the outcome [H-45]', async () => {
+describe('two transactions on SQLite [H-45]', () => {
+  transactions(async () => ({}))
+})
+
+describe.skipIf(server === undefined)('two transactions on PostgreSQL [H-45]', () => {
+  transactions(async () => ({ store: { driver: 'postgres', url: await emptySchema(server) } }))
+})
+
+function transactions(config: () => Promise<object>): void {
+  test('a run leaves its checkpoint with intent and outcome, in two transactions in all [H-45 F-13]', async () => {
+    const { make, blobs, commits, events } = await given({ capabilities: [] }, { config: await config() })
+    const before = commits()
+    const result = await make({
+      run: run(),
+      onIntent: () => checkpoint('intent'),
+      onOutcome: ({ outcome }) => checkpoint(`outcome ${outcome}`),
+    })
+    assert.deepEqual([result.outcome, result.data], ['success', { written: 'northlight/eu/desk' }])
+    assert.equal(commits() - before, 2)
+    assert.deepEqual(await blobs(), ['intent', 'memory', 'outcome success'])
+    assert.deepEqual(typesOf(await events()), ['execution_started', 'execution_completed'])
+  })
+
+  test('a run leaves its checkpoint with a refusal in one transaction, and a repeat writes nothing [H-45 H-60]', async () => {
+    const { make, blobs, commits } = await given({ capabilities: [] }, { config: await config() })
+    const driving = { run: run({ surface: new Set() }), onOutcome: () => checkpoint('refused') }
+    const before = commits()
+    await make(driving, { invocation_id: 'one' })
+    assert.deepEqual([commits() - before, await blobs()], [1, ['refused']])
+    const again = await make({ ...driving, onOutcome: () => assert.fail('written again') }, { invocation_id: 'one' })
+    assert.deepEqual([again.replayed, commits() - before], [true, 1])
+  })
+
+  test('a run leaves no checkpoint where the outcome is not written [H-45]', async () => {
+    const { make, blobs } = await given({ capabilities: [] }, { config: await config() })
+    const refuse = () => ({
+      changes: [
+        putBlob(Buffer.from('checkpoint')),
+        // biome-ignore lint/correctness/useYield: a change that fails at once
+        function* () {
+          throw new Failure('event.conflict', 'another process drives the run')
+        },
+      ],
+      events: [],
+    })
+    const result = await make({ run: run(), onOutcome: refuse as never })
+    assert.deepEqual([result.outcome, result.error?.code], ['indeterminate', 'outcome_not_recorded'])
+    assert.equal(result.error?.effect, 'none')
+    assert.deepEqual(await blobs(), [])
+    const { error } = await make({ run: run(), onIntent: refuse as never }).catch((error: unknown) => ({ error }))
+    assert(error instanceof Failure && error.code === 'event.conflict')
+  })
+
+  test('a change that a handler hands back is not made when it fails: the call is a failure without effect [H-45]', async () => {
+    const { make, blobs, events } = await given({ capabilities: [] }, { config: await config() })
+    const { outcome, error } = await make({}, { payload: { path: 'p', text: 'conflict' } })
+    assert.deepEqual([outcome, error?.code, error?.effect], ['failure', 'event_conflict', 'none'])
+    assert.deepEqual(await blobs(), [])
+    assert.deepEqual(typesOf(await events()), ['execution_started', 'execution_failed'])
+  })
+
+  test('a change that a handler hands back is not made where the result fails a strict output schema [H-42]', async () => {
+    const { make, blobs } = await given({ capabilities: [] }, { config: await config() })
+    const odd = { payload: { path: 'p', text: 'odd' }, require_output_schema: true }
+    const { outcome, denial } = await make({}, odd)
+    assert.deepEqual([outcome, denial?.details?.['effect']], ['denied', 'none'])
+    assert.deepEqual(await blobs(), [])
+  })
+
+  test('a change that a handler hands back has had no effect if the process ended before the outcome [H-45]', async () => {
     const clock = stillClock()
-    const { make, host, ambit, events } = await given({ capabilities: [] }, { clock })
+    const { make, host, ambit, events } = await given({ capabilities: [] }, { clock, config: await config() })
     const leaving = new AbortController()
     const cut = make({ signal: leaving.signal }, { invocation_id: 'cut', payload: { path: 'p', text: 'wait' } })
     while ((await events()).length === 0) await new Promise(setImmediate)
@@ -328,7 +343,7 @@ describe('a change that a handler hands back [H-45]', () => {
     leaving.abort()
     assert.equal((await cut).outcome, 'indeterminate')
   })
-})
+}
 
 test('ids of runs and memory entries sort by time, and none comes twice, however many a millisecond has [F-04]', () => {
   let now = 1_000

@@ -2,13 +2,15 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'vitest'
 import { capabilities, facts, policies } from '../../test/support/policy-arbitrary.ts'
-import { batchFacts, capability, qualityRelease } from '../../test/support/policy-example.ts'
+import { batchFacts, capability, qualityRelease, recordedCall } from '../../test/support/policy-example.ts'
 import type { Json } from '../base/canonical.ts'
 import type { PolicyDecision } from '../model/evidence.ts'
 import type { Facts } from './conditions/values.ts'
 import { decide } from './decide.ts'
 import { explain } from './explain.ts'
+import { valuesOf } from './kept-facts.ts'
 import { compilePolicies } from './policies.ts'
+import { shadow } from './shadow.ts'
 
 const release = compilePolicies([qualityRelease])
 const setOf = (...rules: readonly (readonly [PolicyDecision, Json])[]) =>
@@ -167,3 +169,29 @@ function put(here: Record<string, Json>, [name = '', ...rest]: readonly string[]
   else here[name] = value
   return here
 }
+
+test('what rules read of a run, its user and its agent is explained, and decided again from the record [H-35 H-49]', () => {
+  const set = setOf(
+    ['allow', { '==': [{ var: 'run.purpose' }, 'restock'] }],
+    ['deny', { '==': [{ var: 'user.region' }, 'us'] }],
+    ['requires_approval', { '>': [{ var: 'agent.tier' }, 1] }],
+  )
+  const facts = { run: { purpose: 'restock' }, user: { region: 'eu' }, agent: { tier: 2 } }
+  const { rules, ruling } = explain(set, 'x', facts)
+  assert.deepEqual(
+    rules.map(({ verdict, read }) => [verdict, read]),
+    [
+      ['does_not_hold', [{ path: 'user.region', value: 'eu' }]],
+      ['holds', [{ path: 'agent.tier', value: 2 }]],
+      ['holds', [{ path: 'run.purpose', value: 'restock' }]],
+    ],
+  )
+  assert.equal(ruling.decision, 'requires_approval')
+  const kept = valuesOf(set.applicable('x').kept, facts)
+  assert.deepEqual(kept, { 'run.purpose': 'restock', 'user.region': 'eu', 'agent.tier': 2 })
+  const record = { ...recordedCall.record, decision: 'requires_approval' as const, facts: kept }
+  const again = (other: typeof set) => shadow(other, { ...recordedCall, capabilityId: 'x', record })
+  assert.deepEqual(again(set), { is: 'equal', decision: 'requires_approval' })
+  const next = setOf(['allow', { '==': [{ var: 'agent.tier' }, 2] }])
+  assert.deepEqual(again(next), { is: 'differs', from: 'requires_approval', to: 'allow', rule: 'p/r0' })
+})

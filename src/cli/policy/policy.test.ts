@@ -95,10 +95,25 @@ test('policy test holds policies to the decisions of a file, and exits with 1 wh
     },
     { name: 'unknown', capability: descriptor.id, facts: {}, expect: { decision: 'deny' } },
     { name: 'elsewhere', capability: 'depot.other', facts: {}, expect: { decision: 'deny', rule: null } },
+    {
+      name: 'run',
+      capability: 'desk.restock',
+      facts: { run: { purpose: 'restock' }, user: { region: 'eu' }, agent: { id: 'desk' } },
+      expect: { decision: 'allow', rule: 'of_runs/restock' },
+    },
   ]
+  const when = {
+    and: [
+      { '==': [{ var: 'run.purpose' }, 'restock'] },
+      { '==': [{ var: 'user.region' }, 'eu'] },
+      { '==': [{ var: 'agent.id' }, 'desk'] },
+    ],
+  }
+  const rules = [{ id: 'restock', when, decision: 'allow' }]
+  const ofRuns = { name: 'of_runs', version: '1', applies_to: ['desk.*'], rules }
   const shell = givenFiles({
     'rules/release.json': release,
-    'tests/good.json': { policies: ['../rules/release.json'], cases },
+    'tests/good.json': { policies: ['../rules/release.json', ofRuns], cases },
     'tests/inline.json': {
       policies: [release],
       cases: [{ ...cases[0], expect: { decision: 'deny', rule: null } }, cases[1]],
@@ -111,7 +126,7 @@ test('policy test holds policies to the decisions of a file, and exits with 1 wh
     /^ +CASE +EXPECTED +DECIDED\nok +cold +allow by quality_release\/cold +allow by quality_release\/cold\n/,
   )
   assert.match(out, /^ok +elsewhere +deny by none +deny by no_matching_allow$/m)
-  assert.match(out, /\n4 cases, all as expected\n$/)
+  assert.match(out, /\n5 cases, all as expected\n$/)
   const failed = await shell.run('policy', 'test', 'tests/inline.json')
   assert.deepEqual([failed.code, failed.err], [1, ''])
   assert.match(failed.out, /^FAILED +cold +deny by none +allow by quality_release\/cold$/m)
