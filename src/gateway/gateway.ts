@@ -27,7 +27,7 @@ import { callScope, type Interrupted, openJournal } from './journal.ts'
 import { inProgress } from './look-up.ts'
 import { forgetExpired } from './recovery/forget.ts'
 import { askAgain, reconcile } from './recovery/reconcile.ts'
-import { openUnwritten } from './recovery/unrecorded.ts'
+import { openUnrecorded } from './recovery/unrecorded.ts'
 import { type Recorded, readRecord } from './results.ts'
 import type { Driving, Surface } from './run.ts'
 import { openUnderWay } from './under-way.ts'
@@ -95,7 +95,7 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
     running: new Map(),
     starting: new Set(),
     late: new Set(),
-    unwritten: openUnwritten(),
+    unrecorded: openUnrecorded(),
     ask: () => void asking.count(() => askAgain(host)).catch(() => undefined),
     closing: signal,
   }
@@ -142,7 +142,7 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
     isIdle: () =>
       [calls, asking].every((work) => work.isNone()) &&
       host.running.size + host.starting.size + host.late.size === 0 &&
-      host.unwritten.isEmpty(),
+      host.unrecorded.isEmpty(),
     close: async () => {
       waiting.close()
       closing.abort()
@@ -183,7 +183,8 @@ function outcomeOf<T>(settled: PromiseSettledResult<T>): T {
   return settled.value
 }
 
-const closed = (): Failure => new Failure('host.closed', 'the host is closing', {}, 'ask another one, or later')
+const closed = (): Failure =>
+  new Failure('host.closed', 'the host is closing', {}, 'retry later, or on another instance')
 
 async function preview({ deps }: Host, caller: CallCaller, envelope: unknown): Promise<CallPreview> {
   const call = readCall(envelope, caller, deps.ids)

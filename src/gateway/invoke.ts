@@ -8,7 +8,7 @@ import type { Change } from '../storage/work.ts'
 import { isOver, returnApproval, withdraw } from './approvals/ask.ts'
 import type { Desk } from './approvals/desk.ts'
 import { expire } from './approvals/expire.ts'
-import { Crowded, isOpen, privateOf, recordKey } from './approvals/request.ts'
+import { isOpen, privateOf, recordKey } from './approvals/request.ts'
 import { type Attempt, type EventSpec, startAttempt } from './attempt.ts'
 import { type Call, fingerprintOf } from './call.ts'
 import { conclude } from './conclude.ts'
@@ -16,15 +16,16 @@ import type { GatewayDeps, Offer } from './deps.ts'
 import type { Effect } from './ended.ts'
 import { type Execution, endedByChange, execute } from './execute.ts'
 import { passGates, recordRefusal, scopeGate } from './gates/gates.ts'
-import { HistoryChanged, rememberAgain } from './gates/history.ts'
+import { rememberAgain } from './gates/history.ts'
 import { type Entry, type Finishing, interruptedOf, type Journal, refundable, type Started } from './journal.ts'
 import { settleAnswered, settleTaken } from './limits/budgets.ts'
 import { LimitExceeded, refuseLimit } from './limits/limits.ts'
 import { type Found, lookUp, unknownCall } from './look-up.ts'
 import { appendEffect, endedAs, isUnknown } from './recovery/reconcile.ts'
-import type { Over, Unwritten } from './recovery/unrecorded.ts'
+import type { KnownOutcome, UnrecordedOutcomes } from './recovery/unrecorded.ts'
 import { type Ending, type Recorded, replayed, resultOf } from './results.ts'
 import type { Driving } from './run.ts'
+import { FactsChanged } from './write.ts'
 
 export interface Host {
   readonly deps: GatewayDeps
@@ -34,7 +35,7 @@ export interface Host {
   readonly running: Map<string, Promise<Recorded>>
   /** Calls whose intent this process is writing right now, by record key. */
   readonly starting: Set<{ readonly key: string }>
-  readonly unwritten: Unwritten
+  readonly unrecorded: UnrecordedOutcomes
   /** Calls that ended here before their handlers did, by record key: what these do is not known yet. */
   readonly late: Set<string>
   /** Asks about calls of which nobody knows what they did, as far as it is time to. Nobody waits for it. */
@@ -70,8 +71,7 @@ export async function invoke(host: Host, call: Call, driving: Driving = {}): Pro
 }
 
 const isOvertaken = (error: unknown): boolean =>
-  error instanceof HistoryChanged ||
-  error instanceof Crowded ||
+  error instanceof FactsChanged ||
   (error instanceof Failure && (error.code === 'claim.taken' || error.code === 'approval.used'))
 
 async function run(host: Host, call: Call, entry: Entry & Found, driving: Driving): Promise<Recorded> {
@@ -100,25 +100,25 @@ async function run(host: Host, call: Call, entry: Entry & Found, driving: Drivin
 
 /** Writes the intent. Where nobody knows whether it was written the call does not run; should it be on record, it is ended. */
 async function begin(host: Host, attempt: Attempt, entry: Entry): Promise<Started> {
-  const { journal, running, starting, unwritten, deps } = host
+  const { journal, running, starting, unrecorded, deps } = host
   const start = { key: recordKey(attempt.call) }
   starting.add(start)
   try {
     const started = await journal.start(attempt, entry)
     // The id is taken anew: what became of it before counts no longer.
-    unwritten.delete(start.key)
+    unrecorded.delete(start.key)
     return started
   } catch (error) {
     // One that did begin has taken the id: this start is not on record then.
     if (isUnknown(error) && !running.has(start.key))
-      unwritten.add(start.key, unwritten.get(start.key) ?? neverBegan, deps.clock.now())
+      unrecorded.add(start.key, unrecorded.get(start.key) ?? notStarted, deps.clock.now())
     throw error
   } finally {
     starting.delete(start)
   }
 }
 
-const neverBegan: Over = { effect: 'none', began: false }
+const notStarted: KnownOutcome = { effect: 'none', began: false }
 
 /** A call that waited for people, with what they were asked, and with the payload that one of them has edited. */
 async function resumed(host: Host, again: Call, driving: Driving): Promise<Attempt> {
@@ -187,8 +187,8 @@ async function defer(host: Host, offer: Offer, attempt: Attempt, started: Starte
     return { result }
   } catch (error) {
     // What nobody was promised is not carried out, though its start may be on record: nobody knows what became of the commit.
-    host.unwritten.add(recordKey(later), neverBegan, host.deps.clock.now())
-    return { result: await overFor(host, attempt, started, { over: neverBegan, error }) }
+    host.unrecorded.add(recordKey(later), notStarted, host.deps.clock.now())
+    return { result: await overFor(host, attempt, started, { over: notStarted, error }) }
   }
 }
 
@@ -197,14 +197,14 @@ function perform(host: Host, offer: Offer, attempt: Attempt, started: Started): 
   const key = recordKey(attempt.call)
   const performing = carryOut(host, offer, attempt, started).finally(() => host.running.delete(key))
   host.running.set(key, performing)
-  host.unwritten.delete(key)
+  host.unrecorded.delete(key)
   return performing
 }
 
 /** From here on the effect may have happened: whatever is thrown, the answer is a result. */
 async function carryOut(host: Host, offer: Offer, attempt: Attempt, started: Started): Promise<Recorded> {
   const { capability } = attempt
-  let over: Over = { effect: capability?.commits ? 'none' : 'unknown', began: true }
+  let over: KnownOutcome = { effect: capability?.commits ? 'none' : 'unknown', began: true }
   try {
     if (capability === undefined) throw new Error('a call without a capability passed the gates')
     const begun = host.deps.clock.now()
@@ -287,14 +287,15 @@ const effectOf = ({ outcome, error }: Ending): Effect =>
  * the record says of it, or will say, is not known here; only what became of the world, as far as that is.
  */
 async function overFor(
-  { deps, unwritten }: Host,
+  { deps, unrecorded }: Host,
   attempt: Attempt,
   started: Started,
-  { over, error }: { readonly over: Over; readonly error: unknown },
+  { over, error }: { readonly over: KnownOutcome; readonly error: unknown },
 ): Promise<InvocationResult> {
   const { effect, settlement } = over
   const now = deps.clock.now()
-  if (!(error instanceof Failure && error.code === 'claim.not_found')) unwritten.add(recordKey(attempt.call), over, now)
+  if (!(error instanceof Failure && error.code === 'claim.not_found'))
+    unrecorded.add(recordKey(attempt.call), over, now)
   else if (effect !== 'unknown' && !attempt.capability?.commits) {
     // Others have said that nobody knows, and settled it so: now somebody does.
     const taken = settlement && [...settleAnswered(attempt.reserved), ...settlement]

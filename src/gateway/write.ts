@@ -2,6 +2,9 @@ import type { EventDraft } from '../model/evidence.ts'
 import { type Change, inOrder } from '../storage/work.ts'
 import type { GatewayDeps } from './deps.ts'
 
+/** What the decision rests on has changed since it was made: it is to be made again. */
+export class FactsChanged extends Error {}
+
 /**
  * Writes changes and their evidence in one transaction, and tells whoever signs heads. `opens` is the correlation of the
  * events if its id was made for them.

@@ -25,7 +25,7 @@ test('nobody decides about a call of their own: not the caller, the actor, nor i
   assert.equal((await given.decide(id, 'kai', 'approve')).state, 'approved')
 })
 
-test('a person with two entries is one voice [H-56]', async () => {
+test('a person with two entries is one vote [H-56]', async () => {
   const given = await givenApprovals({ roles: ['pharmacist'], quorum: 2 })
   await given.person('ida')
   await given.person('ida', { id: 'ida-2', roles: ['pharmacist'] })

@@ -11,7 +11,7 @@ import type { GatewayDeps } from '../deps.ts'
 import type { Ended } from '../execute.ts'
 import { bindingOf } from './binding.ts'
 import { type Asking, amended, isOpen, mintRequest, notApproved, privateOf, waiting } from './request.ts'
-import { type Voice, voicesFor } from './valid-votes.ts'
+import { type CountedVote, validVotes } from './valid-votes.ts'
 
 /**
  * Lets a call through if enough people have said yes to exactly this one, and prepares that yes to be used up with the
@@ -65,7 +65,7 @@ async function count(
   stored: StoredApproval,
 ): Promise<Refusal | undefined> {
   const approvers = await deps.store.read(() => approversInOffice(deps.tenant))
-  const good = await voicesFor(deps, stored, { approvers, grants: attempt.call.grants })
+  const good = await validVotes(deps, stored, { approvers, grants: attempt.call.grants })
   const { request } = stored
   if (tally(good, request.required) === 'approved') return use(deps, attempt, stored, good)
   // People had agreed, and one of them no longer counts: that is not what the others agreed to.
@@ -73,7 +73,7 @@ async function count(
 }
 
 /** Prepares the yes to be used up, and says whose it was. */
-function use(deps: GatewayDeps, attempt: Attempt, stored: StoredApproval, good: readonly Voice[]): undefined {
+function use(deps: GatewayDeps, attempt: Attempt, stored: StoredApproval, good: readonly CountedVote[]): undefined {
   const { approval_id, required, invocation_digest, state } = stored.request
   const asked = demandsOf(required).flatMap(({ roles }) => roles)
   attempt.approval = {

@@ -8,11 +8,12 @@ import { approvalRecords, type StoredApproval } from '../../storage/tables/appro
 import { approversInOffice } from '../../storage/tables/identities.ts'
 import type { Change } from '../../storage/work.ts'
 import type { GatewayDeps } from '../deps.ts'
+import { FactsChanged } from '../write.ts'
 import { isOver } from './ask.ts'
-import { answerWith, Changed, type Decider, type Desk, decidedEvent, writeDecision } from './desk.ts'
+import { answerWith, type Decider, type Desk, decidedEvent, writeDecision } from './desk.ts'
 import { editCall } from './edit.ts'
 import { amended, notApproved, privateOf } from './request.ts'
-import { barred, boundTo } from './valid-votes.ts'
+import { boundTo, ineligibleBecause } from './valid-votes.ts'
 import { voteOf } from './vote.ts'
 
 export type Decision = ApprovalDecision
@@ -65,9 +66,9 @@ function checkedApprover(
   { principal }: Decider,
 ): Approver {
   const own = known.filter((approver) => approver.principal === principal)
-  const able = own.find((approver) => barred(deps, stored, approver) === undefined)
+  const able = own.find((approver) => ineligibleBecause(deps, stored, approver) === undefined)
   if (able !== undefined) return able
-  const why = privateOf(stored).excluded.includes(principal) ? 'self' : barred(deps, stored, own[0])
+  const why = privateOf(stored).excluded.includes(principal) ? 'self' : ineligibleBecause(deps, stored, own[0])
   if (why === 'self')
     throw new Failure('approval.self', 'nobody decides about a call of their own', {}, 'ask somebody else')
   throw new Failure(
@@ -98,7 +99,7 @@ async function voted(
   const grants = signs ? [checkedGrant(deps, stored, approver, wish.grant)] : []
   const vote = await voteOf(deps, request, approver, { decision, rationale: wish.rationale })
   const votes = [...request.votes, vote]
-  const able = known.filter((each) => barred(deps, stored, each) === undefined)
+  const able = known.filter((each) => ineligibleBecause(deps, stored, each) === undefined)
   const said = votes.flatMap(({ approver: id, decision }) =>
     able.filter(({ approver_id }) => approver_id === id).map((approver) => ({ approver, decision })),
   )
@@ -129,7 +130,7 @@ function kept(desk: Desk, before: StoredApproval, next: StoredApproval, { subjec
   const change: Change = function* (tenant) {
     yield* approvalRecords.amend(approval_id, (now) => {
       if (now.request.votes.length !== before.request.votes.length || now.request.state !== 'pending')
-        throw new Changed()
+        throw new FactsChanged()
       return next
     })(tenant)
     const no = { reason: 'approval_denied', message: notApproved(next.request) }

@@ -10,7 +10,7 @@ import type { Change } from '../../storage/work.ts'
 import type { GatewayDeps } from '../deps.ts'
 import { callScope } from '../journal.ts'
 import { readRecord, recordText } from '../results.ts'
-import { writeEvents } from '../write.ts'
+import { FactsChanged, writeEvents } from '../write.ts'
 import { privateOf } from './request.ts'
 
 /** Where requests are decided: what it stands on, and whom it tells. */
@@ -26,9 +26,6 @@ export interface Decider {
   readonly subject: Subject
 }
 
-/** What was to be changed is no longer what it was. */
-export class Changed extends Error {}
-
 /** Writes a change of the queue with its evidence; false if somebody else came first. */
 export async function writeDecision(
   { deps, told }: Desk,
@@ -39,7 +36,7 @@ export async function writeDecision(
   try {
     await writeEvents(deps, events, [change])
   } catch (error) {
-    if (error instanceof Changed) return false
+    if (error instanceof FactsChanged) return false
     throw error
   }
   told(approvalId)

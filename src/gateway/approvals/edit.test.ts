@@ -52,7 +52,7 @@ test('an edit puts a new request in the place of the old, and the original call 
   assert.deepEqual([report.valid, report.covered], [true, 'yes'])
 })
 
-test('an editor is one voice: the others are asked about the edited call, and the caller is told the new request [H-54 H-56]', async () => {
+test('an editor is one vote: the others are asked about the edited call, and the caller is told the new request [H-54 H-56]', async () => {
   const given = await givenApprovals({ roles: ['pharmacist'], quorum: 2 })
   for (const name of ['ida', 'jo', 'kai']) await given.person(name)
   const old = approvalIdOf(await given.ask())

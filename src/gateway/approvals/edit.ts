@@ -13,7 +13,8 @@ import type { Call } from '../call.ts'
 import type { GatewayDeps } from '../deps.ts'
 import { passGates } from '../gates/gates.ts'
 import { inputProblems, unfit } from '../gates/input.ts'
-import { approvalEvent, Changed, type Decider, type Desk, decidedEvent, writeDecision } from './desk.ts'
+import { FactsChanged } from '../write.ts'
+import { approvalEvent, type Decider, type Desk, decidedEvent, writeDecision } from './desk.ts'
 import { addRequest, amended, privateOf, requestedPayload } from './request.ts'
 import { voteOf } from './vote.ts'
 
@@ -47,7 +48,7 @@ export async function editCall(
   const change: Change = function* (tenant) {
     yield* approvalRecords.amend(old, (now) => {
       if (now.request.state !== 'pending' || now.request.votes.length !== stored.request.votes.length)
-        throw new Changed()
+        throw new FactsChanged()
       return amended(now, { state: 'stale' }, { replaced_by: approval_id })
     })(tenant)
     yield* addRequest(next)(tenant)

@@ -2,7 +2,8 @@ import { formatTime } from '../../base/time.ts'
 import type { Subject } from '../../model/identity/subject.ts'
 import { approvalRecords, type StoredApproval } from '../../storage/tables/approvals.ts'
 import type { Change } from '../../storage/work.ts'
-import { answerWith, Changed, type Desk, decidedEvent, writeDecision } from './desk.ts'
+import { FactsChanged } from '../write.ts'
+import { answerWith, type Desk, decidedEvent, writeDecision } from './desk.ts'
 import { amended } from './request.ts'
 
 const perTurnMax = 100
@@ -26,7 +27,7 @@ export function expire(desk: Desk, stored: StoredApproval): Promise<boolean> {
   const drafts = state === 'pending' ? [decidedEvent(deps, next, host)] : []
   const change: Change = function* (tenant) {
     yield* approvalRecords.amend(approval_id, (now) => {
-      if (now.request.state !== state) throw new Changed()
+      if (now.request.state !== state) throw new FactsChanged()
       return next
     })(tenant)
     const reason = { reason: 'approval_expired', message: 'nobody approved the call in time' }

@@ -4,7 +4,7 @@ import { approvalRecords } from '../../storage/tables/approvals.ts'
 import { approversInOffice } from '../../storage/tables/identities.ts'
 import type { GatewayDeps } from '../deps.ts'
 import { isOver } from './ask.ts'
-import { barred } from './valid-votes.ts'
+import { ineligibleBecause } from './valid-votes.ts'
 
 /** What waits for this person: requests they may decide about and have not. What the queue keeps to itself stays there. */
 export async function pendingFor(deps: GatewayDeps, principal: string): Promise<readonly ApprovalRequest[]> {
@@ -21,6 +21,6 @@ export async function pendingFor(deps: GatewayDeps, principal: string): Promise<
     .filter(
       ({ request }) => !request.votes.some(({ approver }) => own.some(({ approver_id }) => approver_id === approver)),
     )
-    .filter((stored) => own.some((approver) => barred(deps, stored, approver) === undefined))
+    .filter((stored) => own.some((approver) => ineligibleBecause(deps, stored, approver) === undefined))
     .map(({ request }) => request)
 }

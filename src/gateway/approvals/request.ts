@@ -17,6 +17,7 @@ import { type Call, callKey, fingerprintOf, waitingCopy } from '../call.ts'
 import type { GatewayDeps } from '../deps.ts'
 import { hideInBaggage } from '../events.ts'
 import { inputProblems, unfit } from '../gates/input.ts'
+import { FactsChanged } from '../write.ts'
 import { bindingOf } from './binding.ts'
 
 /** What asks for a yes: a rule, or the capability itself. */
@@ -114,9 +115,6 @@ function askedBy(stored: StoredApproval): AskedBy {
 export const askOf = (asker: string, fingerprint: string, actor: Call['actor']): string =>
   sha256(canonical([asker, fingerprint, actor?.id ?? null]))
 
-/** Somebody else of the same caller took the last place among the requests that wait. */
-export class Crowded extends Error {}
-
 /**
  * How many requests of one caller wait, if those are all that may. Looked at before people are asked, and again with the
  * request, so that it is exact. What takes the place of a request is not counted.
@@ -129,7 +127,7 @@ const roomFor = ({ clock }: GatewayDeps, { name }: Call['caller']) =>
 
 const whileFits = (room: ReturnType<typeof roomFor>, change: Change): Change =>
   function* (tenant) {
-    if ((yield* room(tenant)) !== undefined) throw new Crowded()
+    if ((yield* room(tenant)) !== undefined) throw new FactsChanged()
     yield* change(tenant)
   }
 
@@ -246,7 +244,7 @@ export function waiting(
   })
 }
 
-/** Who it was is not for whoever asked to know; why is. */
+/** The caller sees the reason, never the approver's name. */
 export function notApproved({ votes }: ApprovalRequest): string {
   const { rationale = '' } = votes.find(({ decision }) => decision === 'deny') ?? {}
   return rationale === '' ? 'the call was not approved' : `the call was not approved: ${quote(rationale)}`

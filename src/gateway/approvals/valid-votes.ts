@@ -7,41 +7,45 @@ import type { GatewayDeps } from '../deps.ts'
 import { privateOf } from './request.ts'
 import { isGoodVote } from './vote.ts'
 
-/** What one approver says, and counts now. */
-export interface Voice extends Said {
+/** The vote of an approver who may vote now. */
+export interface CountedVote extends Said {
   readonly approver: Approver
 }
 
-/** Whom a request may be decided by, and the grants that came with the call. */
-export interface Speaking {
+/** The approvers of the tenant, and the grants that came with the call. */
+export interface VoteSources {
   readonly approvers: readonly Approver[]
   readonly grants: readonly Json[]
 }
 
-/** Who has spoken about a request and may still speak: one voice for each person. */
-export async function voicesFor(deps: GatewayDeps, stored: StoredApproval, speaking: Speaking): Promise<Voice[]> {
-  const voices = [...heldVoices(deps, stored, speaking, await deps.hostKeys()), ...grantVoices(deps, stored, speaking)]
-  return voices.filter(
-    (voice, index) => voices.findIndex(({ approver }) => approver.principal === voice.approver.principal) === index,
+/** The votes on a request by people who may still decide about it: one for each person. */
+export async function validVotes(
+  deps: GatewayDeps,
+  stored: StoredApproval,
+  sources: VoteSources,
+): Promise<CountedVote[]> {
+  const votes = [...heldVotes(deps, stored, sources, await deps.hostKeys()), ...grantVotes(deps, stored, sources)]
+  return votes.filter(
+    (vote, index) => votes.findIndex(({ approver }) => approver.principal === vote.approver.principal) === index,
   )
 }
 
-/** Votes that were given to us. A yes of one with a key of their own is their grant, not what we signed for them. */
-const heldVoices = (
+/** Votes on the request. The yes of an approver with a key of their own is their grant, not what we signed for them. */
+const heldVotes = (
   deps: GatewayDeps,
   stored: StoredApproval,
-  { approvers }: Speaking,
+  { approvers }: VoteSources,
   hostKeys: readonly string[],
-): Voice[] =>
+): CountedVote[] =>
   stored.request.votes.flatMap((vote: Vote) => {
     const approver = approvers.find(({ approver_id }) => approver_id === vote.approver)
     if (approver === undefined || !isGoodVote(vote, stored.request, hostKeys)) return []
     if (approver.custody === 'self' && vote.decision === 'approve') return []
-    return isBarred(deps, stored, approver) ? [] : [{ approver, decision: vote.decision }]
+    return isIneligible(deps, stored, approver) ? [] : [{ approver, decision: vote.decision }]
   })
 
-/** Signed grants, held or brought along. One that fails any check is as if it were not there. */
-function grantVoices(deps: GatewayDeps, stored: StoredApproval, { approvers, grants }: Speaking): Voice[] {
+/** Signed grants, kept or sent with the call. One that fails any check does not count. */
+function grantVotes(deps: GatewayDeps, stored: StoredApproval, { approvers, grants }: VoteSources): CountedVote[] {
   const own = approvers.filter(({ custody }) => custody === 'self')
   if (own.length === 0) return []
   const pins = new Set(own.map(({ public_key }) => public_key))
@@ -50,7 +54,7 @@ function grantVoices(deps: GatewayDeps, stored: StoredApproval, { approvers, gra
     if (!grant.ok) return []
     const { public_key } = grant.value.approver_identity
     // One key may stand for a person who was registered anew.
-    const approver = own.find((each) => each.public_key === public_key && !isBarred(deps, stored, each))
+    const approver = own.find((each) => each.public_key === public_key && !isIneligible(deps, stored, each))
     return approver === undefined ? [] : [{ approver, decision: 'approve' as const }]
   })
 }
@@ -63,12 +67,12 @@ export function boundTo({ hostId }: GatewayDeps, stored: StoredApproval): Presen
 }
 
 /** Why this approver may not decide about the request; undefined if they may. */
-export const barred = (deps: GatewayDeps, stored: StoredApproval, approver: Approver | undefined) =>
+export const ineligibleBecause = (deps: GatewayDeps, stored: StoredApproval, approver: Approver | undefined) =>
   ineligible(approver, {
     required: stored.request.required,
     excluded: privateOf(stored).excluded,
     now: deps.clock.now(),
   })
 
-const isBarred = (deps: GatewayDeps, stored: StoredApproval, approver: Approver): boolean =>
-  barred(deps, stored, approver) !== undefined
+const isIneligible = (deps: GatewayDeps, stored: StoredApproval, approver: Approver): boolean =>
+  ineligibleBecause(deps, stored, approver) !== undefined

@@ -5,6 +5,7 @@ import type { Attempt } from '../attempt.ts'
 import { type Call, type CallCaller, callKey } from '../call.ts'
 import type { GatewayDeps, Offer } from '../deps.ts'
 import type { Recorded } from '../results.ts'
+import { FactsChanged } from '../write.ts'
 
 type Called = Pick<Call, 'caller' | 'correlation'>
 
@@ -29,9 +30,6 @@ export const recall = async ({ store, tenant, clock }: GatewayDeps, offer: Offer
 const parseHistory = (body: string | undefined): History =>
   body === undefined ? noHistory : (JSON.parse(body) as History)
 
-/** The history that the rules read was no longer true when the call was about to start. */
-export class HistoryChanged extends Error {}
-
 /**
  * Prepares the call to enter the history with its intent: before its effect, so that no call that starts later can miss
  * it. If others have started since the rules were asked, the rules are asked again in that transaction: only the same
@@ -42,7 +40,7 @@ export function remember(deps: GatewayDeps, offer: Offer, attempt: Attempt): und
   if (capability === undefined) return
   attempt.starting.push(
     ...changeHistory(deps, offer, call, (history) => {
-      if (holds !== undefined && !holds(history)) throw new HistoryChanged()
+      if (holds !== undefined && !holds(history)) throw new FactsChanged()
       return withCall(history, rememberedOf(capability.descriptor))
     }),
   )

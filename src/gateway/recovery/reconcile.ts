@@ -30,9 +30,9 @@ import { type Ending, readRecord, recordText, resultOf } from '../results.ts'
 import { within } from '../within.ts'
 import { writeEvents } from '../write.ts'
 import { isPresent } from './presence.ts'
-import type { Over } from './unrecorded.ts'
+import type { KnownOutcome } from './unrecorded.ts'
 
-type Reconciling = Pick<Host, 'deps' | 'running' | 'starting' | 'unwritten'>
+type Reconciling = Pick<Host, 'deps' | 'running' | 'starting' | 'unrecorded'>
 
 /**
  * Ends the calls of processes that are gone: each is indeterminate, because nobody knows whether its effect happened. And
@@ -40,7 +40,7 @@ type Reconciling = Pick<Host, 'deps' | 'running' | 'starting' | 'unwritten'>
  * cannot be ended does not keep the others from it.
  */
 export async function reconcile(host: Reconciling): Promise<readonly string[]> {
-  const { deps, unwritten } = host
+  const { deps, unrecorded } = host
   const claims = await deps.store.read(() => allPages((options) => runningClaims(deps.tenant, callScope, options)))
   const ended: string[] = []
   const failures: unknown[] = []
@@ -50,20 +50,20 @@ export async function reconcile(host: Reconciling): Promise<readonly string[]> {
       if (known === undefined && (claim.owner === deps.owner || (await isPresent(deps, claim.owner)))) continue
       const call = JSON.parse(claim.body) as Interrupted
       if (await endCall(deps, claim, call, known)) ended.push(call.invocation_id)
-      unwritten.delete(claim.key)
+      unrecorded.delete(claim.key)
     } catch (error) {
       failures.push(error)
     }
   }
-  unwritten.prune(new Set(claims.map(({ key }) => key)), deps.clock.now())
+  unrecorded.prune(new Set(claims.map(({ key }) => key)), deps.clock.now())
   if (failures.length > 0) throw failures[0]
   return ended
 }
 
 /** How a call of this process ended, if it is neither running nor about to. */
-function knownEnd({ running, starting, unwritten }: Reconciling, key: string): Over | undefined {
+function knownEnd({ running, starting, unrecorded }: Reconciling, key: string): KnownOutcome | undefined {
   for (const start of starting) if (start.key === key) return undefined
-  return running.has(key) ? undefined : unwritten.get(key)
+  return running.has(key) ? undefined : unrecorded.get(key)
 }
 
 const asksMax = 64
@@ -79,7 +79,12 @@ export async function askAgain({ deps, late }: Pick<Host, 'deps' | 'late'>): Pro
 }
 
 /** Writes the end of a call; whether that was for us to do. */
-async function endCall(deps: GatewayDeps, claim: Claim, call: Interrupted, known: Over | undefined): Promise<boolean> {
+async function endCall(
+  deps: GatewayDeps,
+  claim: Claim,
+  call: Interrupted,
+  known: KnownOutcome | undefined,
+): Promise<boolean> {
   const now = deps.clock.now()
   const error = endedAs(known, call.commits)
   const [event_type, outcome] =
@@ -108,16 +113,16 @@ async function endCall(deps: GatewayDeps, claim: Claim, call: Interrupted, known
   return true
 }
 
-const givenBack = (known: Over | undefined) => known?.reserved && { reserved: known.reserved }
+const givenBack = (known: KnownOutcome | undefined) => known?.reserved && { reserved: known.reserved }
 
-function settlementOf(known: Over | undefined, { reserved, commits }: Interrupted): readonly Change[] {
+function settlementOf(known: KnownOutcome | undefined, { reserved, commits }: Interrupted): readonly Change[] {
   if (known?.began === false) return settleAll(reserved, unused)
   if (known === undefined && commits) return settleAll(reserved, { ...unanswered, ...unspent })
   return known?.settlement ?? settleAll(reserved, unanswered)
 }
 
 /** How a call is said to have ended, by what this process knows of it; nothing of one of another process. */
-export function endedAs(known: Over | undefined, commits = false): CallError {
+export function endedAs(known: KnownOutcome | undefined, commits = false): CallError {
   if (known === undefined)
     return {
       type: 'Interrupted',

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 /** How much is done at a time of what may be much. */
 export interface Steps {
   readonly max: number
-  /** Falls when nobody wants the rest any more. */
+  /** Aborts when the caller no longer needs the rest. */
   readonly signal: AbortSignal
 }
 

@@ -3,8 +3,8 @@ import type { Reservation } from '../../storage/tables/budget-uses.ts'
 import type { Change } from '../../storage/work.ts'
 import type { Effect } from '../ended.ts'
 
-/** How a call ended of which the record may say that it runs. */
-export interface Over {
+/** How a call ended that may still be running on record. */
+export interface KnownOutcome {
   readonly effect: Effect
   /** Whether its handler was ever called. */
   readonly began: boolean
@@ -16,21 +16,21 @@ export interface Over {
   readonly data?: Json
 }
 
-/** Calls that are over in this process and whose end could not be written, by record key. */
-export interface Unwritten {
-  add(key: string, over: Over, now: number): void
-  get(key: string): Over | undefined
+/** Outcomes of this process that could not be written, by record key. */
+export interface UnrecordedOutcomes {
+  add(key: string, over: KnownOutcome, now: number): void
+  get(key: string): KnownOutcome | undefined
   delete(key: string): void
   isEmpty(): boolean
-  /** Forgets what is old, except for what is still open on record. */
+  /** Drops old outcomes, except of calls that still run on record. */
   prune(open: ReadonlySet<string>, now: number): void
 }
 
-// A commit of which nobody knew may still land.
+// A commit whose result is not known may still land.
 const keptMs = 3_600_000
 
-export function openUnwritten(): Unwritten {
-  const known = new Map<string, { readonly over: Over; readonly since: number }>()
+export function openUnrecorded(): UnrecordedOutcomes {
+  const known = new Map<string, { readonly over: KnownOutcome; readonly since: number }>()
   return {
     add: (key, over, now) => void known.set(key, { over, since: now }),
     get: (key) => known.get(key)?.over,
