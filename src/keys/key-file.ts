@@ -4,8 +4,19 @@ import { sha256 } from '../base/hash.ts'
 import { limits } from '../base/limits.ts'
 import { type KeyRotation, keyRotation } from '../model/evidence.ts'
 import { decrypt, encrypt, type Random } from './cipher.ts'
-import { checkMac, Damage, fileBytes, fileMembers, kdfOf, listOf, type Members, membersOf, textOf } from './members.ts'
-import { type FileKeys, type Kdf, type Passphrase, unlockedHelp } from './passphrase.ts'
+import type { Passphrase } from './passphrase.ts'
+import {
+  checkMac,
+  Damage,
+  type FileLock,
+  fileBytes,
+  fileMembers,
+  listOf,
+  type Members,
+  membersOf,
+  textOf,
+  unlockFile,
+} from './sealed-file.ts'
 import { signerOf } from './signer.ts'
 
 /** All that is kept for one host, secrets included: never leaves this folder. */
@@ -18,9 +29,6 @@ export interface HostKeys {
   readonly revoked: readonly string[]
 }
 
-/** What a file is locked with; undefined for one in plain text. */
-export type FileLock = { readonly keys: FileKeys; readonly kdf: Kdf } | undefined
-
 const version = 'ambit-key-v1'
 
 /** Safe on every file system, those that ignore case too: two hosts never share a file. */
@@ -32,7 +40,7 @@ export function keyFileName(hostId: string): string {
 
 export function encodeKeyFile(keys: HostKeys, lock: FileLock, random: Random): Buffer {
   const { keyId, publicKey } = signerOf(keys.seed)
-  const hidden = (purpose: Purpose, value: Uint8Array): string =>
+  const encode = (purpose: Purpose, value: Uint8Array): string =>
     lock === undefined
       ? Buffer.from(value).toString('base64')
       : encrypt(lock.keys.encryption, binds(keys.hostId, keyId, purpose), value, random)
@@ -40,8 +48,8 @@ export function encodeKeyFile(keys: HostKeys, lock: FileLock, random: Random): B
     v: version,
     host_id: keys.hostId,
     kdf: lock === undefined ? null : { ...lock.kdf },
-    current: { key_id: keyId, public_key: publicKey, created_at: keys.createdAt, private: hidden('sign', keys.seed) },
-    digest_key: hidden('digest', keys.digestKey),
+    current: { key_id: keyId, public_key: publicKey, created_at: keys.createdAt, private: encode('sign', keys.seed) },
+    digest_key: encode('digest', keys.digestKey),
     history: keys.history,
     revoked: keys.revoked,
   }
@@ -56,42 +64,19 @@ export async function decodeKeyFile(
 ): Promise<{ readonly keys: HostKeys; readonly lock: FileLock }> {
   try {
     const members = fileMembers(bytes, version, limits.jsonBytesMax)
-    const lock = await unlock(members, hostId, passphrase)
+    const lock = await unlockFile(members, passphrase, `the key of host ${quote(hostId)}`)
     return { keys: hostKeys(members, hostId, lock), lock }
   } catch (error) {
     if (!(error instanceof Damage)) throw error
-    throw new Failure(
-      'key.invalid',
-      `the key file of host ${quote(hostId)} is damaged`,
-      { hostId },
-      'restore it from a backup',
-    )
+    const message = `the key file of host ${quote(hostId)} is damaged`
+    throw new Failure('key.invalid', message, { hostId }, 'restore it from a backup')
   }
-}
-
-async function unlock(members: Members, hostId: string, passphrase: Passphrase | undefined): Promise<FileLock> {
-  const kdf = kdfOf(members)
-  if (kdf !== undefined) {
-    if (passphrase === undefined)
-      throw new Failure('key.locked', `the key of host ${quote(hostId)} needs its passphrase`)
-    return { keys: await passphrase.unlock(kdf), kdf }
-  }
-  // Taken as it is, a file in plain text could be put in the place of a locked one.
-  if (passphrase !== undefined) {
-    throw new Failure(
-      'key.invalid',
-      `the key of host ${quote(hostId)} is not locked, but a passphrase is set`,
-      {},
-      unlockedHelp,
-    )
-  }
-  return undefined
 }
 
 function hostKeys(members: Members, hostId: string, lock: FileLock): HostKeys {
   const current = membersOf(members['current'])
   const keyId = textOf(current, 'key_id')
-  const shown = (purpose: Purpose, text: string): Buffer => {
+  const decode = (purpose: Purpose, text: string): Buffer => {
     const value = lock
       ? decrypt(lock.keys.encryption, binds(hostId, keyId, purpose), text)
       : Buffer.from(text, 'base64')
@@ -101,8 +86,8 @@ function hostKeys(members: Members, hostId: string, lock: FileLock): HostKeys {
   const keys = {
     hostId,
     createdAt: textOf(current, 'created_at'),
-    seed: shown('sign', textOf(current, 'private')),
-    digestKey: shown('digest', textOf(members, 'digest_key')),
+    seed: decode('sign', textOf(current, 'private')),
+    digestKey: decode('digest', textOf(members, 'digest_key')),
     history: listOf(members, 'history').map(rotationOf),
     revoked: listOf(members, 'revoked').map(String),
   }

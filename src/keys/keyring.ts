@@ -3,16 +3,15 @@ import type { Signer } from '../base/ed25519.ts'
 import { Failure, quote } from '../base/failure.ts'
 import { digestUnder } from '../base/hash.ts'
 import { limits } from '../base/limits.ts'
-import { type Clock, formatTime, parseTime } from '../base/time.ts'
+import { type Clock, formatTime } from '../base/time.ts'
 import type { FileRoot } from '../files/root.ts'
 import type { HostIdentity, KeyRotation } from '../model/evidence.ts'
 import { wireId } from '../model/wire/correlation.ts'
 import type { Random } from './cipher.ts'
-import { decodeKeyFile, encodeKeyFile, type FileLock, type HostKeys, keyFileName } from './key-file.ts'
+import { decodeKeyFile, encodeKeyFile, type HostKeys, keyFileName } from './key-file.ts'
 import { type Passphrase, passphraseOf } from './passphrase.ts'
-import { failedWith, readPrivate } from './private-file.ts'
-import { signerOf } from './signer.ts'
-import { identityStatement, rotationStatement } from './statements.ts'
+import { type FileLock, failedWith, readPrivate } from './sealed-file.ts'
+import { identityStatement, rotationStatement, signerOf } from './signer.ts'
 
 export interface KeyringDeps {
   /** The folder of keys, one file per host; best 0700. */
@@ -60,8 +59,6 @@ export interface Keyring {
   revoke(hostId: string, keyId: string): Promise<PublicKeys>
   /** The keyed digest of the host's tenant. */
   digest(hostId: string): Promise<(parts: readonly string[]) => string>
-  /** The host's signed claim to its current key, valid from this time on. */
-  identity(hostId: string, validFrom: string): Promise<HostIdentity>
 }
 
 export function openKeyring(deps: KeyringDeps): Keyring {
@@ -92,15 +89,7 @@ export function openKeyring(deps: KeyringDeps): Keyring {
       return statement
     },
     revoke: async (hostId, keyId) => publicKeys(await change(hostId, (keys) => revoked(keys, keyId))),
-    digest: async (hostId) => {
-      const { digestKey } = await current(hostId)
-      return digestUnder(digestKey)
-    },
-    identity: async (hostId, validFrom) => {
-      const fromMs = parseTime(validFrom)
-      if (fromMs === undefined) throw new Failure('field.invalid', `${quote(validFrom)} is not a time`)
-      return identityStatement(signerOf((await current(hostId)).seed), hostId, formatTime(fromMs))
-    },
+    digest: async (hostId) => digestUnder((await current(hostId)).digestKey),
   })
 }
 
@@ -157,10 +146,6 @@ function publicKeys({ hostId, seed, createdAt, history, revoked }: HostKeys): Pu
 
 function checkedHost(hostId: string): string {
   if (wireId.safeParse(hostId).success && hostId.isWellFormed()) return hostId
-  throw new Failure(
-    'id.invalid',
-    `host id ${quote(hostId)} is not valid`,
-    {},
-    'use 1 to 256 characters, no control characters',
-  )
+  const help = 'use 1 to 256 characters, no control characters'
+  throw new Failure('id.invalid', `host id ${quote(hostId)} is not valid`, {}, help)
 }

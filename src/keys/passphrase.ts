@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { Failure } from '../base/failure.ts'
 import type { Random } from './cipher.ts'
 
-/** How a file's keys follow from its passphrase; stands in the file. `check` tells a wrong passphrase from a damaged file. */
+/** How the keys of a file follow from its passphrase, as written in the file. `check` tells a wrong passphrase from damage. */
 export interface Kdf {
   readonly name: typeof kdfName
   readonly salt: string
@@ -27,10 +27,7 @@ export const kdfName = 'scrypt-32768-8-3'
 const cost = { N: 32768, r: 8, p: 3, maxmem: 64 * 1024 * 1024 }
 const checkBytes = 16
 
-/** What to do about a file that is not locked while a passphrase is set. */
-export const unlockedHelp = 'unset AMBIT_PASSPHRASE if it was made without one; otherwise restore the folder of keys'
-
-/** Deriving takes a fifth of a second by design, so that of each salt is kept while this lives. */
+/** Deriving takes a fifth of a second by design, so the keys of each salt are cached. */
 export function passphraseOf(text: string, random: Random): Passphrase {
   if (text === '')
     throw new Failure('key.invalid', 'the passphrase is empty', {}, 'set one, or leave it out altogether')

@@ -3,9 +3,18 @@ import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import type { FileRoot } from '../files/root.ts'
 import type { Random } from './cipher.ts'
-import { checkMac, Damage, fileBytes, fileMembers, kdfOf, listOf, type Members, membersOf, textOf } from './members.ts'
-import { type FileKeys, fileKeys, fileKeysBytes, type Kdf, type Passphrase, unlockedHelp } from './passphrase.ts'
-import { readPrivate } from './private-file.ts'
+import { type FileKeys, fileKeys, fileKeysBytes, type Kdf, type Passphrase } from './passphrase.ts'
+import {
+  checkMac,
+  Damage,
+  fileBytes,
+  fileMembers,
+  listOf,
+  membersOf,
+  readPrivate,
+  textOf,
+  unlockFile,
+} from './sealed-file.ts'
 
 export interface SecretsFileDeps {
   readonly files: FileRoot
@@ -39,10 +48,10 @@ export async function readSecrets(deps: SecretsFileDeps): Promise<OpenSecrets | 
   if (bytes === undefined) return undefined
   try {
     const members = fileMembers(bytes, version, limits.secretsFileBytesMax)
-    const kdf = kdfOf(members)
-    const keys = await keysOf(kdf, deps)
+    const lock = await unlockFile(members, deps.passphrase, 'the file of secrets')
+    const { keys, kdf } = lock ?? { keys: await masterKeys(deps), kdf: null }
     checkMac(members, keys.integrity)
-    return { entries: listOf(members, 'entries').map(entryOf), keys, kdf: kdf ?? null }
+    return { entries: listOf(members, 'entries').map(entryOf), keys, kdf }
   } catch (error) {
     if (!(error instanceof Damage)) throw error
     throw new Failure('secret.invalid', 'the file of secrets is damaged', {}, 'restore it from a backup')
@@ -63,14 +72,7 @@ export async function writeSecrets(open: OpenSecrets, { files }: SecretsFileDeps
   await files.write(path, bytes, { mode: 0o600 })
 }
 
-async function keysOf(kdf: Kdf | undefined, { files, passphrase }: SecretsFileDeps): Promise<FileKeys> {
-  if (kdf !== undefined) {
-    if (passphrase === undefined) throw new Failure('key.locked', 'the secrets need their passphrase')
-    return passphrase.unlock(kdf)
-  }
-  // Taken as it is, a store under a key of its own could be put in the place of a locked one.
-  if (passphrase !== undefined)
-    throw new Failure('key.invalid', 'the secrets are not locked, but a passphrase is set', {}, unlockedHelp)
+async function masterKeys({ files }: SecretsFileDeps): Promise<FileKeys> {
   const keys = await readMaster(files)
   if (keys === undefined) throw new Failure('key.not_found', `the secrets need their master key \`${masterPath}\``)
   return keys
@@ -91,11 +93,7 @@ async function makeMaster({ files, random }: SecretsFileDeps): Promise<FileKeys>
 }
 
 function entryOf(value: Json): SecretEntry {
-  const entry: Members = membersOf(value)
-  return {
-    tenant: textOf(entry, 'tenant'),
-    name: textOf(entry, 'name'),
-    createdAt: textOf(entry, 'created_at'),
-    value: textOf(entry, 'value'),
-  }
+  const entry = membersOf(value)
+  const text = (member: string): string => textOf(entry, member)
+  return { tenant: text('tenant'), name: text('name'), createdAt: text('created_at'), value: text('value') }
 }

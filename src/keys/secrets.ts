@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { Failure, quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import { type Clock, formatTime } from '../base/time.ts'
@@ -5,7 +6,6 @@ import type { FileRoot } from '../files/root.ts'
 import type { TenantId } from '../model/identity/tenant-id.ts'
 import { decrypt, encrypt, type Random } from './cipher.ts'
 import { passphraseOf } from './passphrase.ts'
-import { type SecretValue, secretValue } from './secret-value.ts'
 import { newSecrets, type OpenSecrets, readSecrets, type SecretEntry, writeSecrets } from './secrets-file.ts'
 
 export interface SecretsDeps {
@@ -16,7 +16,19 @@ export interface SecretsDeps {
   readonly random: Random
 }
 
-/** The encrypted secrets of all tenants. A secret is known by its handle everywhere but where it is used. */
+/** A secret that prints only its handle; `reveal` gives the value, where it is used. */
+export interface SecretValue {
+  /** `secret:NAME` */
+  readonly handle: string
+  reveal(): string
+}
+
+export function secretValue(handle: string, value: string): SecretValue {
+  const show = (): string => handle
+  return Object.freeze({ handle, reveal: () => value, toString: show, toJSON: show, [inspect.custom]: show })
+}
+
+/** The encrypted secrets of all tenants. */
 export interface Secrets {
   /** Keeps the value, in place of an earlier one of that name. */
   set(tenant: TenantId, name: string, value: string): Promise<void>

@@ -4,7 +4,7 @@ import { openEgress } from '../../src/adapters/egress/egress.ts'
 import { discoverTools } from '../../src/adapters/mcp/discover.ts'
 import { importTools } from '../../src/adapters/mcp/import.ts'
 import { Failure } from '../../src/base/failure.ts'
-import { secretValue } from '../../src/keys/secret-value.ts'
+import { secretValue } from '../../src/keys/secrets.ts'
 import { anyone, stillClock } from '../support/host.ts'
 import {
   acceptedOf,

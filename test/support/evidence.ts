@@ -5,7 +5,7 @@ import { makeBundle } from '../../src/evidence/bundle.ts'
 import { makeSeal } from '../../src/evidence/seal.ts'
 import { didOf } from '../../src/evidence/statements/sshsig.ts'
 import type { Signatory } from '../../src/evidence/statements/statement.ts'
-import { identityStatement, rotationStatement } from '../../src/keys/statements.ts'
+import { identityStatement, rotationStatement } from '../../src/keys/signer.ts'
 import type {
   AttemptRecord,
   EventDraft,

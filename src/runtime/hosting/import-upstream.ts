@@ -16,7 +16,7 @@ import { readJson } from '../../base/json.ts'
 import { limits } from '../../base/limits.ts'
 import { defined } from '../../base/object.ts'
 import { CallEnded } from '../../gateway/ended.ts'
-import { secretValue } from '../../keys/secret-value.ts'
+import { secretValue } from '../../keys/secrets.ts'
 import {
   type HttpUpstream,
   type McpUpstream,

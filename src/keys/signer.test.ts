@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'vitest'
 import { dataFolder } from '../../test/support/data.ts'
-import { signerOf } from './signer.ts'
-import { identityStatement } from './statements.ts'
+import { identityStatement, signerOf } from './signer.ts'
 
 const folder = dataFolder('chp-vectors')
 const seed = Buffer.from(Array.from({ length: 32 }, (_, byte) => byte))
