@@ -80,7 +80,7 @@ test('of a union the alternative that was meant is reported, or the union when t
   assert.deepEqual(unclear, { code: 'field.invalid', pointer: '/either', message: 'must be an object, or an array' })
   const budget = { name: 'b', per: 'principle', applies_to: ['*'], every: 'day', calls: 1 }
   const [per] = problemsOf(config, { host: { budgets: [budget] } })
-  assert.equal(per?.message, 'must be one of `tenant`, `principal`, `history`, `capability`, or a list')
+  assert.equal(per?.message, 'must be one of `tenant`, `principal`, `history`, `capability`, or an array')
   const [every] = problemsOf(config, { host: { budgets: [{ ...budget, per: 'tenant', every: 'week' }] } })
   assert.equal(every?.message, 'must be one of `hour`, `day`, `month`, or a number')
   const server = { url: 'https://a.example/mcp', header: {} }

@@ -192,7 +192,6 @@ async function placesOf(given: GivenHost): Promise<Readonly<Record<string, reado
     'clocks',
     'event_sections',
     'checkpoints',
-    'counters',
     'leases',
     'statements',
     'blobs',

@@ -8,6 +8,7 @@ import { makeOffer } from '../../src/runtime/hosting/offer.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { openStore } from '../../src/storage/store.ts'
 import { approvalRecords } from '../../src/storage/tables/approvals.ts'
+import { neverEnds, reserve } from '../../src/storage/tables/budget-uses.ts'
 import { unknownClaims } from '../../src/storage/tables/claims.ts'
 import { rows, type Statement, text, type Work } from '../../src/storage/work.ts'
 import { sampleApproval } from '../../src/testing/storage/sample.ts'
@@ -79,6 +80,12 @@ async function costs(stored: number, place: Place = { driver: 'sqlite', path: ':
         asker: 'another',
         ask: `something else ${index}`,
       }),
+    )
+  // Of a table with a handful of rows, SQLite would rather read all than look one up.
+  for (let index = 0; index < Math.max(100, stored / 10); index++)
+    await ambit.store.write(
+      tenantId('northlight'),
+      reserve({ budget: 'another', holder: `holder-${index}`, ...neverEnds, amounts: { calls: 1 } }, {}),
     )
   let asked: Asked[] = []
   const all = new Map<string, Asked>()

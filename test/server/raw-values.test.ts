@@ -193,7 +193,7 @@ const around = (text: string, value: string): string =>
 
 async function placesOf({ ambit, host, ask }: GivenServer): Promise<Readonly<Record<string, string>>> {
   const me = operator(host.tenant)
-  const tables = ['events', 'event_sections', 'checkpoints', 'clocks', 'counters', 'leases']
+  const tables = ['events', 'event_sections', 'checkpoints', 'clocks', 'budget_uses', 'leases']
   const dumped = await Promise.all(
     tables.map(async (table) => [
       table,
