@@ -1,26 +1,9 @@
 // Hosts one capability in this process, calls it, has a person agree, and calls it again.
 // Run it with `npx node examples/call-a-capability.ts`.
 
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 // cut: define
 import { z } from 'zod'
-import {
-  addApprover,
-  authenticate,
-  callerOf,
-  createPrincipal,
-  createTenant,
-  defineCapability,
-  definePolicy,
-  issueKey,
-  makeOffer,
-  openAmbit,
-  openHost,
-  operator,
-  tenantId,
-} from '../src/index.ts'
+import { createAmbit, defineCapability, definePolicy, verifyBundle } from '../src/index.ts'
 
 const refund = defineCapability(
   {
@@ -57,50 +40,51 @@ const refunds = definePolicy({
 })
 // end
 
-const folder = mkdtempSync(join(tmpdir(), 'ambit-example-'))
-try {
-  await main()
-} finally {
-  rmSync(folder, { recursive: true })
+// cut: open
+// Without `folder: '.ambit'` nothing outlives the process.
+const ambit = await createAmbit({ capabilities: [refund], policies: [refunds] })
+// end
+
+// cut: enrol
+await ambit.principals.create('refund-agent', { kind: 'agent' })
+await ambit.principals.create('ida', { kind: 'user' })
+await ambit.approvers.add('ida', { roles: ['team_lead'] })
+const agent = await ambit.withKey((await ambit.keys.create('refund-agent')).secret)
+const ida = await ambit.withKey((await ambit.keys.create('ida')).secret)
+// end
+
+// cut: call
+const payBack = async (id: string, cents: number) => {
+  const result = await agent.call('desk.refund', { order: 'A-17', cents }, { id, correlation: 'ticket-4711' })
+  console.log(`${cents} cents: ${result.outcome}${result.denial ? `, ${result.denial.code}` : ''}`)
+  return result
 }
+await payBack('refund-1', 1250)
+await payBack('refund-2', 9000)
+// end
 
-async function main(): Promise<void> {
-  const ambit = await openAmbit({ folder, env: process.env })
-  try {
-    const admin = operator(tenantId('acme'))
-    await createTenant(ambit, { id: 'acme' })
-    const enrol = async (id: string, kind: 'agent' | 'user') => {
-      await createPrincipal(ambit, admin, { id, kind })
-      return authenticate(ambit, (await issueKey(ambit, admin, { principal: id })).secret)
-    }
-    const agent = await enrol('refund-agent', 'agent')
-    const ida = await enrol('ida', 'user')
-    await addApprover(ambit, admin, { principal: 'ida', roles: ['team_lead'] })
-
-    // cut: call
-    const offer = { capabilities: [refund], policies: [refunds] }
-    const host = await openHost(ambit, admin.tenant, (hostId) => makeOffer(hostId, offer))
-    const call = async (invocation_id: string, cents: number) => {
-      const payload = { order: 'A-17', cents }
-      const envelope = { capability_id: 'desk.refund', invocation_id, payload }
-      const { result } = await host.gateway.invoke(callerOf(agent), envelope)
-      console.log(`${cents} cents: ${result.outcome}${result.denial ? `, ${result.denial.code}` : ''}`)
-      return result
-    }
-    await call('refund-1', 1250)
-    const waiting = await call('refund-2', 9000)
-    // end
-
-    // cut: decide
-    const approval = String(waiting.denial?.details?.['approval_id'])
-    const by = { principal: ida.subject.id, subject: ida.subject }
-    const { state } = await host.gateway.decide(approval, by, { decision: 'approve', rationale: 'the box was crushed' })
-    console.log(`ida decided: ${state}`)
-    const { data } = await call('refund-2', 9000)
-    console.log(JSON.stringify(data))
-    await host.close()
-    // end
-  } finally {
-    await ambit.close()
-  }
+// cut: decide
+const { approvals } = await ida.approvals.list()
+for (const { approval_id } of approvals) {
+  const { state } = await ida.approvals.decide(approval_id, 'approve', { rationale: 'the box was crushed' })
+  console.log(`ida decided: ${state}`)
 }
+const { data } = await payBack('refund-2', 9000)
+console.log(JSON.stringify(data))
+// end
+
+// cut: verify
+const bundle = await ambit.evidence.export('ticket-4711')
+const { public_key } = await ambit.tenants.identity('local')
+const report = verifyBundle(bundle, { pins: [public_key ?? ''] })
+console.log(`${report.events} events, valid: ${report.valid}, covered: ${report.covered}`)
+// end
+
+// cut: tamper
+const forged = structuredClone(bundle)
+Object.assign(forged.events[1] ?? {}, { subject: { id: 'somebody-else' } })
+const { valid, first } = verifyBundle(forged)
+console.log(`after a change, valid: ${valid}, because ${first?.message}, at ${first?.at}`)
+// end
+
+await ambit.close()

@@ -1,3 +1,4 @@
+// cut: hello
 import { createAmbit, defineCapability } from '../src/index.ts'
 
 const greet = defineCapability({ id: 'desk.greet', version: '1.0.0', description: 'Greets.' }, () => 'Hello, Ada')
@@ -12,3 +13,4 @@ console.log(outcome, data)
 const { events } = await ambit.evidence.list({ correlation: correlation.correlation_id })
 for (const event of events) console.log(event.event_type, event.content_hash?.slice(0, 12))
 await ambit.close()
+// end
