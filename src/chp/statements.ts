@@ -4,14 +4,13 @@ import { sha256 } from '../base/hash.ts'
 import { limits } from '../base/limits.ts'
 import { formatTime } from '../base/time.ts'
 import { asJson } from '../evidence/json.ts'
-import { verifyRevocation } from '../evidence/statements/mandate.ts'
-import { trustedKeys } from '../evidence/statements/rotation.ts'
+import { isTrusted, verifyRevocation } from '../evidence/statements/mandate.ts'
 import { didOf } from '../evidence/statements/sshsig.ts'
 import { isPinned, type Pins } from '../evidence/statements/statement.ts'
-import { storeHead, verifyAnchor, verifyWitness } from '../evidence/statements/witness.ts'
+import { revocationHead, storeHead, verifyAnchor, verifyWitness } from '../evidence/statements/witness.ts'
 import type { ChainWitness, StoreHeadAnchor } from '../model/wire/statement.ts'
 import type { AnchorReceipt, RevocationList, RevocationReceipt, StoreHead, WitnessReceipt } from '../model/wire/wire.ts'
-import { digestRevoked, revokedMandates } from '../runtime/evidence/heads.ts'
+import { revokedMandates } from '../runtime/evidence/heads.ts'
 import type { AmbitHost } from '../runtime/hosting/host.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { allPages, type PageOptions } from '../storage/page.ts'
@@ -32,7 +31,7 @@ export async function headOf(ambit: Runtime, host: Named): Promise<StoreHead> {
     scheme: 'chp-store-head-v1',
     sequence,
     store_head: storeHead(tails),
-    revocation_head: digestRevoked(mandates, revoked),
+    revocation_head: revocationHead(mandates, revoked),
     at: formatTime(ambit.clock.now()),
   }
 }
@@ -79,8 +78,7 @@ export async function keepRevocation(
   const verified = verifyRevocation(input)
   if (!verified.ok) throw new Failure('revocation.invalid', `the revocation is not good: ${verified.message}`)
   const { mandate_id, principal } = verified.value
-  const { mandatePins: pins } = host.current()
-  if (pins !== 'any' && !trustedKeys([...pins], principal.key_history).has(principal.public_key))
+  if (!isTrusted(principal, host.current().mandatePins))
     throw new Failure('revocation.invalid', 'the revocation is of somebody whose mandates do not count here')
   await keep(ambit, host, 'revocation', verified.value)
   return { accepted: true, mandate_id, principal: principal.host_id }

@@ -1,4 +1,4 @@
-import { canonical, type Json, stable } from '../base/canonical.ts'
+import { canonical, stable } from '../base/canonical.ts'
 import type { Signer } from '../base/ed25519.ts'
 import { Failure } from '../base/failure.ts'
 import {
@@ -9,10 +9,11 @@ import {
   protocolVersion,
   type SealedEvent,
 } from '../model/evidence.ts'
+import type { DsseEnvelope } from '../model/wire/statement.ts'
 import { rootHash } from './event.ts'
-import { headerOf } from './statements/statement.ts'
+import { asJson } from './json.ts'
 
-export interface BundleParts {
+interface BundleParts {
   readonly hostId: string
   /** All events of one correlation, in sequence order. */
   readonly events: readonly Pick<SealedEvent, 'body' | 'contentHash' | 'correlationId'>[]
@@ -54,12 +55,35 @@ export function makeBundle(parts: BundleParts, signer?: Signer): EvidenceBundle 
   }
 }
 
-type Header = Pick<ForeignBundle, (typeof members)[number]>
-
-const members = ['host_id', 'protocol_version', 'created_at', 'canonicalization', 'root_hash', 'completeness'] as const
-
 /** What the signature of a bundle is over, in the form the bundle names; without a name, the stable one. */
-export function signedText(bundle: Header): string {
-  const header: Json = headerOf(bundle, members)
-  return bundle.canonicalization === 'chp-jcs-v1' ? canonical(header) : stable(header)
+export function signedText({
+  host_id,
+  protocol_version,
+  created_at,
+  canonicalization,
+  root_hash,
+  completeness,
+}: Omit<ForeignBundle, 'assurance' | 'events'>): string {
+  const header = { host_id, protocol_version, created_at, canonicalization, root_hash, completeness }
+  return canonicalization === 'chp-jcs-v1' ? canonical(header) : stable(header)
+}
+
+const payloadType = 'application/vnd.in-toto+json'
+
+/** A bundle as an in-toto statement in a signed envelope, for tools that know nothing of bundles. */
+export function makeAttestation(bundle: EvidenceBundle, signer: Signer): DsseEnvelope {
+  const statement = {
+    _type: 'https://in-toto.io/Statement/v1',
+    subject: [{ name: bundle.completeness.correlation_id, digest: { sha256: bundle.root_hash } }],
+    predicateType: 'https://chp.dev/attestation/evidence-bundle/v1',
+    predicate: asJson(bundle),
+  }
+  const body = Buffer.from(canonical(statement))
+  // Signed are type and body with their lengths, so that neither can pass for the other.
+  const signed = Buffer.concat([Buffer.from(`DSSEv1 ${payloadType.length} ${payloadType} ${body.length} `), body])
+  return {
+    payloadType,
+    payload: body.toString('base64'),
+    signatures: [{ keyid: signer.keyId, sig: signer.sign(signed) }],
+  }
 }

@@ -145,7 +145,7 @@ test('key ids are computed from the keys, and the first approver signs as the re
 
 test('nothing revoked has the head of nothing [H-84]', () => {
   const head = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
-  assert.equal(revocationHead({ mandates: [], keyIds: [] }), head)
+  assert.equal(revocationHead([], []), head)
   assert.equal(head, sha256(''))
 })
 

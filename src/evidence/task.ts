@@ -3,29 +3,18 @@ import { sha256 } from '../base/hash.ts'
 import type { ForeignBundle } from '../model/evidence.ts'
 import { type TaskBundle, taskBundle } from '../model/wire/statement.ts'
 import {
-  headerOf,
   isPinned,
   type Pins,
   partyOf,
-  partyProblem,
   type Refused,
   readShape,
   refused,
   type Signatory,
-  signatureProblem,
   signHeader,
+  statementProblem,
   type Verified,
 } from './statements/statement.ts'
 import { type BundleReport, type VerifyOptions, verifyBundle } from './verify/verify.ts'
-
-const members = [
-  'kind',
-  'protocol_version',
-  'created_at',
-  'canonicalization',
-  'correlation_id',
-  'task_root_hash',
-] as const
 
 /** The root over the bundles of all hosts of a task, which stand in order of host and root. */
 export const taskRoot = (bundles: readonly Pick<ForeignBundle, 'root_hash'>[]): string =>
@@ -37,28 +26,24 @@ export function makeTaskBundle(
   aggregator?: Signatory,
 ): TaskBundle {
   const sorted = bundles.toSorted(byHostAndRoot)
-  const task = {
+  const header = {
     kind: 'task-bundle',
     protocol_version: '0.2',
-    correlation_id: correlationOf(sorted[0]) ?? '',
+    correlation_id: sorted[0]?.events[0]?.correlation.correlation_id ?? '',
     created_at: createdAt,
     canonicalization: 'chp-stable-v1',
-    assurance: sorted.every((bundle) => bundle.assurance === 'signed') ? 'signed' : 'hash-chain',
-    bundles: sorted,
     task_root_hash: taskRoot(sorted),
   } as const
+  const assurance = sorted.every((bundle) => bundle.assurance === 'signed') ? 'signed' : 'hash-chain'
+  const task = { ...header, assurance, bundles: sorted } as const
   if (aggregator === undefined) return task
-  const signature = signHeader(headerOf<TaskBundle>(task, members), aggregator.signer)
-  return { ...task, aggregator: { ...partyOf(aggregator), signature } }
+  return { ...task, aggregator: { ...partyOf(aggregator), signature: signHeader(header, aggregator.signer) } }
 }
 
 const byHostAndRoot = (a: ForeignBundle, b: ForeignBundle): number =>
   byCodePoint(a.host_id, b.host_id) || byCodePoint(a.root_hash, b.root_hash)
 
-const correlationOf = (bundle: ForeignBundle | undefined): string | undefined =>
-  bundle?.events[0]?.correlation.correlation_id
-
-export interface TaskOptions extends VerifyOptions {
+interface TaskOptions extends VerifyOptions {
   /** The keys of aggregators to trust; given, an aggregator is demanded. */
   readonly aggregators?: Pins
 }
@@ -112,10 +97,11 @@ function closureProblem({ bundles }: TaskBundle): Refused | undefined {
 }
 
 function aggregatorProblem(task: TaskBundle, pins: Pins | undefined): Refused | undefined {
-  if (task.aggregator === undefined) {
+  const { aggregator, assurance: _, bundles: __, ...header } = task
+  if (aggregator === undefined) {
     return pins === undefined ? undefined : refused('aggregator', 'no aggregator vouches for the task')
   }
-  const { signature, ...party } = task.aggregator
+  const { signature, ...party } = aggregator
   if (!isPinned(pins ?? 'any', party.public_key)) return refused('pin', 'the key is not that of a known aggregator')
-  return signatureProblem(headerOf(task, members), signature, party.public_key) ?? partyProblem(party, task.created_at)
+  return statementProblem({ ...header, signature }, party, task.created_at)
 }

@@ -2,22 +2,18 @@ import { byCodePoint, type Json, stable } from '../../src/base/canonical.ts'
 import type { Signer } from '../../src/base/ed25519.ts'
 import { digestChunks } from '../../src/evidence/digests.ts'
 import { didOf } from '../../src/evidence/statements/sshsig.ts'
-import {
-  headerOf,
-  partyOf,
-  type Signatory,
-  signedMembers,
-  signHeader,
-} from '../../src/evidence/statements/statement.ts'
-import { type ApprovalGrant, approvalGrant } from '../../src/model/approval.ts'
-import { type Mandate, type MandateRevocation, mandate } from '../../src/model/wire/mandate.ts'
-import {
-  type AuthToken,
-  type ChainWitness,
-  chainWitness,
-  type StoreHeadAnchor,
-} from '../../src/model/wire/statement.ts'
+import { partyOf, type Signatory, signHeader } from '../../src/evidence/statements/statement.ts'
+import type { ApprovalGrant } from '../../src/model/approval.ts'
+import type { SignatureObject } from '../../src/model/evidence.ts'
+import type { Mandate, MandateRevocation } from '../../src/model/wire/mandate.ts'
+import type { AuthToken, ChainWitness, StoreHeadAnchor } from '../../src/model/wire/statement.ts'
 import { sshSign } from './ssh-sign.ts'
+
+const unsigned = new Set(['signature', 'approver_identity', 'principal', 'parent', 'caller', 'witness'])
+
+/** Signs a statement, whether or not it was signed before. */
+const signMembers = (statement: object, signer: Signer): SignatureObject =>
+  signHeader(Object.fromEntries(Object.entries(statement).filter(([name]) => !unsigned.has(name))), signer)
 
 // What approvers, principals, callers and witnesses sign with tools of their own, and a host only verifies.
 
@@ -38,7 +34,7 @@ export function signGrant(fields: GrantFields, signer: Signer, hostId: string = 
   return {
     ...header,
     approver_identity: { host_id: hostId, public_key: signer.publicKey },
-    signature: signHeader(headerOf(header, signedMembers(approvalGrant, 'approver_identity')), signer),
+    signature: signMembers(header, signer),
   }
 }
 
@@ -63,11 +59,9 @@ export function signMandate({ parent, ...fields }: MandateFields, principal: Sig
     ...header,
     ...(parent && { parent }),
     principal: partyOf(principal),
-    signature: signHeader(headerOf(header, signedMembers(mandate, 'principal', 'parent')), principal.signer),
+    signature: signMembers(header, principal.signer),
   }
 }
-
-const revocationMembers = ['kind', 'mandate_id', 'revoked_at', 'reason', 'canonicalization'] as const
 
 /** A principal takes its mandate back. */
 export function signRevocation(
@@ -75,11 +69,9 @@ export function signRevocation(
   principal: Signatory,
 ): MandateRevocation {
   const header = { ...fields, kind: 'mandate-revocation', canonicalization: 'chp-stable-v1' } as const
-  const signature = signHeader(headerOf(header, revocationMembers), principal.signer)
+  const signature = signMembers(header, principal.signer)
   return { ...header, principal: partyOf(principal), signature }
 }
-
-const tokenMembers = ['kind', 'sub', 'aud', 'iat', 'exp', 'canonicalization'] as const
 
 /** A caller's bearer token for one host. */
 export function signToken(fields: Pick<AuthToken, 'aud' | 'iat' | 'exp'>, caller: Signatory): AuthToken {
@@ -89,7 +81,7 @@ export function signToken(fields: Pick<AuthToken, 'aud' | 'iat' | 'exp'>, caller
     sub: caller.identity.host_id,
     canonicalization: 'chp-stable-v1',
   } as const
-  return { ...header, caller: partyOf(caller), signature: signHeader(headerOf(header, tokenMembers), caller.signer) }
+  return { ...header, caller: partyOf(caller), signature: signMembers(header, caller.signer) }
 }
 
 /** The head of a store at one count of its events. */
@@ -103,11 +95,9 @@ export function signWitness(head: Head, witnessedAt: string, witness: Signatory)
     witnessed_at: witnessedAt,
     canonicalization: 'chp-stable-v1',
   } as const
-  const signature = signHeader(headerOf(header, signedMembers(chainWitness, 'witness')), witness.signer)
+  const signature = signMembers(header, witness.signer)
   return { ...header, witness: partyOf(witness), signature }
 }
-
-const anchorMembers = ['kind', 'host_id', 'sequence', 'store_head', 'anchored_at'] as const
 
 /** A key outside the host countersigns its head. */
 export function signAnchor(
@@ -115,9 +105,9 @@ export function signAnchor(
   anchoredAt: string,
   signer: Signer,
 ): StoreHeadAnchor {
-  const header = { ...head, kind: 'store-head-anchor', anchored_at: anchoredAt } as const
-  const countersignature = sshSign(signer, 'chp-store-head-anchor', stable(headerOf(header, anchorMembers)))
-  return { ...header, anchor: { type: 'did', did: didOf(signer.publicKey), countersignature } }
+  const { store_head_scheme: _, ...header } = { ...head, kind: 'store-head-anchor', anchored_at: anchoredAt } as const
+  const countersignature = sshSign(signer, 'chp-store-head-anchor', stable(header))
+  return { ...head, ...header, anchor: { type: 'did', did: didOf(signer.publicKey), countersignature } }
 }
 
 /** The digest of the chunks of a stream, in the order they were sent. */

@@ -1,34 +1,14 @@
 import { parseTime } from '../../base/time.ts'
 import { type ApprovalGrant, approvalGrant } from '../../model/approval.ts'
-import {
-  headerOf,
-  isPinned,
-  type Pins,
-  type Refused,
-  readShape,
-  refused,
-  signatureProblem,
-  signedMembers,
-  type Verified,
-} from './statement.ts'
-
-const members = signedMembers(approvalGrant, 'approver_identity')
+import { isPinned, type Pins, readShape, refused, signatureProblem, type Verified } from './statement.ts'
 
 /** What a grant is presented for. Each member given here must stand in the grant, and be equal. */
 export type Presented = Partial<
-  Pick<
-    ApprovalGrant,
-    | 'approval_id'
-    | 'invocation_id'
-    | 'payload_commitment'
-    | 'invocation_digest'
-    | 'action_digest'
-    | 'binding_id'
-    | 'audience'
-  >
+  Pick<ApprovalGrant, 'approval_id' | 'invocation_id' | 'payload_commitment' | 'binding_id' | 'audience'> &
+    Pick<ApprovalGrant, 'invocation_digest' | 'action_digest'>
 >
 
-export interface GrantOptions {
+interface GrantOptions {
   /** The host's time in milliseconds. */
   readonly at: number
   /** The keys of registered approvers. */
@@ -40,26 +20,14 @@ export interface GrantOptions {
 export function verifyGrant(input: unknown, { at, pins, presented = {} }: GrantOptions): Verified<ApprovalGrant> {
   const read = readShape(approvalGrant, input)
   if (!read.ok) return read
-  const grant = read.value
-  const { public_key } = grant.approver_identity
-  return (
-    signatureProblem(headerOf(grant, members), grant.signature, public_key) ??
-    approverProblem(grant, pins) ??
-    (at <= (parseTime(grant.valid_until) ?? Number.NaN) ? undefined : refused('window', 'the grant has expired')) ??
-    presentedProblem(grant, presented) ??
-    read
-  )
-}
-
-function approverProblem(grant: ApprovalGrant, pins: Pins): Refused | undefined {
+  const { approver_identity, ...grant } = read.value
+  const { public_key } = approver_identity
+  const problem = signatureProblem(grant, public_key)
+  if (problem !== undefined) return problem
   if (grant.approver !== grant.signature.key_id) return refused('key id', 'the approver is not the key that signed')
-  if (isPinned(pins, grant.approver_identity.public_key)) return undefined
-  return refused('pin', 'the key is not that of a registered approver')
-}
-
-function presentedProblem(grant: ApprovalGrant, presented: Presented): Refused | undefined {
-  for (const member of Object.keys(presented) as (keyof Presented)[]) {
-    if (grant[member] !== presented[member]) return refused('presented', `the grant is for another \`${member}\``)
-  }
-  return undefined
+  if (!isPinned(pins, public_key)) return refused('pin', 'the key is not that of a registered approver')
+  if (!(at <= (parseTime(grant.valid_until) ?? Number.NaN))) return refused('window', 'the grant has expired')
+  const members = Object.keys(presented) as (keyof Presented)[]
+  const other = members.find((member) => grant[member] !== presented[member])
+  return other === undefined ? read : refused('presented', `the grant is for another \`${other}\``)
 }

@@ -9,13 +9,10 @@ import {
   type Refused,
   readShape,
   refused,
-  signedMembers,
   statementProblem,
   type Verified,
   withinWindow,
 } from './statement.ts'
-
-const members = signedMembers(mandate, 'principal', 'parent')
 
 export interface MandateOptions {
   /** The host's time in milliseconds. */
@@ -61,31 +58,21 @@ function chainOf(leaf: Mandate): Mandate[] {
 
 const depthOf = (link: Mandate): number => link.depth ?? 0
 
-function linkProblem(link: Mandate, options: MandateOptions): Refused | undefined {
-  const { key_history, ...principal } = link.principal
-  return (
-    statementProblem(link, members, principal, link.created_at) ??
-    pinProblem(link, options.pins, key_history ?? []) ??
-    windowProblem(link, options.at) ??
-    revocationProblem(link, options.revocations ?? []) ??
-    narrowingProblem(link)
-  )
+function linkProblem(link: Mandate, { pins, at, revocations = [] }: MandateOptions): Refused | undefined {
+  const { principal, parent: _, ...statement } = link
+  const problem = statementProblem(statement, principal, link.created_at)
+  if (problem !== undefined) return problem
+  if (!isTrusted(principal, pins)) return refused('pin', 'the key is not that of a registered principal')
+  if (!withinWindow(at, link.valid_from, link.valid_until))
+    return refused('window', 'the mandate is not valid at this time')
+  if (revocations.some((revocation) => revokes(revocation, link)))
+    return refused('revoked', `mandate \`${link.mandate_id}\` was revoked`)
+  return narrowingProblem(link)
 }
 
-function pinProblem(link: Mandate, pins: Pins, history: readonly unknown[]): Refused | undefined {
-  if (pins === 'any' || trustedKeys([...pins], history).has(link.principal.public_key)) return undefined
-  return refused('pin', 'the key is not that of a registered principal')
-}
-
-function windowProblem(link: Mandate, at: number): Refused | undefined {
-  if (withinWindow(at, link.valid_from, link.valid_until)) return undefined
-  return refused('window', 'the mandate is not valid at this time')
-}
-
-function revocationProblem(link: Mandate, revocations: readonly unknown[]): Refused | undefined {
-  if (!revocations.some((revocation) => revokes(revocation, link))) return undefined
-  return refused('revoked', `mandate \`${link.mandate_id}\` was revoked`)
-}
+/** True if the key of a principal is pinned, or a pinned one has handed over to it. */
+export const isTrusted = ({ public_key, key_history }: Mandate['principal'], pins: Pins): boolean =>
+  pins === 'any' || trustedKeys([...pins], key_history).has(public_key)
 
 /** A sub-mandate may narrow its parent and nothing else; a root has no parent, depth or parent id. */
 function narrowingProblem(child: Mandate): Refused | undefined {
@@ -100,14 +87,12 @@ function narrowingProblem(child: Mandate): Refused | undefined {
   if (depthOf(child) !== depthOf(parent) + 1) return refused('depth', 'the depth does not follow the parent')
   if (!child.scope.every((entry) => scopeCovers(parent.scope, entry))) return refused('scope', 'the scope is wider')
   if (!windowInside(child, parent)) return refused('window', "the window is not inside the parent's")
-  const raised =
-    (child.max_invocations ?? Number.POSITIVE_INFINITY) > (parent.max_invocations ?? Number.POSITIVE_INFINITY)
+  const raised = (child.max_invocations ?? Infinity) > (parent.max_invocations ?? Infinity)
   return raised ? refused('cap', 'the cap is higher than that of the parent') : undefined
 }
 
-const windowInside = (child: Mandate, parent: Mandate): boolean =>
-  withinWindow(parseTime(child.valid_from), parent.valid_from, parent.valid_until) &&
-  withinWindow(parseTime(child.valid_until), parent.valid_from, parent.valid_until)
+const windowInside = (child: Mandate, { valid_from, valid_until }: Mandate): boolean =>
+  [child.valid_from, child.valid_until].every((time) => withinWindow(parseTime(time), valid_from, valid_until))
 
 /** True if one entry covers the id, or the whole of a narrower entry: exact, or a prefix before a final `*`. */
 export const scopeCovers = (scope: readonly string[], entry: string): boolean =>
@@ -122,14 +107,12 @@ const subjectOf = (leaf: Mandate, root: Mandate): Subject => ({
   root_principal: root.principal.host_id,
 })
 
-const revocationMembers = ['kind', 'mandate_id', 'revoked_at', 'reason', 'canonicalization'] as const
-
 /** Verifies a revocation by itself. Whether it revokes a given mandate depends on that mandate's key: `revokes`. */
 export function verifyRevocation(input: unknown): Verified<MandateRevocation> {
   const read = readShape(mandateRevocation, input)
   if (!read.ok) return read
-  const { principal, revoked_at } = read.value
-  return statementProblem(read.value, revocationMembers, principal, revoked_at) ?? read
+  const { principal, ...statement } = read.value
+  return statementProblem(statement, principal, statement.revoked_at) ?? read
 }
 
 /** True if the statement is a good revocation of this mandate, signed with the mandate's own key. */
@@ -137,6 +120,5 @@ export function revokes(revocation: unknown, link: Mandate): boolean {
   // Those of other mandates are told apart before anything costly is done: there may be many.
   if ((revocation as Partial<MandateRevocation> | null)?.mandate_id !== link.mandate_id) return false
   const verified = verifyRevocation(revocation)
-  if (!verified.ok || verified.value.mandate_id !== link.mandate_id) return false
-  return verified.value.principal.public_key === link.principal.public_key
+  return verified.ok && verified.value.principal.public_key === link.principal.public_key
 }

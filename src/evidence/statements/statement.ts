@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { type Json, stable } from '../../base/canonical.ts'
+import { stable } from '../../base/canonical.ts'
 import { keyIdOf, type Signer, verifySignature } from '../../base/ed25519.ts'
 import { quote } from '../../base/failure.ts'
 import { parseTime } from '../../base/time.ts'
@@ -20,36 +20,47 @@ export interface Refused<C extends string = string> {
 
 export const refused = <C extends string>(check: C, message: string): Refused<C> => ({ ok: false, check, message })
 
+/** The input as this shape. Never throws, whatever the input is. */
+export function readShape<S extends z.ZodType>(schema: S, input: unknown): Verified<z.output<S>> {
+  try {
+    const parsed = schema.safeParse(input)
+    if (parsed.success) return { ok: true, value: parsed.data }
+    const [problem] = problemsOf(schema, input)
+    return refused('shape', problem ? `${quote(problem.pointer || '/')} ${problem.message}` : 'not the right shape')
+  } catch {
+    return refused('shape', 'the value cannot be read')
+  }
+}
+
 /** A signature over the canonical text of a header. */
-export const signHeader = (header: Json, signer: Signer): SignatureObject => ({
+export const signHeader = (header: object, signer: Signer): SignatureObject => ({
   algorithm: 'ed25519',
   key_id: signer.keyId,
-  signature: signer.sign(stable(header)),
+  signature: signer.sign(stable(asJson(header))),
 })
 
+/** A header with the signature over it; the header is whatever stands beside the signature. */
+export interface Signed {
+  readonly signature: SignatureObject
+}
+
 /** Refused unless this key signed exactly this header, under the key id computed from it. */
-export function signatureProblem(header: Json, signature: SignatureObject, publicKey: string): Refused | undefined {
+export function signatureProblem({ signature, ...header }: Signed, publicKey: string): Refused | undefined {
   if (signature.key_id !== keyIdOf(publicKey)) return refused('key id', 'the key id is not that of the key')
-  if (verifySignature(publicKey, stable(header), signature.signature)) return undefined
+  if (verifySignature(publicKey, stable(asJson(header)), signature.signature)) return undefined
   return refused('signature', 'the signature does not verify')
 }
 
-/** Refused unless the party's own claim to its key holds at this time. */
-export function partyProblem({ host_id, public_key, host_identity }: Party, at: string): Refused | undefined {
-  const problem = identityProblem(host_identity, { hostId: host_id, publicKey: public_key })
+/** Refused unless the party signed this header, with a key that was its own at this time. */
+export function statementProblem(statement: Signed, party: Party, at: string): Refused | undefined {
+  const { host_id, public_key, host_identity } = party
+  const problem =
+    signatureProblem(statement, public_key) ??
+    identityProblem(host_identity, { hostId: host_id, publicKey: public_key })
   if (problem !== undefined) return problem
   if (withinWindow(parseTime(at), host_identity.valid_from, host_identity.valid_until)) return undefined
   return refused('window', 'the identity was not valid at that time')
 }
-
-/** Refused unless the party signed these members of the statement, with a key that was its own at this time. */
-export const statementProblem = <T extends { readonly signature: SignatureObject }>(
-  statement: T,
-  members: readonly (keyof T)[],
-  party: Party,
-  at: string,
-): Refused | undefined =>
-  signatureProblem(headerOf(statement, members), statement.signature, party.public_key) ?? partyProblem(party, at)
 
 /** Who signs: a key, and the host's own claim to it. */
 export interface Signatory {
@@ -63,50 +74,19 @@ export const partyOf = ({ signer, identity }: Signatory): Party => ({
   host_identity: identity,
 })
 
-/** The input as this shape. Never throws, whatever the input is. */
-export function readShape<S extends z.ZodType>(schema: S, input: unknown): Verified<z.output<S>> {
-  try {
-    const parsed = schema.safeParse(input)
-    if (parsed.success) return { ok: true, value: parsed.data }
-    const [problem] = problemsOf(schema, input)
-    return refused('shape', problem ? `${quote(problem.pointer || '/')} ${problem.message}` : 'not the right shape')
-  } catch {
-    return refused('shape', 'the value cannot be read')
-  }
-}
-
-/** The members of a statement that are signed: all that its shape has, but for the signature itself and these. */
-export const signedMembers = <S extends z.ZodRawShape, K extends keyof S>(
-  { shape }: z.ZodObject<S>,
-  ...unsigned: K[]
-) =>
-  Object.keys(shape).filter(
-    (name): name is Exclude<keyof S & string, K | 'signature'> =>
-      name !== 'signature' && !unsigned.some((other) => other === name),
-  )
-
-/** The members of `value` a header takes; those that are absent are left out. */
-export function headerOf<T extends object>(value: T, members: readonly (keyof T)[]): Json {
-  const present = members.filter((member) => value[member] !== undefined)
-  return asJson(Object.fromEntries(present.map((member) => [member, value[member]])))
-}
-
 /** A set of public keys that may speak, or `any` where the caller decides afterwards. */
 export type Pins = ReadonlySet<string> | 'any'
 
 export const isPinned = (pins: Pins, publicKey: string): boolean => pins === 'any' || pins.has(publicKey)
 
-const anchorNamespace = 'chp-host-anchor'
-
 /** Refused unless the identity claims exactly this key for this host, under its own signature. */
 export function identityProblem(
-  identity: HostIdentity,
+  { signature, ...claim }: HostIdentity,
   { hostId, publicKey }: { readonly hostId: string; readonly publicKey: string },
 ): Refused<'attestation' | 'key id'> | undefined {
-  const { signature, ...claim } = identity
-  if (identity.host_id !== hostId) return refused('attestation', 'the identity names another host')
-  if (identity.public_key !== publicKey) return refused('attestation', 'the identity names another key')
-  if (identity.key_id !== keyIdOf(publicKey)) return refused('key id', "the identity's key id is not that of its key")
+  if (claim.host_id !== hostId) return refused('attestation', 'the identity names another host')
+  if (claim.public_key !== publicKey) return refused('attestation', 'the identity names another key')
+  if (claim.key_id !== keyIdOf(publicKey)) return refused('key id', "the identity's key id is not that of its key")
   if (verifySignature(publicKey, stable(asJson(claim)), signature)) return undefined
   return refused('attestation', "the identity's signature does not verify")
 }
@@ -119,17 +99,10 @@ export function withinWindow(at: number | undefined, from: string | null, until:
 }
 
 /** What the identity's `did` anchors prove; anchors of other types are skipped and prove nothing. */
-export function anchorVerdict(identity: HostIdentity): 'pass' | 'fail' | 'absent' {
-  const dids = (identity.anchors ?? []).filter((anchor) => anchor.type === 'did')
+export function anchorVerdict({ anchors = [], public_key, host_id }: HostIdentity): 'pass' | 'fail' | 'absent' {
+  const dids = anchors.filter((anchor) => anchor.type === 'did')
   if (dids.length === 0) return 'absent'
-  const message = stable({ chp_public_key: identity.public_key, host_id: identity.host_id })
-  const good = dids.every((anchor) =>
-    verifySshSignature({
-      did: anchor['did'],
-      signature: anchor['countersignature'],
-      namespace: anchorNamespace,
-      message,
-    }),
-  )
+  const claim = { namespace: 'chp-host-anchor', message: stable({ chp_public_key: public_key, host_id }) }
+  const good = dids.every(({ did, countersignature: signature }) => verifySshSignature({ did, signature, ...claim }))
   return good ? 'pass' : 'fail'
 }

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { copyOf, signatory, signerOf } from '../../../test/support/evidence.ts'
-import { type Head, signAnchor, signToken, signWitness } from '../../../test/support/evidence-statements.ts'
+import {
+  type Head,
+  signAnchor,
+  signRevocation,
+  signToken,
+  signWitness,
+} from '../../../test/support/evidence-statements.ts'
 import { tamperings } from '../../../test/support/evidence-tamper.ts'
 import { sha256 } from '../../base/hash.ts'
 import { partyOf, signHeader, type Verified } from './statement.ts'
@@ -57,12 +63,13 @@ test('heads of a store are over one line per correlation, in order of code point
 })
 
 test('heads of a store of revocations are over mandates with their keys, and keys [H-82 H-84]', () => {
+  const { principal } = signRevocation({ mandate_id: 'm1', revoked_at: at, reason: 'withdrawn' }, witness)
   const mandates = [
-    { mandateId: 'm2', principalKey: 'K' },
-    { mandateId: 'm1', principalKey: 'K' },
+    { mandate_id: 'm2', principal },
+    { mandate_id: 'm1', principal },
   ]
-  const lines = 'k\0aa\nk\0bb\nm\0m1\0K\nm\0m2\0K\n'
-  assert.equal(revocationHead({ mandates, keyIds: ['bb', 'aa'] }), sha256(lines))
+  const lines = `k\0aa\nk\0bb\nm\0m1\0${principal.public_key}\nm\0m2\0${principal.public_key}\n`
+  assert.equal(revocationHead(mandates, ['bb', 'aa']), sha256(lines))
 })
 
 const caller = signatory('planner', 2)

@@ -136,7 +136,7 @@ async function signOnce(deps: HeadsDeps, { unfiled, unsigned }: Known, tenant: T
   // Taken before the key is read: a key that is replaced meanwhile has not signed later than that.
   const at = formatTime(clock.now())
   const { signer, keys } = await keyring.signing(host_id)
-  const revocation_head = digestRevoked(revoked, keys.revoked)
+  const revocation_head = revocationHead(revoked, keys.revoked)
   const fields = {
     host_id,
     log_size: size,
@@ -158,13 +158,4 @@ async function signOnce(deps: HeadsDeps, { unfiled, unsigned }: Known, tenant: T
 export function* revokedMandates(tenant: TenantId): Work<readonly MandateRevocation[]> {
   const found = yield* allPages((options) => listStatements(tenant, 'revocation', options))
   return found.map(({ body }) => JSON.parse(body) as MandateRevocation)
-}
-
-/** One digest over everything that is revoked: mandates, and keys of the host. */
-export function digestRevoked(mandates: readonly MandateRevocation[], keyIds: readonly string[]): string {
-  const revoked = mandates.map(({ mandate_id, principal }) => ({
-    mandateId: mandate_id,
-    principalKey: principal.public_key,
-  }))
-  return revocationHead({ mandates: revoked, keyIds })
 }
