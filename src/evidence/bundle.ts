@@ -26,32 +26,38 @@ interface BundleParts {
 
 /** The export of one correlation: signed with a signer, a hash chain without. */
 export function makeBundle(parts: BundleParts, signer?: Signer): EvidenceBundle {
-  const last = parts.events.at(-1)
-  if (last === undefined) throw new Failure('correlation.not_found', 'a bundle needs at least one event')
+  if (parts.events.length === 0) throw new Failure('correlation.not_found', 'a bundle needs at least one event')
   if (parts.events.some((event) => event.contentHash === '')) {
     throw new Failure('bundle.invalid', 'an event has lost its hash, so the correlation can no longer be exported')
   }
-  const bundle = {
-    host_id: parts.hostId,
-    protocol_version: protocolVersion,
-    created_at: parts.createdAt,
-    canonicalization: 'chp-stable-v1',
-    root_hash: rootHash(parts.events.map((event) => event.contentHash)),
-    completeness: {
-      scheme: completenessScheme,
-      correlation_id: last.correlationId,
-      as_of_sequence: parts.asOfSequence,
-      head_hash: last.contentHash,
-    },
-    assurance: signer ? 'signed' : 'hash-chain',
-    events: parts.events.map((event): EvidenceBundle['events'][number] => JSON.parse(event.body)),
-  } as const
+  const bundle = unsignedBundle(parts)
   if (signer === undefined) return bundle
   return {
     ...bundle,
+    assurance: 'signed',
     public_key: signer.publicKey,
     signature: { algorithm: 'ed25519', key_id: signer.keyId, signature: signer.sign(signedText(bundle)) },
     ...(parts.identity && { host_identity: parts.identity }),
+  }
+}
+
+/** A bundle whose events may be damaged, for the verifier to say so. */
+export function unsignedBundle({ hostId, events, createdAt, asOfSequence }: BundleParts): EvidenceBundle {
+  const last = events.at(-1)
+  return {
+    host_id: hostId,
+    protocol_version: protocolVersion,
+    created_at: createdAt,
+    canonicalization: 'chp-stable-v1',
+    root_hash: rootHash(events.map((event) => event.contentHash)),
+    completeness: {
+      scheme: completenessScheme,
+      correlation_id: last?.correlationId ?? '',
+      as_of_sequence: asOfSequence,
+      head_hash: last?.contentHash ?? '',
+    },
+    assurance: 'hash-chain',
+    events: events.map((event) => JSON.parse(event.body)),
   }
 }
 

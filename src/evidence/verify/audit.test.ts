@@ -4,13 +4,13 @@ import { draft, hostId, sealFromStart, storyDrafts } from '../../../test/support
 import { sha256 } from '../../base/hash.ts'
 import type { SealedEvent } from '../../model/evidence.ts'
 import { grown } from '../log.ts'
-import { makeAuditor } from './audit.ts'
+import { Auditor } from './audit.ts'
 
 const events = sealFromStart([...storyDrafts(), draft({ event_id: 'evt_7', correlation: { correlation_id: 'other' } })])
 
 /** What the auditor says to each event, with one of them replaced. */
 const followed = (index: number, fields: Partial<SealedEvent>) => {
-  const auditor = makeAuditor(hostId)
+  const auditor = new Auditor(hostId)
   return events.map((event, place) => auditor.take(place === index ? { ...event, ...fields } : event))
 }
 
@@ -22,17 +22,17 @@ const edited = (index: number, from: string | RegExp, to: string) => {
 }
 
 test('a store followed event by event is good, and its log is the one it was sealed with [H-88 H-86 F-09]', () => {
-  const auditor = makeAuditor(hostId)
-  assert.equal(auditor.log(), '')
+  const auditor = new Auditor(hostId)
+  assert.equal(auditor.log, '')
   assert.deepEqual(
     events.map((event) => auditor.take(event)),
     events.map(() => undefined),
   )
-  assert.equal(auditor.log(), grown('', events))
+  assert.equal(auditor.log, grown('', events))
 })
 
 test('a missing event is named [H-88 H-86 F-09]', () => {
-  const auditor = makeAuditor(hostId)
+  const auditor = new Auditor(hostId)
   const [first, , third] = events as [SealedEvent, SealedEvent, SealedEvent]
   assert.equal(auditor.take(first), undefined)
   assert.equal(auditor.take(third), 'event 2 is missing')
@@ -41,7 +41,7 @@ test('a missing event is named [H-88 H-86 F-09]', () => {
 test('a body that is no event, or of another host, is found [H-88 H-86 F-09]', () => {
   assert.equal(followed(1, { body: '{' })[1], 'it is not an event')
   assert.equal(followed(1, { body: '{}' })[1], 'it is not an event')
-  const elsewhere = makeAuditor('elsewhere')
+  const elsewhere = new Auditor('elsewhere')
   assert.equal(elsewhere.take(events[0] as SealedEvent), 'it is of another host')
 })
 
@@ -87,7 +87,7 @@ test('a changed payload, header or uncovered member is found [H-88 H-86 F-09]', 
 test('an event without a call record is not ours [H-88 H-86 F-09]', () => {
   const [event] = events as [SealedEvent]
   const body = JSON.parse(event.body)
-  const auditor = makeAuditor(hostId)
+  const auditor = new Auditor(hostId)
   const stranger = { ...body, payload: { chp_withheld: true } }
   assert.equal(auditor.take({ ...event, body: JSON.stringify(stranger) }), 'its call record is not well formed')
 })

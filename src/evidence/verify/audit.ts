@@ -14,37 +14,58 @@ import { Findings } from './findings.ts'
 import { predicateOf } from './shape.ts'
 
 /** Follows a host's whole store in sequence order, event by event. */
-export interface Auditor {
+export class Auditor {
+  readonly #hostId: string
+  readonly #tails = new Map<string, string>()
+  /** The leaves of purges that no event has accounted for. */
+  readonly #purges = new Map<string, Hash>()
+  #sequence = 0
+  #log = ''
+
+  constructor(hostId: string) {
+    this.#hostId = hostId
+  }
+
   /** Takes the next stored event, or what is left of it, and answers what is wrong with it, or undefined. */
-  take(stored: SealedEvent | PurgedEvent): string | undefined
+  take(stored: SealedEvent | PurgedEvent): string | undefined {
+    this.#sequence++
+    if (stored.sequence !== this.#sequence) return `event ${this.#sequence} is missing`
+    this.#log = grown(this.#log, [stored])
+    if ('leafHash' in stored) {
+      this.#purges.set(stored.purgeId, this.#leavesOf(stored.purgeId).update(`${stored.leafHash}\n`))
+      return undefined
+    }
+    const { correlationId, contentHash } = stored
+    const problem = problemOf(stored, this.#hostId, this.#tails.get(correlationId) ?? null)
+    this.#tails.set(correlationId, contentHash)
+    return problem ?? (stored.eventType === 'evidence_purged' ? this.#account(stored) : undefined)
+  }
+
   /** The purges of which leaves were seen, and no event that accounts for them. */
-  unaccounted(): readonly string[]
+  get unaccounted(): readonly string[] {
+    return [...this.#purges.keys()]
+  }
+
   /** The log over everything taken so far, as text. */
-  log(): string
-}
+  get log(): string {
+    return this.#log
+  }
 
-const isEvent = predicateOf(foreignEvent)
+  /** An `evidence_purged` event comes after the leaves it is about. */
+  #account({ invocationId, body }: SealedEvent): string | undefined {
+    const leaves = `sha256:${this.#leavesOf(invocationId).digest('hex')}`
+    this.#purges.delete(invocationId)
+    const { payload } = JSON.parse(body) as { readonly payload: { readonly leaves?: unknown } }
+    return payload.leaves === leaves ? undefined : 'what was purged is not what it says'
+  }
 
-export function makeAuditor(hostId: string): Auditor {
-  const tails = new Map<string, string>()
-  const purges = openPurges()
-  let sequence = 0
-  let log = ''
-  return {
-    log: () => log,
-    unaccounted: purges.open,
-    take: (stored) => {
-      sequence++
-      if (stored.sequence !== sequence) return `event ${sequence} is missing`
-      log = grown(log, [stored])
-      if ('leafHash' in stored) return void purges.saw(stored)
-      const { correlationId, contentHash } = stored
-      const problem = problemOf(stored, hostId, tails.get(correlationId) ?? null)
-      tails.set(correlationId, contentHash)
-      return problem ?? (stored.eventType === 'evidence_purged' ? purges.account(stored) : undefined)
-    },
+  #leavesOf(purgeId: string): Hash {
+    return this.#purges.get(purgeId) ?? createHash('sha256')
   }
 }
+
+/** What an `evidence_purged` event says of the leaves that were kept: one digest over all of them, in order. */
+export const leavesDigest = (leaves: readonly string[]): string => `sha256:${rootHash(leaves)}`
 
 function problemOf(stored: SealedEvent, hostId: string, tail: string | null): string | undefined {
   const event = parsed(stored.body)
@@ -63,6 +84,8 @@ function recordProblem(event: ForeignEvent): string | undefined {
   const member = uncoveredMember(event, record.data)
   return member && `\`${member}\` is not what its call record says`
 }
+
+const isEvent = predicateOf(foreignEvent)
 
 function parsed(body: string): ForeignEvent | undefined {
   try {
@@ -84,32 +107,3 @@ const columnsAgree = (stored: SealedEvent, event: ForeignEvent): boolean =>
   stored.outcome === (event.outcome ?? null) &&
   stored.subjectId === (event.subject?.['id'] ?? null) &&
   stored.contentHash === event.content_hash
-
-/** What an `evidence_purged` event says of the leaves that were kept: one digest over all of them, in order. */
-export const leavesDigest = (leaves: readonly string[]): string => `sha256:${rootHash(leaves)}`
-
-/** Holds the leaves of purged events against the events that say that they were purged. */
-interface Purges {
-  saw(leaf: PurgedEvent): void
-  /** Takes an `evidence_purged` event, which comes after the leaves it is about. */
-  account(event: SealedEvent): string | undefined
-  /** Purges that no event has accounted for. */
-  open(): readonly string[]
-}
-
-function openPurges(): Purges {
-  const seen = new Map<string, Hash>()
-  return {
-    saw: ({ purgeId, leafHash }) => {
-      const digest = seen.get(purgeId) ?? createHash('sha256')
-      seen.set(purgeId, digest.update(`${leafHash}\n`))
-    },
-    account: ({ invocationId, body }) => {
-      const digest = seen.get(invocationId) ?? createHash('sha256')
-      seen.delete(invocationId)
-      const { payload } = JSON.parse(body) as { readonly payload: { readonly leaves?: unknown } }
-      return payload.leaves === `sha256:${digest.digest('hex')}` ? undefined : 'what was purged is not what it says'
-    },
-    open: () => [...seen.keys()],
-  }
-}

@@ -1,6 +1,6 @@
 import { verifyCheckpoints } from '../../evidence/checkpoint.ts'
 import { logRoot } from '../../evidence/log.ts'
-import { makeAuditor } from '../../evidence/verify/audit.ts'
+import { Auditor } from '../../evidence/verify/audit.ts'
 import { everyKeyOf } from '../../keys/keyring.ts'
 import type { Checkpoint } from '../../model/evidence.ts'
 import { type TenantId, tenantId } from '../../model/identity/tenant-id.ts'
@@ -32,7 +32,7 @@ export async function auditTenant(
   if (typeof heads === 'string') return { ok: false, events: 0, message: heads }
   // Read first: what is written while the audit runs is for the next one.
   const size = await ambit.store.read(() => lastSequence(tenant))
-  const auditor = makeAuditor(host_id)
+  const auditor = new Auditor(host_id)
   let taken = 0
   let purged = 0
   while (taken < size) {
@@ -40,7 +40,7 @@ export async function auditTenant(
     const found = await ambit.store.read(() => withPurged(eventsFrom, tenant, taken, wanted))
     if (found.length === 0) return { ok: false, events: taken, message: `event ${taken + 1} of ${size} is missing` }
     for (const stored of found) {
-      const problem = auditor.take(stored) ?? headProblem(heads.get(stored.sequence), auditor.log())
+      const problem = auditor.take(stored) ?? headProblem(heads.get(stored.sequence), auditor.log)
       if (problem !== undefined) return { ok: false, events: taken, message: `event ${stored.sequence}: ${problem}` }
       taken++
       if (isPurged(stored)) purged++
@@ -50,7 +50,7 @@ export async function auditTenant(
   const beyond = [...heads.keys()].find((signed) => signed > taken)
   if (beyond !== undefined)
     return { ok: false, events: taken, message: `the store ends at event ${taken}, a head was signed at ${beyond}` }
-  if (await purgedUnseen(ambit, tenant, size, auditor.unaccounted()))
+  if (await purgedUnseen(ambit, tenant, size, auditor.unaccounted))
     return { ok: false, events: taken, message: 'records were taken out, and no record says by whom' }
   const without = purged === 0 ? '' : ` (${purged} of them purged)`
   return { ok: true, events: taken, message: `${taken} records${without} and ${heads.size} signed heads agree` }

@@ -12,8 +12,8 @@ import { getTenant } from '../../storage/tables/tenants.ts'
 import type { Work } from '../../storage/work.ts'
 import { type Caller, demand } from '../identity/caller.ts'
 import type { Runtime } from '../runtime.ts'
-import { goodHead } from './check-heads.ts'
-import { logStart, mismatch, replayLog } from './log.ts'
+import { goodHead } from './heads.ts'
+import { mismatch, replayLog } from './log.ts'
 
 export type { EventFilter } from '../../storage/tables/events.ts'
 
@@ -63,7 +63,7 @@ export async function bundleOf(ambit: Runtime, tenantId: TenantId, correlation: 
     if (head !== undefined && head.log_size > size)
       throw mismatch(tenantId, `the store ends at event ${size}, a head was signed at ${head.log_size}`)
   const exported = new Map(events.map((event) => [event.sequence, event]))
-  await replayLog(ambit.store, tenantId, logStart, size, (row, log) => {
+  await replayLog(ambit.store, tenantId, '', size, (row, log) => {
     checkRow(tenantId, row, exported.get(row.sequence), correlation)
     own.expected.check(row)
     for (const head of heads) checkHead(tenantId, row, log, head)

@@ -1,23 +1,22 @@
 import { Failure } from '../../base/failure.ts'
 import { type Clock, formatTime } from '../../base/time.ts'
-import { checkpointHash, signCheckpoint } from '../../evidence/checkpoint.ts'
+import { checkpointHash, signCheckpoint, verifyCheckpoint } from '../../evidence/checkpoint.ts'
 import { logRoot } from '../../evidence/log.ts'
 import { revocationHead } from '../../evidence/statements/witness.ts'
 import type { FileRoot } from '../../files/root.ts'
-import type { Keyring } from '../../keys/keyring.ts'
+import { everyKeyOf, type Keyring, type PublicKeys } from '../../keys/keyring.ts'
 import type { Checkpoint, Leaf } from '../../model/evidence.ts'
-import type { TenantId } from '../../model/identity/tenant-id.ts'
+import { type TenantId, tenantId } from '../../model/identity/tenant-id.ts'
 import type { MandateRevocation } from '../../model/wire/mandate.ts'
 import { allPages } from '../../storage/page.ts'
 import type { Store } from '../../storage/store.ts'
-import { addCheckpoint, lastCheckpoint } from '../../storage/tables/checkpoints.ts'
+import { addCheckpoint, checkpointAt, lastCheckpoint } from '../../storage/tables/checkpoints.ts'
 import { lastSequence } from '../../storage/tables/events.ts'
 import { listStatements } from '../../storage/tables/statements.ts'
-import { getTenant } from '../../storage/tables/tenants.ts'
+import { getTenant, listTenants } from '../../storage/tables/tenants.ts'
 import type { Work } from '../../storage/work.ts'
-import { checkHeads } from './check-heads.ts'
-import { headFile } from './head-file.ts'
-import { type Expectation, logStart, openUnsignedEvents, replayLog, type UnsignedEvents } from './log.ts'
+import { headFile, newestHead, tenantsWithHeads } from './head-file.ts'
+import { type Expectation, mismatch, openUnsignedEvents, replayLog } from './log.ts'
 
 /** Keeps signed heads of every tenant's log in files outside the store, so that a cut or rewritten store is detected. */
 export interface Heads {
@@ -33,7 +32,7 @@ export interface Heads {
   close(): Promise<void>
 }
 
-export interface HeadsDeps {
+interface HeadsDeps {
   readonly store: Store
   readonly keyring: Keyring
   readonly clock: Clock
@@ -46,7 +45,7 @@ export interface HeadsDeps {
 /** Checks the store against every head first: one that disagrees is `head.mismatch`. */
 export async function openHeads(deps: HeadsDeps): Promise<Heads> {
   const { files } = deps
-  const inFile = files === undefined ? new Map<TenantId, Checkpoint>() : await checkHeads({ ...deps, files })
+  const inFile = files === undefined ? new Map<TenantId, Checkpoint>() : await checkHeads(deps, files)
   const known: Known = { inFile, unfiled: new Map(), unsigned: openUnsignedEvents() }
   const counts = new Map<TenantId, number>()
   let tail: Promise<unknown> = Promise.resolve()
@@ -90,7 +89,7 @@ interface Known {
   readonly inFile: Map<TenantId, Checkpoint>
   /** Heads that are in the store and not yet in their file. */
   readonly unfiled: Map<TenantId, Checkpoint>
-  readonly unsigned: UnsignedEvents
+  readonly unsigned: ReturnType<typeof openUnsignedEvents>
 }
 
 async function sign(deps: HeadsDeps, known: Known, tenant: TenantId): Promise<Checkpoint | null> {
@@ -119,17 +118,15 @@ async function signOnce(deps: HeadsDeps, { unfiled, unsigned }: Known, tenant: T
   const { store, keyring, clock } = deps
   const expected = unsigned.expect(tenant)
   const { host_id, size, last, revoked } = await store.read(function* () {
-    const { host_id } = yield* getTenant(tenant)
-    const size = yield* lastSequence(tenant)
-    return { host_id, size, last: yield* lastCheckpoint(tenant), revoked: yield* revokedMandates(tenant) }
+    return { ...(yield* readEnd(tenant)), revoked: yield* revokedMandates(tenant) }
   })
   const prev = last === undefined ? null : (JSON.parse(last.body) as Checkpoint)
-  const from = last === undefined ? logStart : { size: last.logSize, log: last.log }
+  const { logSize: signedSize = 0, log: signedLog = '' } = last ?? {}
   expected.checkSize(size)
   // A head that another process signed is checked against the events that this one wrote.
-  await expected.checkUpTo(store, from.size)
-  const { log } = await replayLog(store, tenant, from, size, expected.check)
-  if (size === from.size) {
+  await expected.checkUpTo(store, signedSize)
+  const log = await replayLog(store, tenant, signedLog, size, expected.check)
+  if (size === signedSize) {
     expected.forgetUpTo(size)
     return prev
   }
@@ -137,21 +134,67 @@ async function signOnce(deps: HeadsDeps, { unfiled, unsigned }: Known, tenant: T
   const at = formatTime(clock.now())
   const { signer, keys } = await keyring.signing(host_id)
   const revocation_head = revocationHead(revoked, keys.revoked)
-  const fields = {
-    host_id,
-    log_size: size,
-    log_root: logRoot(log),
-    sequence: size,
-    store_head: null,
-    revocation_head,
-    at,
-  }
-  const signed = signCheckpoint(fields, prev, signer)
+  const counted = { log_size: size, log_root: logRoot(log), sequence: size }
+  const signed = signCheckpoint({ host_id, ...counted, store_head: null, revocation_head, at }, prev, signer)
   const kept = { logSize: size, log, hash: checkpointHash(signed), body: JSON.stringify(signed) }
   await store.write(tenant, addCheckpoint(kept, last?.hash ?? null))
   unfiled.set(tenant, signed)
   expected.forgetUpTo(size)
   return signed
+}
+
+/** How far a tenant's records go, and the newest head in the store. */
+function* readEnd(tenant: TenantId) {
+  const { host_id } = yield* getTenant(tenant)
+  return { host_id, size: yield* lastSequence(tenant), last: yield* lastCheckpoint(tenant) }
+}
+
+/**
+ * Holds the store against the newest head of every tenant, and looks for gaps since. What was cut before the head is
+ * `head.mismatch`; a row rewritten before it is found by an export or an audit. Answers the newest heads.
+ */
+async function checkHeads(deps: HeadsDeps, files: FileRoot): Promise<Map<TenantId, Checkpoint>> {
+  const tenants = await deps.store.read(() => allPages(listTenants))
+  const known = new Set(tenants.map((tenant) => tenantId(tenant.tenant_id)))
+  for (const tenant of await tenantsWithHeads(files))
+    if (!known.has(tenant)) throw mismatch(tenant, 'the store does not have this tenant any more')
+  const heads = new Map<TenantId, Checkpoint>()
+  for (const tenant of known) {
+    const head = await checkTenant(deps, files, tenant)
+    if (head !== undefined) heads.set(tenant, head)
+  }
+  return heads
+}
+
+async function checkTenant(
+  { store, keyring }: HeadsDeps,
+  files: FileRoot,
+  tenant: TenantId,
+): Promise<Checkpoint | undefined> {
+  const input = await newestHead(files, tenant)
+  const { host_id, size, last } = await store.read(() => readEnd(tenant))
+  if (input === undefined && last !== undefined) throw mismatch(tenant, 'its file of signed heads is gone')
+  const keys = await keyring.publicKeys(host_id)
+  const head = input === undefined ? undefined : goodHead(tenant, input, keys)
+  await replayLog(store, tenant, head === undefined ? '' : await logAt(store, tenant, head, size), size)
+  return head
+}
+
+/** A head under a key of the host; any other is `head.mismatch`. */
+export function goodHead(tenant: TenantId, input: unknown, keys: PublicKeys): Checkpoint {
+  const head = verifyCheckpoint(input, everyKeyOf(keys))
+  if (head.ok) return head.value
+  throw mismatch(tenant, `its last head is not good: ${head.message}`)
+}
+
+/** The log when the head was signed; the root is signed, so what the store says of it can be believed. */
+async function logAt(store: Store, tenant: TenantId, head: Checkpoint, sequence: number): Promise<string> {
+  const { log_size: size, log_root } = head
+  if (sequence < size) throw mismatch(tenant, `the store ends at event ${sequence}, a head was signed at ${size}`)
+  const kept = await store.read(() => checkpointAt(tenant, size))
+  if (kept?.hash !== checkpointHash(head) || logRoot(kept.log) !== log_root)
+    throw mismatch(tenant, `the store does not know the head signed at event ${size}`)
+  return kept.log
 }
 
 /** The revocations of mandates that a tenant keeps. */

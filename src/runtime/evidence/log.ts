@@ -1,50 +1,41 @@
 import { Failure, quote } from '../../base/failure.ts'
 import { limits } from '../../base/limits.ts'
-import { grown, leafOf } from '../../evidence/log.ts'
+import { appendLeaf, leafOf, logSize } from '../../evidence/log.ts'
 import type { Leaf, LogRow } from '../../model/evidence.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { Store } from '../../storage/store.ts'
 import { leavesFrom } from '../../storage/tables/events.ts'
 import { isPurged, withPurged } from '../../storage/tables/purge.ts'
 
-/** A place in a tenant's log: how many events, and the frontier over them. */
-export interface LogPlace {
-  readonly size: number
-  readonly log: string
-}
-
-export const logStart: LogPlace = { size: 0, log: '' }
-
-/**
- * Grows the log from a known place over the rows in the store, up to a size, and returns the place it leads to. Missing
- * rows fail with `head.mismatch`.
- */
+/** Grows the log as it once was over the rows in the store, up to a size. Missing rows fail with `head.mismatch`. */
 export async function replayLog(
   store: Store,
   tenant: TenantId,
-  from: LogPlace,
+  from: string,
   size: number,
   visit: (row: LogRow, log: string) => void = () => undefined,
-): Promise<LogPlace> {
-  let { log } = from
-  if (size < from.size) throw mismatch(tenant, `the store ends at event ${size}, a head was signed at ${from.size}`)
-  for await (const rows of readLog(store, tenant, from.size, size))
-    for (const row of rows) {
-      log = grown(log, [row])
-      visit(row, log)
-    }
-  return { size, log }
+): Promise<string> {
+  const start = logSize(from)
+  if (size < start) throw mismatch(tenant, `the store ends at event ${size}, a head was signed at ${start}`)
+  let log = from
+  for await (const row of readLog(store, tenant, start, size)) {
+    log = appendLeaf(log, leafOf(row))
+    visit(row, log)
+  }
+  return log
 }
 
 const leavesPerRead = 1_000
 
-/** The rows of the log after an event, piece by piece: a row that is purged meanwhile leaves its leaf. */
-async function* readLog(store: Store, tenant: TenantId, after: number, size: number) {
+/** The rows of the log after an event, read piece by piece: a row that is purged meanwhile leaves its leaf. */
+async function* readLog(store: Store, tenant: TenantId, after: number, size: number): AsyncGenerator<LogRow> {
   for (let at = after; at < size; ) {
     const rows = await store.read(() => withPurged(leavesFrom, tenant, at, Math.min(leavesPerRead, size - at)))
-    if (rows.length === 0) throw mismatch(tenant, `event ${at + 1} of ${size} is missing`)
-    for (const { sequence } of rows) if (sequence !== ++at) throw mismatch(tenant, `event ${at} of ${size} is missing`)
-    yield rows
+    if (rows[0]?.sequence !== at + 1) throw mismatch(tenant, `event ${at + 1} of ${size} is missing`)
+    for (const row of rows) {
+      if (row.sequence !== ++at) throw mismatch(tenant, `event ${at} of ${size} is missing`)
+      yield row
+    }
   }
 }
 
@@ -57,27 +48,10 @@ export const mismatch = (tenant: string, why: string): Failure =>
   )
 
 /** The newest events that this process wrote, until a head covers them: the store must still hold them, unchanged. */
-export interface UnsignedEvents {
-  note(tenant: TenantId, events: readonly Leaf[]): void
-  /** What the store must hold from now on. To be called before the rows are read. */
-  expect(tenant: TenantId): Expectation
-}
-
-export interface Expectation {
-  /** Fails with `head.mismatch` when the store ends before the last event that was written. */
-  checkSize(size: number): void
-  /** Fails with `head.mismatch` when a row is not the one that was written. */
-  check(row: LogRow): void
-  /** Reads and checks all events written up to a number. */
-  checkUpTo(store: Store, size: number): Promise<void>
-  /** Forgets the events that a head covers. */
-  forgetUpTo(size: number): void
-}
-
-export function openUnsignedEvents(): UnsignedEvents {
+export function openUnsignedEvents() {
   const byTenant = new Map<TenantId, Map<number, Leaf>>()
   return {
-    note: (tenant, events) => {
+    note: (tenant: TenantId, events: readonly Leaf[]): void => {
       const known = byTenant.get(tenant) ?? new Map<number, Leaf>()
       byTenant.set(tenant, known)
       for (const { sequence, correlationId, contentHash } of events)
@@ -89,11 +63,15 @@ export function openUnsignedEvents(): UnsignedEvents {
         known.delete(sequence)
       }
     },
-    expect: (tenant) => expectation(tenant, byTenant),
+    /** What the store must hold from now on. To be called before the rows are read. */
+    expect: (tenant: TenantId) => expectation(tenant, byTenant),
   }
 }
 
-function expectation(tenant: TenantId, byTenant: Map<TenantId, Map<number, Leaf>>): Expectation {
+export type Expectation = ReturnType<typeof expectation>
+
+/** Its checks fail with `head.mismatch`. */
+function expectation(tenant: TenantId, byTenant: Map<TenantId, Map<number, Leaf>>) {
   const known = byTenant.get(tenant) ?? new Map<number, Leaf>()
   const numbers = [...known.keys()].sort((a, b) => a - b)
   const highest = numbers.at(-1) ?? 0
@@ -106,15 +84,17 @@ function expectation(tenant: TenantId, byTenant: Map<TenantId, Map<number, Leaf>
   }
   return {
     check,
-    checkSize: (size) => {
+    checkSize: (size: number): void => {
       if (highest > size) throw mismatch(tenant, `event ${highest} was written, the rows end at ${size}`)
     },
-    checkUpTo: async (store, size) => {
+    /** Reads and checks all events written up to a number. */
+    checkUpTo: async (store: Store, size: number): Promise<void> => {
       const [first = 1] = numbers
       const last = numbers.findLast((sequence) => sequence <= size) ?? 0
-      for await (const rows of readLog(store, tenant, first - 1, last)) rows.forEach(check)
+      for await (const row of readLog(store, tenant, first - 1, last)) check(row)
     },
-    forgetUpTo: (size) => {
+    /** Forgets the events that a head covers. */
+    forgetUpTo: (size: number): void => {
       for (const sequence of numbers) if (sequence <= size) known.delete(sequence)
       if (known.size === 0) byTenant.delete(tenant)
     },

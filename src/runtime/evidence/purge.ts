@@ -1,12 +1,12 @@
 import { Failure, quote } from '../../base/failure.ts'
 import { formatTime } from '../../base/time.ts'
-import { correlationDigest, type TenantDigest } from '../../evidence/digests.ts'
+import { correlationDigest } from '../../evidence/digests.ts'
 import { leafOf } from '../../evidence/log.ts'
 import { leavesDigest } from '../../evidence/verify/audit.ts'
 import { inSteps, type Steps } from '../../gateway/recovery/steps.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { getTenant } from '../../storage/tables/tenants.ts'
-import type { Change } from '../../storage/work.ts'
+import type { Change, Work } from '../../storage/work.ts'
 import { adminEvent } from '../identity/admin.ts'
 import { type Caller, demand, operator } from '../identity/caller.ts'
 import type { Runtime } from '../runtime.ts'
@@ -31,12 +31,7 @@ export type PurgeWish = ({ readonly correlation: string } | { readonly before: s
 export interface PurgeReport {
   readonly correlations: number
   readonly events: number
-  readonly kept: readonly Kept[]
-}
-
-export interface Kept {
-  readonly correlation: string
-  readonly reason: Reason
+  readonly kept: readonly { readonly correlation: string; readonly reason: Reason }[]
 }
 
 export interface PurgeOptions {
@@ -58,60 +53,66 @@ export async function purgeEvidence(
   options: PurgeOptions = {},
 ): Promise<PurgeReport> {
   demand(caller, options.preview ? 'audit' : 'administer')
-  const purge = await preparePurge(ambit, caller, wish)
-  if ('before' in wish) return purgeOld(ambit, caller.tenant, wish.before, purge, options)
+  const job = await jobOf(ambit, caller, wish)
+  if ('before' in wish) return purgeOld(job, wish.before, options)
   const { correlation } = wish
-  const report = await purge([correlation], options.preview)
+  const report = await purgeTogether(job, [correlation], options.preview)
   const [kept] = report.kept
-  if (kept !== undefined) throw inUse(kept)
+  if (kept !== undefined) {
+    const [text, help] = why[kept.reason]
+    const data = { reason: kept.reason }
+    throw new Failure('correlation.in_use', `correlation ${quote(correlation)} is kept: ${text}`, data, help)
+  }
   if (report.correlations > 0) return report
   throw new Failure('correlation.not_found', `nothing is recorded under ${quote(correlation)}`, { id: correlation })
 }
 
-/** Purges the named correlations together, or none of them. */
-type Purge = (ids: readonly string[], preview?: boolean) => Promise<PurgeReport>
+interface Job {
+  readonly ambit: Runtime
+  readonly caller: Caller
+  readonly hostId: string
+  readonly terms: Omit<Terms, 'now'>
+}
 
-async function preparePurge(ambit: Runtime, caller: Caller, wish: PurgeWish): Promise<Purge> {
+async function jobOf(ambit: Runtime, caller: Caller, wish: PurgeWish): Promise<Job> {
   const { host_id: hostId } = await ambit.store.read(() => getTenant(caller.tenant))
-  const digest = await ambit.keyring.digest(hostId)
-  const terms = (): Terms => ({
-    now: ambit.clock.now(),
-    before: 'before' in wish ? wish.before : undefined,
-    evenIndeterminate: wish.evenIndeterminate ?? false,
-  })
-  return async (ids, preview = false) => {
-    for (let attempt = 1; ; attempt++) {
-      const found = await ambit.store.read(() => findCandidates(caller.tenant, ids, terms()))
-      const taken = found.filter(({ reason }) => reason === undefined)
-      const done = preview || taken.length === 0 || (await commit({ ambit, caller, hostId, digest, terms }, taken))
-      if (done) return reportOf(found, taken)
-      if (attempt === attemptsMax)
-        throw new Failure('store.busy', 'the records kept changing while they were read', {}, 'try again')
-    }
+  const before = 'before' in wish ? wish.before : undefined
+  return { ambit, caller, hostId, terms: { before, evenIndeterminate: wish.evenIndeterminate ?? false } }
+}
+
+/** Purges the named correlations together, or none of them. */
+async function purgeTogether(job: Job, ids: readonly string[], preview = false): Promise<PurgeReport> {
+  for (let attempt = 1; attempt <= attemptsMax; attempt++) {
+    const found = await job.ambit.store.read(() => lookAt(job, ids))
+    const taken = found.filter(({ reason }) => reason === undefined)
+    if (preview || taken.length === 0 || (await commit(job, taken)))
+      return {
+        correlations: taken.length,
+        events: countEvents(taken),
+        kept: found.flatMap(({ correlation, reason }) => (reason === undefined ? [] : [{ correlation, reason }])),
+      }
   }
+  throw new Failure('store.busy', 'the records kept changing while they were read', {}, 'try again')
 }
 
 const attemptsMax = 5
 
-interface Commit {
-  readonly ambit: Runtime
-  readonly caller: Caller
-  readonly hostId: string
-  readonly digest: TenantDigest
-  readonly terms: () => Terms
-}
+const lookAt = ({ ambit, caller, terms }: Job, ids: readonly string[]): Work<readonly Candidate[]> =>
+  findCandidates(caller.tenant, ids, { ...terms, now: ambit.clock.now() })
 
 /** The records changed between the look at them and the transaction. */
 class Changed extends Error {}
 
-async function commit({ ambit, caller, hostId, digest, terms }: Commit, taken: readonly Candidate[]): Promise<boolean> {
+async function commit(job: Job, taken: readonly Candidate[]): Promise<boolean> {
+  const { ambit, caller, hostId } = job
   const purgeId = ambit.ids.next('inv')
   const ids = taken.map(({ correlation }) => correlation)
   const leaves = digestLeaves(taken)
+  const digest = await ambit.keyring.digest(hostId)
   const payload = { correlations: ids.map((id) => correlationDigest(digest, id)), events: countEvents(taken), leaves }
   const event = { ...adminEvent(hostId, 'evidence_purged', payload), invocation_id: purgeId, redacted: true }
   const change: Change = function* (tenant: TenantId) {
-    const now = yield* findCandidates(tenant, ids, terms())
+    const now = yield* lookAt(job, ids)
     if (now.some(({ reason }) => reason !== undefined) || digestLeaves(now) !== leaves) throw new Changed()
     for (const candidate of now) yield* removeCandidate(purgeId, candidate)(tenant)
   }
@@ -133,33 +134,19 @@ function digestLeaves(candidates: readonly Candidate[]): string {
 const countEvents = (candidates: readonly Candidate[]): number =>
   candidates.reduce((sum, { events }) => sum + events.length, 0)
 
-const reportOf = (found: readonly Candidate[], taken: readonly Candidate[]): PurgeReport => ({
-  correlations: taken.length,
-  events: countEvents(taken),
-  kept: found.flatMap(({ correlation, reason }) => (reason === undefined ? [] : [{ correlation, reason }])),
-})
-
-async function purgeOld(
-  { store }: Runtime,
-  tenant: TenantId,
-  before: string,
-  purge: Purge,
-  { preview = false, onProgress }: PurgeOptions,
-): Promise<PurgeReport> {
+async function purgeOld(job: Job, before: string, { preview, onProgress }: PurgeOptions): Promise<PurgeReport> {
   const seen = new Set<string>()
-  let report: PurgeReport = { correlations: 0, events: 0, kept: [] }
+  const report = { correlations: 0, events: 0, kept: [] as PurgeReport['kept'][number][] }
   for (let batch: OldBatch = { ids: [], after: 0, done: false }; !batch.done; ) {
     const { after } = batch
-    batch = await store.read(() => oldCorrelations(tenant, before, after))
+    batch = await job.ambit.store.read(() => oldCorrelations(job.caller.tenant, before, after))
     const ids = batch.ids.filter((id) => !seen.has(id))
     for (const id of ids) seen.add(id)
-    const { correlations, events, kept } = await purge(ids, preview)
-    report = {
-      correlations: report.correlations + correlations,
-      events: report.events + events,
-      kept: [...report.kept, ...kept],
-    }
-    onProgress?.(report)
+    const { correlations, events, kept } = await purgeTogether(job, ids, preview)
+    report.correlations += correlations
+    report.events += events
+    report.kept.push(...kept)
+    onProgress?.({ ...report })
   }
   return report
 }
@@ -177,12 +164,12 @@ export function openRetention(ambit: Runtime, tenant: TenantId, hostId: string):
   return async (steps) => {
     const before = retainedSince(ambit)
     if (before === undefined) return 0
-    const purge = await preparePurge(ambit, host, { before })
+    const job = await jobOf(ambit, host, { before })
     let purged = 0
     await inSteps(steps, async () => {
       const batch = await ambit.store.read(() => oldCorrelations(tenant, before, after))
       after = batch.done ? 0 : batch.after
-      if (batch.ids.length > 0) purged += (await purge(batch.ids)).correlations
+      if (batch.ids.length > 0) purged += (await purgeTogether(job, batch.ids)).correlations
       return !batch.done
     })
     return purged
@@ -201,8 +188,3 @@ const why: Readonly<Record<Reason, readonly [why: string, help: string]>> = {
 
 /** Why a correlation stays, for people. */
 export const reasonText = (reason: Reason): string => why[reason][0]
-
-function inUse({ correlation, reason }: Kept): Failure {
-  const [text, help] = why[reason]
-  return new Failure('correlation.in_use', `correlation ${quote(correlation)} is kept: ${text}`, { reason }, help)
-}

@@ -79,8 +79,9 @@ function* findCandidate(tenant: TenantId, correlation: string, terms: Terms): Wo
   if (isOwnCorrelation(correlation)) return { correlation, events, rows: { claims: [], approvals: [] }, reason: 'own' }
   const beginnings = [...new Set(events.map(({ invocationId }) => invocationId))].map(recordKeysOf)
   const rows = yield* callRowsOf(tenant, correlation, callScope, beginnings)
-  const reason = openUse(rows, terms.now) ?? (yield* unknownOutcome(tenant, correlation, events, terms))
-  return { correlation, events, rows, reason }
+  const used = openUse(rows, terms.now)
+  if (used !== undefined || terms.evenIndeterminate) return { correlation, events, rows, reason: used }
+  return { correlation, events, rows, reason: yield* unknownOutcome(tenant, correlation, events) }
 }
 
 /** An approval that was given can be used until it expires; a pending request must be decided first. */
@@ -96,12 +97,10 @@ function* unknownOutcome(
   tenant: TenantId,
   correlation: string,
   events: readonly EventPlace[],
-  { evenIndeterminate }: Terms,
 ): Work<Reason | undefined> {
-  const open = new Set(
-    events.filter(({ eventType }) => eventType === 'execution_indeterminate').map(({ invocationId }) => invocationId),
-  )
-  if (open.size === 0 || evenIndeterminate) return undefined
+  const unknown = events.filter(({ eventType }) => eventType === 'execution_indeterminate')
+  const open = new Set(unknown.map(({ invocationId }) => invocationId))
+  if (open.size === 0) return undefined
   for (const type of ['execution_completed', 'execution_failed'])
     for (const body of yield* bodiesOf(tenant, correlation, type)) {
       const { payload } = JSON.parse(body) as { readonly payload: { readonly reconciles?: string } }

@@ -1,10 +1,9 @@
 import { Failure, quote } from '../../base/failure.ts'
 import { limits } from '../../base/limits.ts'
 import { formatTime } from '../../base/time.ts'
-import { makeAttestation } from '../../evidence/bundle.ts'
-import { rootHash } from '../../evidence/event.ts'
+import { makeAttestation, unsignedBundle } from '../../evidence/bundle.ts'
 import { verifyBundle } from '../../evidence/verify/verify.ts'
-import { type EvidenceBundle, type EvidenceEvent, protocolVersion, type SealedEvent } from '../../model/evidence.ts'
+import type { EvidenceBundle, EvidenceEvent, SealedEvent } from '../../model/evidence.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { ReplayQuery, ReplayResult } from '../../model/wire/result.ts'
 import type { DsseEnvelope } from '../../model/wire/statement.ts'
@@ -33,8 +32,9 @@ export async function replay(ambit: Runtime, reader: Reader, query: ReplayQuery)
 /** Whether the chain of one correlation holds: all of it is checked, what the reader sees of it is counted. */
 export async function checkChain(ambit: Runtime, hostId: string, reader: Reader, id: string): Promise<ChainReport> {
   const { events, chain } = await ambit.store.read(() => wholeFor(reader, id))
-  const report = verifyBundle(unsigned(hostId, id, chain), { tier: 'hash-chain' })
-  const { valid, covered, first_broken_sequence: broken } = report
+  const { sequence: asOfSequence = 0, timestamp: createdAt = '' } = chain.at(-1) ?? {}
+  const bundle = unsignedBundle({ hostId, events: chain, createdAt, asOfSequence })
+  const { valid, covered, first_broken_sequence: broken } = verifyBundle(bundle, { tier: 'hash-chain' })
   const verified = valid ? events.length : events.filter(({ sequence }) => broken !== null && sequence < broken).length
   return {
     valid,
@@ -121,20 +121,3 @@ const isBy = ({ subjectId, body }: SealedEvent, subject: string | null): boolean
 
 const payloadOf = ({ body }: SealedEvent): { readonly approval_id?: unknown } =>
   (JSON.parse(body) as { readonly payload: { readonly approval_id?: unknown } }).payload
-
-/** The part of a bundle that the checks of a chain need; unlike an export it may hold damaged events. */
-const unsigned = (hostId: string, id: string, events: readonly SealedEvent[]): unknown => ({
-  host_id: hostId,
-  protocol_version: protocolVersion,
-  created_at: events.at(-1)?.timestamp,
-  canonicalization: 'chp-stable-v1',
-  assurance: 'hash-chain',
-  root_hash: rootHash(events.map(({ contentHash }) => contentHash)),
-  completeness: {
-    scheme: 'chp-completeness-v1',
-    correlation_id: id,
-    as_of_sequence: events.at(-1)?.sequence,
-    head_hash: events.at(-1)?.contentHash,
-  },
-  events: events.map(({ body }): unknown => JSON.parse(body)),
-})
