@@ -1,6 +1,6 @@
-import type { Json } from '../base/canonical.ts'
+import { type Json, stable } from '../base/canonical.ts'
 import { sha256 } from '../base/hash.ts'
-import { hashScheme } from '../model/evidence.ts'
+import { type EventDraft, type ForeignEvent, hashScheme } from '../model/evidence.ts'
 import { hashedText } from './json.ts'
 
 /** The members of an event that its content hash covers by name, each as JSON text (`stable`). */
@@ -15,6 +15,23 @@ export interface HeaderTexts {
   readonly outcome: string
   readonly prevHash: string
 }
+
+export const headerTexts = (
+  event: Pick<EventDraft, 'event_id' | 'event_type' | 'invocation_id' | 'capability_id' | 'timestamp'> &
+    Pick<ForeignEvent, 'outcome' | 'correlation'>,
+  hostId: string,
+  prevHash: string | null,
+): HeaderTexts => ({
+  eventId: stable(event.event_id),
+  eventType: stable(event.event_type),
+  invocationId: stable(event.invocation_id),
+  capabilityId: stable(event.capability_id),
+  hostId: stable(hostId),
+  correlationId: stable(event.correlation.correlation_id),
+  timestamp: stable(event.timestamp),
+  outcome: stable(event.outcome ?? null),
+  prevHash: stable(prevHash),
+})
 
 /** What an event's hash, or an approval, says about a payload without showing it. Fractions stand in it as text. */
 export const payloadCommitment = (payload: Json): string => sha256(hashedText(payload))

@@ -4,7 +4,6 @@ import { sha256 } from '../base/hash.ts'
 import { limits } from '../base/limits.ts'
 import {
   type AttemptRecord,
-  type ChainPosition,
   type EventDraft,
   hashScheme,
   recordScheme,
@@ -12,7 +11,7 @@ import {
   type SealedEvent,
 } from '../model/evidence.ts'
 import type { Correlation } from '../model/wire/correlation.ts'
-import { contentHash, type HeaderTexts } from './event.ts'
+import { contentHash, headerTexts } from './event.ts'
 import { asJson, fractionsAsText, isUnsupported } from './json.ts'
 
 /**
@@ -20,28 +19,22 @@ import { asJson, fractionsAsText, isUnsupported } from './json.ts'
  * Refuses a payload with the member `decision`, and an event that is too long. Fractions become text, because the hashed form has none.
  */
 export function makeSeal({ hostId, tenant }: { readonly hostId: string; readonly tenant: string }): Seal {
-  const host: Host = { id: stable(hostId), tenant: stable(tenant) }
-  return (drafts, at) => sealAll(drafts, at, host)
-}
-
-/** The host's id and tenant as JSON text. */
-interface Host {
-  readonly id: string
-  readonly tenant: string
-}
-
-function sealAll(drafts: readonly EventDraft[], at: ChainPosition, host: Host): readonly SealedEvent[] {
-  const tails = new Map<string, string>()
-  const events: SealedEvent[] = []
-  let sequence = at.sequence
-  for (const draft of drafts) {
-    sequence++
-    const { correlation_id } = draft.correlation
-    const event = sealAny(draft, sequence, tails.get(correlation_id) ?? at.tails.get(correlation_id) ?? null, host)
-    tails.set(correlation_id, event.contentHash)
-    events.push(event)
+  const host: Host = { hostId, tenant: stable(tenant) }
+  return (drafts, at) => {
+    const tails = new Map<string, string>()
+    return drafts.map((draft, index) => {
+      const { correlation_id: id } = draft.correlation
+      const event = sealAny(draft, at.sequence + index + 1, tails.get(id) ?? at.tails.get(id) ?? null, host)
+      tails.set(id, event.contentHash)
+      return event
+    })
   }
-  return events
+}
+
+interface Host {
+  readonly hostId: string
+  /** As JSON text. */
+  readonly tenant: string
 }
 
 /** Almost no draft has a fraction, so it is looked for only after the hashed form has refused one. */
@@ -69,7 +62,7 @@ function sealOne(draft: EventDraft, sequence: number, prevHash: string | null, h
 }
 
 function sealedOf(draft: EventDraft, sequence: number, prevHash: string | null, host: Host): SealedEvent {
-  const header = headerOf(draft, prevHash, host)
+  const header = headerTexts(draft, host.hostId, prevHash)
   const parts = partsOf(draft)
   const payload = payloadText(draft.payload, recordText(draft, parts, sequence, host.tenant))
   const commitment = sha256(payload)
@@ -88,18 +81,6 @@ function sealedOf(draft: EventDraft, sequence: number, prevHash: string | null, 
     body: `{"assurance": ${parts.assurance}, "capability_id": ${header.capabilityId}, "capability_version": ${parts.version}, "content_hash": "${hash}", "correlation": ${correlationText(draft.correlation, header.correlationId)}, "denial": ${parts.denial}, "error": ${parts.error}, "event_id": ${header.eventId}, "event_type": ${header.eventType}, "hash_scheme": "${hashScheme}", "host_id": ${header.hostId}, "invocation_id": ${header.invocationId}, "outcome": ${header.outcome}, "payload": ${payload}, "payload_commitment": "${commitment}", "prev_hash": ${header.prevHash}, "redacted": ${draft.redacted}, "sequence": ${sequence}, "subject": ${parts.subject}, "timestamp": ${header.timestamp}}`,
   }
 }
-
-const headerOf = (draft: EventDraft, prevHash: string | null, host: Host): HeaderTexts => ({
-  eventId: stable(draft.event_id),
-  eventType: stable(draft.event_type),
-  invocationId: stable(draft.invocation_id),
-  capabilityId: stable(draft.capability_id),
-  hostId: host.id,
-  correlationId: stable(draft.correlation.correlation_id),
-  timestamp: stable(draft.timestamp),
-  outcome: stable(draft.outcome),
-  prevHash: stable(prevHash),
-})
 
 /** Texts that stand both in the record and in the event around it. */
 interface Parts {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { stable } from '../../src/base/canonical.ts'
-import type { HeaderTexts } from '../../src/evidence/event.ts'
+import { type HeaderTexts, headerTexts } from '../../src/evidence/event.ts'
 import type { Verified } from '../../src/evidence/statements/statement.ts'
 import { type BundleReport, verifyBundle } from '../../src/evidence/verify/verify.ts'
 import { dataFolder } from './data.ts'
@@ -52,17 +51,8 @@ export function sweep(statement: Vector, verify: (value: Vector) => Verified<unk
   }
 }
 
-export const headerOf = (event: Vector, prevHash: string | null): HeaderTexts => ({
-  eventId: stable(event.event_id),
-  eventType: stable(event.event_type),
-  invocationId: stable(event.invocation_id),
-  capabilityId: stable(event.capability_id),
-  hostId: stable(event.host_id),
-  correlationId: stable(event.correlation.correlation_id),
-  timestamp: stable(event.timestamp),
-  outcome: stable(event.outcome),
-  prevHash: stable(prevHash),
-})
+export const headerOf = (event: Vector, prevHash: string | null): HeaderTexts =>
+  headerTexts(event, event.host_id, prevHash)
 
 export const bareMandate = (mandate: Vector) => ({
   mandate_id: 'mnd_sub',

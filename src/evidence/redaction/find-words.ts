@@ -30,7 +30,12 @@ function trieOf(words: Iterable<string>): Node {
   const root = newNode()
   for (const word of words) {
     let at = root
-    for (let index = 0; index < word.length; index++) at = grown(at, word.charCodeAt(index))
+    for (let index = 0; index < word.length; index++) {
+      const unit = word.charCodeAt(index)
+      const next = at.next.get(unit) ?? newNode()
+      at.next.set(unit, next)
+      at = next
+    }
     at.word = word
   }
   link(root)
@@ -38,14 +43,6 @@ function trieOf(words: Iterable<string>): Node {
 }
 
 const newNode = (): Node => ({ next: new Map(), word: '', fallback: undefined, shorter: undefined })
-
-function grown({ next }: Node, unit: number): Node {
-  const known = next.get(unit)
-  if (known !== undefined) return known
-  const made = newNode()
-  next.set(unit, made)
-  return made
-}
 
 function link(root: Node): void {
   const queue = [root]

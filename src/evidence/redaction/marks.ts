@@ -93,16 +93,14 @@ function makePlace(schemas: Set<JsonObject>, known: Known): Marks {
   const asked = opens.flatMap(({ patterns }) => patterns.flatMap(({ fits }) => fits ?? []))
   const findMember = (name: string) => {
     known.steps.spend(opens.length + asked.length)
-    return [...(declared.get(name) ?? []), ...opens.flatMap((open) => inOpen(name, open))]
+    return [...(declared.get(name) ?? []).map(([, schema]) => schema), ...opens.flatMap((open) => inOpen(name, open))]
   }
   const members = new Map<string, Marks>()
   const member = (name: string): Marks => {
     // Of other names all that matters is which patterns they fit.
     const key = declared.has(name) ? `=${name}` : asked.map((fits) => Number(fits(name))).join('')
-    const kept = members.get(key)
-    if (kept !== undefined) return kept
     const isPrivate = declared.has(name) && known.isNamed(name)
-    const made = isPrivate ? allMarked : placeOf(known, () => findMember(name))
+    const made = members.get(key) ?? (isPrivate ? allMarked : placeOf(known, () => findMember(name)))
     if (known.steps.left >= 0) members.set(key, made)
     return made
   }
@@ -156,39 +154,27 @@ function isMarkedWithin(schema: Json | undefined, { resolve, steps }: Known): bo
   return false
 }
 
-/** The names that the schemas declare, and what they declare under each. */
-function declaredIn(parts: readonly JsonObject[], { steps }: Known): ReadonlyMap<string, readonly Json[]> {
-  const declared = new Map<string, Json[]>()
-  const declare = (name: string, inner: Json): void => {
-    steps.spend(1)
-    const inners = declared.get(name)
-    if (inners === undefined) declared.set(name, [inner])
-    else inners.push(inner)
-  }
-  for (const part of parts) {
-    for (const [name, inner = true] of Object.entries(membersOf(part['properties']))) declare(name, inner)
-    for (const name of listOf(part['required'])) if (typeof name === 'string') declare(name, true)
-  }
-  return declared
+/** What the schemas declare, by name. */
+function declaredIn(parts: readonly JsonObject[], { steps }: Known): ReadonlyMap<string, readonly Declared[]> {
+  const declared = parts.flatMap((part): Declared[] => [
+    ...Object.entries(membersOf(part['properties'])),
+    ...listOf(part['required']).flatMap((name): Declared[] => (typeof name === 'string' ? [[name, true]] : [])),
+  ])
+  steps.spend(declared.length)
+  return Map.groupBy(declared, ([name]) => name)
 }
 
-/** Of a schema that says something of members that it does not name. */
-interface Open {
-  readonly names: JsonObject
-  readonly patterns: readonly Pattern[]
-  readonly others: readonly Json[]
-}
+type Declared = [name: string, schema: Json | undefined]
 
-interface Pattern {
-  readonly schema: Json
-  /** Absent if that cannot be told. */
-  readonly fits: ((name: string) => boolean) | undefined
-}
+type Fits = ((name: string) => boolean) | undefined
 
-function opensIn(parts: readonly JsonObject[], { steps }: Known): Open[] {
+type Open = ReturnType<typeof opensIn>[number]
+
+/** What schemas say of members that they do not name. Whether a name fits a pattern cannot always be told. */
+function opensIn(parts: readonly JsonObject[], { steps }: Known) {
   let left = patternsMax
-  return parts.flatMap((part): Open[] => {
-    const patterns = Object.entries(membersOf(part['patternProperties'])).map(([source, schema = true]): Pattern => {
+  return parts.flatMap((part) => {
+    const patterns = Object.entries(membersOf(part['patternProperties'])).map(([source, schema = true]) => {
       steps.spend(1)
       return { schema, fits: left-- > 0 ? beginningTest(source) : undefined }
     })
@@ -210,7 +196,7 @@ function inOpen(name: string, { names, patterns, others }: Open): Json[] {
  * Tells of a pattern that is the plain beginning of a name, or the whole of it, whether a name fits. Of others it is not
  * told: names could be made up that fit any choice of them, each a place of its own.
  */
-function beginningTest(source: string): Pattern['fits'] {
+function beginningTest(source: string): Fits {
   const [, text, end] = /^\^((?:[\w :@/-]|\\[./-])*)(\$?)$/.exec(source) ?? []
   const beginning = text?.replaceAll('\\', '')
   if (beginning === undefined) return undefined

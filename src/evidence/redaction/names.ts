@@ -2,7 +2,7 @@
 export function isSensitiveName(name: string): boolean {
   const kept = answers.get(name)
   if (kept !== undefined) return kept
-  const answer = !ownNames.has(name) && hasSensitiveWord(name)
+  const answer = !ownNames.has(name) && hasOneOf(name, sensitiveWords)
   if (name.length <= nameCharsKeptMax && answers.size < namesKeptMax) answers.set(name, answer)
   return answer
 }
@@ -15,10 +15,8 @@ const nameCharsKeptMax = 64
 /** True if not even those who answer for a call need to see the value. An account or the key of a record they do. */
 export const isPrivateName = (name: string): boolean => hasOneOf(name, privateWords)
 
-const hasSensitiveWord = (name: string): boolean => hasOneOf(name, sensitiveWords)
-
 function hasOneOf(name: string, phrases: readonly string[]): boolean {
-  const words = ` ${wordsOf(name).join(' ')} `
+  const words = ` ${wordsOf(name)} `
   return phrases.some((phrase) => words.includes(` ${phrase} `))
 }
 
@@ -36,14 +34,11 @@ const ownNames: ReadonlySet<string> = new Set([
 ])
 
 /** `accessToken`, `access-token`, `ACCESS_TOKEN` and `APIKey2` fall into words alike. */
-function wordsOf(name: string): string[] {
-  const spaced = name
+const wordsOf = (name: string): string =>
+  name
     .replace(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1 $2')
     .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2')
     .replace(/(\p{L})(\p{N})/gu, '$1 $2')
     .replace(/(\p{N})(\p{L})/gu, '$1 $2')
-  return spaced
     .toLowerCase()
-    .split(/[^\p{L}\p{N}]+/u)
-    .filter((word) => word !== '')
-}
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')

@@ -14,22 +14,16 @@ export interface Marks {
 export const nothingMarked: Marks = { all: false, member: () => nothingMarked, item: () => nothingMarked }
 export const allMarked: Marks = { all: true, member: () => allMarked, item: () => allMarked }
 
-export interface Redaction {
-  readonly value: Json
-  /** True if anything was held back. */
-  readonly redacted: boolean
-}
-
 /**
- * Replaces what is marked, what has a sensitive name, and every text of `secrets` wherever it turns up. Whatever holds
- * nothing of that is not copied.
+ * Replaces what is marked, what has a sensitive name, and every text of `secrets` wherever it turns up, and says whether
+ * anything was held back. Whatever holds nothing of that is not copied.
  */
 export function redact(
   value: Json,
   marks: Marks,
   secrets: readonly string[] = [],
   isSensitive: (name: string) => boolean = isSensitiveName,
-): Redaction {
+): { readonly value: Json; readonly redacted: boolean } {
   let redacted = false
   const hide = (): string => {
     redacted = true
@@ -79,14 +73,8 @@ function numberScrubber(secrets: readonly string[], scrub: ReturnType<typeof scr
 const isList = (node: Json): node is readonly Json[] => Array.isArray(node)
 
 function mapItems(items: readonly Json[], map: (item: Json) => Json): readonly Json[] {
-  let copy: Json[] | undefined
-  for (const [index, item] of items.entries()) {
-    const mapped = map(item)
-    if (mapped === item) continue
-    copy ??= [...items]
-    copy[index] = mapped
-  }
-  return copy ?? items
+  const mapped = items.map(map)
+  return mapped.every((item, index) => item === items[index]) ? items : mapped
 }
 
 function mapMembers(
@@ -94,14 +82,8 @@ function mapMembers(
   rename: (key: string) => string,
   map: (member: Json, key: string) => Json,
 ): JsonObject {
-  let changed = false
-  const entries: [string, Json][] = []
-  for (const key of Object.keys(object)) {
-    const member = object[key]
-    if (member === undefined) continue
-    const entry: [string, Json] = [rename(key), map(member, key)]
-    changed ||= entry[0] !== key || entry[1] !== member
-    entries.push(entry)
-  }
-  return changed ? Object.fromEntries(entries) : object
+  const entries = Object.entries(object).filter((entry): entry is [string, Json] => entry[1] !== undefined)
+  const mapped = entries.map(([key, member]) => [rename(key), map(member, key)] as const)
+  const isSame = mapped.every(([key, member], at) => key === entries[at]?.[0] && member === entries[at]?.[1])
+  return isSame ? object : Object.fromEntries(mapped)
 }

@@ -13,7 +13,7 @@ export function resolverOf(root: Json): Resolve {
     const ref = part[keyword]
     // With ids inside, what a dynamic reference stands for depends on the way that led to it.
     if (typeof ref !== 'string' || (keyword !== '$ref' && index.isSplit)) return undefined
-    const [address = '', fragment = ''] = splitAt(ref, ref.indexOf('#'))
+    const [, address = '', fragment = ''] = /^([^#]*)#?(.*)$/s.exec(ref) ?? []
     const base = uriOf(address, index.bases.get(part) ?? rootUri)
     if (fragment !== '' && !fragment.startsWith('/')) return index.named.get(`${base}#${fragment}`) ?? undefined
     return memberAt(index.named.get(base) ?? undefined, fragment)
@@ -52,27 +52,18 @@ function indexOf(root: Json): Index {
   return index
 }
 
-const splitAt = (text: string, index: number): [string, string] =>
-  index < 0 ? [text, ''] : [text.slice(0, index), text.slice(index + 1)]
-
 const uriOf = (address: string, base: string): string =>
   address === '' ? base : (URL.parse(address, base)?.href ?? 'unknown:')
 
 function memberAt(from: Json | undefined, pointer: string): Json | undefined {
-  let node = from
-  for (const part of pointer.split('/').slice(1)) {
-    const text = decoded(part)
-    const key = text === undefined ? undefined : unescapedKey(text)
-    const has = key !== undefined && typeof node === 'object' && node !== null && Object.hasOwn(node, key)
-    node = has ? Reflect.get(node as object, key) : undefined
-  }
-  return node
-}
-
-function decoded(text: string): string | undefined {
+  const parts = pointer.split('/').slice(1)
   try {
-    return decodeURIComponent(text)
+    return parts.map((part) => unescapedKey(decodeURIComponent(part))).reduce(childOf, from)
   } catch {
+    // What is no escape names nothing.
     return undefined
   }
 }
+
+const childOf = (node: Json | undefined, key: string): Json | undefined =>
+  typeof node === 'object' && node !== null && Object.hasOwn(node, key) ? Reflect.get(node, key) : undefined

@@ -45,15 +45,11 @@ function readingsOf(text: string): readonly Unescaped[] {
   return [whole, ...layers, ...(hasBackslash ? layersOf(whole, false) : [])]
 }
 
-function layersOf(whole: Unescaped, backslashes: boolean): readonly Unescaped[] {
-  const layers: Unescaped[] = []
-  for (let last = whole; layers.length < layersMax; last = layers.at(-1) ?? whole) {
-    const { placeOf } = last
-    const next = unescaped(last.text, backslashes)
-    if (next === undefined) break
-    layers.push({ text: next.text, placeOf: (at) => placeOf(next.placeOf(at)) })
-  }
-  return layers
+function layersOf(outer: Unescaped, backslashes: boolean, left = layersMax): readonly Unescaped[] {
+  const next = left > 0 ? unescaped(outer.text, backslashes) : undefined
+  if (next === undefined) return []
+  const layer: Unescaped = { text: next.text, placeOf: (at) => outer.placeOf(next.placeOf(at)) }
+  return [layer, ...layersOf(layer, backslashes, left - 1)]
 }
 
 const layersMax = 2

@@ -75,7 +75,7 @@ function problemOf(stored: SealedEvent, hostId: string, tail: string | null): st
   if ((event.prev_hash ?? null) !== tail) return 'it does not follow the last event of its correlation'
   const findings = new Findings()
   checkHash(event, 0, findings)
-  return findings.first()?.message ?? recordProblem(event)
+  return findings.first?.message ?? recordProblem(event)
 }
 
 function recordProblem(event: ForeignEvent): string | undefined {

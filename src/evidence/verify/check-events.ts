@@ -1,16 +1,14 @@
 import { stable } from '../../base/canonical.ts'
 import { sha256 } from '../../base/hash.ts'
 import { type CallRecord, callRecord, type ForeignBundle, type ForeignEvent, ownTime } from '../../model/evidence.ts'
-import { contentHash, contentHashV1, type HeaderTexts, rootHash, schemeOf, standsIn } from '../event.ts'
+import { contentHash, contentHashV1, headerTexts, rootHash, schemeOf, standsIn } from '../event.ts'
 import { asJson } from '../json.ts'
 import { recordOf, uncoveredMember, unprovenMember } from './coverage.ts'
 import type { Findings } from './findings.ts'
 import { predicateOf } from './shape.ts'
 
-export type Covered = 'yes' | 'no' | 'withheld'
-
 export interface Coverage {
-  readonly covered: Covered
+  readonly covered: 'yes' | 'no' | 'withheld'
   /** For each event, whether its record says what the event says. */
   readonly lines: readonly boolean[]
 }
@@ -55,7 +53,7 @@ function isCommitted(event: ForeignEvent, scheme: 'v1' | 'v2', payload: string):
 }
 
 function hashOf(event: ForeignEvent, scheme: 'v1' | 'v2', payload: string): string {
-  const header = headerTexts(event)
+  const header = headerTexts(event, event.host_id, event.prev_hash ?? null)
   return scheme === 'v1' ? contentHashV1(header, payload) : contentHash(header, event.payload_commitment ?? '')
 }
 
@@ -66,18 +64,6 @@ function payloadTextOf(event: ForeignEvent): string | undefined {
     return undefined
   }
 }
-
-const headerTexts = (event: ForeignEvent): HeaderTexts => ({
-  eventId: stable(event.event_id),
-  eventType: stable(event.event_type),
-  invocationId: stable(event.invocation_id),
-  capabilityId: stable(event.capability_id),
-  hostId: stable(event.host_id),
-  correlationId: stable(event.correlation.correlation_id),
-  timestamp: stable(event.timestamp),
-  outcome: stable(event.outcome ?? null),
-  prevHash: stable(event.prev_hash ?? null),
-})
 
 function checkPlace(bundle: ForeignBundle, event: ForeignEvent, index: number, findings: Findings): void {
   const before = bundle.events[index - 1]

@@ -22,7 +22,8 @@ export function uncoveredMember(event: ForeignEvent, record: CallRecord): string
   if (record.capability_version !== event.capability_version) return 'capability_version'
   if (!sameAssurance(record.assurance, event.assurance)) return 'assurance'
   if (!sameJson(record.subject, event.subject)) return 'subject'
-  if (!sameCorrelation(record.correlation, event.correlation)) return 'correlation'
+  const { correlation_id } = event.correlation
+  if (!sameJson({ ...record.correlation, correlation_id }, event.correlation)) return 'correlation'
   if (!sameReason(record.denial, record.denial?.code, event.denial, 'code')) return 'denial'
   if (!sameReason(record.error, record.error?.type, event.error, 'type')) return 'error'
   return undefined
@@ -58,17 +59,6 @@ const provenByRecord = ['subject', 'denial', 'error', 'capability_version', ...n
 function sameAssurance(inner: CallRecord['assurance'], outer: ForeignEvent['assurance']): boolean {
   if (inner === undefined && outer === undefined) return true
   return sameJson(inner ?? { level: 'S1' }, outer)
-}
-
-/** Equal but for the id, which the hash covers. */
-function sameCorrelation(inner: CallRecord['correlation'], outer: ForeignEvent['correlation']): boolean {
-  const keys = Object.keys(outer)
-  if (keys.length !== Object.keys(inner).length + 1) return false
-  return keys.every(
-    (key) =>
-      key === 'correlation_id' ||
-      (Object.hasOwn(inner, key) && sameJson(Reflect.get(inner, key), Reflect.get(outer, key))),
-  )
 }
 
 type Reason = ForeignEvent['denial']

@@ -1,24 +1,26 @@
-/** What a verifier looks at, in the order it is reported. */
-export const checkNames = [
-  'shape',
-  'tier',
-  'hashes',
-  'chain',
-  'commitments',
-  'root',
-  'sequence',
-  'completeness',
-  'signature',
-  'key id',
-  'pin',
-  'attestation',
-  'window',
-  'anchors',
-  'decision',
-  'coverage',
-  'checkpoint',
-] as const
-export type CheckName = (typeof checkNames)[number]
+/** What a verifier looks at, in the order it is reported, and what it means that it passed. */
+const meanings = {
+  shape: 'the bundle is well formed',
+  tier: 'the bundle has the tier it claims, and the one demanded',
+  hashes: 'every content hash is that of its event',
+  chain: 'every event follows the one before, in one correlation of one host',
+  commitments: 'every payload is the one its event commits to',
+  root: 'the root is that of the content hashes',
+  sequence: 'the sequence rises',
+  completeness: 'the last event is the head of the correlation at export',
+  signature: 'the header is signed by the key in the bundle',
+  'key id': 'every key id is computed from its key',
+  pin: 'the key is pinned, or handed over to by a pinned one',
+  attestation: 'the host claims this key as its own',
+  window: 'the key and the claim to it were valid when the bundle was made',
+  anchors: 'the keys outside that vouch for the host signed for it',
+  decision: 'every call record is well formed',
+  coverage: 'who did what, in which order, is covered by the hashes',
+  checkpoint: 'the bundle agrees with the signed log head',
+} as const
+
+export type CheckName = keyof typeof meanings
+export const checkNames = Object.keys(meanings) as CheckName[]
 
 export interface Check {
   readonly name: CheckName
@@ -30,13 +32,12 @@ export interface Check {
 }
 
 interface Fault {
+  readonly check: CheckName
   readonly at: string
   readonly message: string
-  /** The place of the event, if it is about one. */
+  /** The place of the event, beyond all of them if it is about none. */
   readonly index: number
 }
-
-const bundleWide = Number.POSITIVE_INFINITY
 
 /** Collects verdicts: of several faults of one check the first stands; a fault outweighs what is open, that a pass. */
 export class Findings {
@@ -44,13 +45,12 @@ export class Findings {
   readonly #passed = new Set<CheckName>()
   readonly #partial = new Map<CheckName, string>()
 
-  fail(name: CheckName, at: string, message: string): void {
-    if (!this.#faults.has(name)) this.#faults.set(name, { at, message, index: bundleWide })
+  fail(check: CheckName, at: string, message: string, index = Number.POSITIVE_INFINITY): void {
+    if (!this.#faults.has(check)) this.#faults.set(check, { check, at, message, index })
   }
 
-  failEvent(name: CheckName, index: number, member: string, message: string): void {
-    const at = `/events/${index}${member === '' ? '' : `/${member}`}`
-    if (!this.#faults.has(name)) this.#faults.set(name, { at, message, index })
+  failEvent(check: CheckName, index: number, member: string, message: string): void {
+    this.fail(check, `/events/${index}${member === '' ? '' : `/${member}`}`, message, index)
   }
 
   pass(...names: readonly CheckName[]): void {
@@ -81,32 +81,8 @@ export class Findings {
   }
 
   /** The fault that comes first in the chain; those about the bundle as a whole come after those about an event. */
-  first(): { readonly check: CheckName; readonly at: string; readonly message: string; readonly index: number } | null {
-    let first = null
-    for (const check of checkNames) {
-      const fault = this.#faults.get(check)
-      if (fault !== undefined && (first === null || fault.index < first.index)) first = { check, ...fault }
-    }
-    return first
+  get first(): Fault | undefined {
+    const faults = checkNames.flatMap((name) => this.#faults.get(name) ?? [])
+    return faults.toSorted((a, b) => (a.index === b.index ? 0 : a.index - b.index))[0]
   }
-}
-
-const meanings: Readonly<Record<CheckName, string>> = {
-  shape: 'the bundle is well formed',
-  tier: 'the bundle has the tier it claims, and the one demanded',
-  hashes: 'every content hash is that of its event',
-  chain: 'every event follows the one before, in one correlation of one host',
-  commitments: 'every payload is the one its event commits to',
-  root: 'the root is that of the content hashes',
-  sequence: 'the sequence rises',
-  completeness: 'the last event is the head of the correlation at export',
-  signature: 'the header is signed by the key in the bundle',
-  'key id': 'every key id is computed from its key',
-  pin: 'the key is pinned, or handed over to by a pinned one',
-  attestation: 'the host claims this key as its own',
-  window: 'the key and the claim to it were valid when the bundle was made',
-  anchors: 'the keys outside that vouch for the host signed for it',
-  decision: 'every call record is well formed',
-  coverage: 'who did what, in which order, is covered by the hashes',
-  checkpoint: 'the bundle agrees with the signed log head',
 }

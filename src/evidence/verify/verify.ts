@@ -1,7 +1,7 @@
-import { type ForeignBundle, foreignBundle, type Tier } from '../../model/evidence.ts'
-import { type ParseProblem, problemsOf } from '../../model/parse.ts'
-import { type StoryLine, storyOf } from '../story.ts'
-import { type Covered, checkEvents } from './check-events.ts'
+import { type ForeignBundle, type ForeignEvent, foreignBundle, type Tier } from '../../model/evidence.ts'
+import { problemsOf } from '../../model/parse.ts'
+import { standsIn } from '../event.ts'
+import { type Coverage, checkEvents } from './check-events.ts'
 import { checkCompleteness, checkHead, type LogProof } from './check-head.ts'
 import { checkSignature, type Trust } from './check-signature.ts'
 import { type Check, type CheckName, Findings } from './findings.ts'
@@ -15,7 +15,7 @@ export interface BundleReport {
   /** No check failed. Without pins this says only that the bundle agrees with the key it brings. */
   readonly valid: boolean
   /** Whether who did what, in which order, is protected too; `withheld` where a payload is not shown. */
-  readonly covered: Covered
+  readonly covered: Coverage['covered']
   readonly tier: Tier | null
   readonly host_id: string | null
   readonly correlation_id: string | null
@@ -27,13 +27,33 @@ export interface BundleReport {
   readonly story: readonly StoryLine[]
 }
 
+/** One event as people ask about it. Only as true as the report it stands in says. */
+interface StoryLine {
+  readonly sequence: number | null
+  readonly timestamp: string
+  readonly event_type: string
+  readonly capability_id: string
+  readonly invocation_id: string
+  readonly subject: string | null
+  readonly actor: string | null
+  readonly outcome: string | null
+  /** The code of a denial or the type of an error. */
+  readonly reason: string | null
+  /** Whether the hashes cover sequence, subject, actor and reason; never in a bundle that is not valid. */
+  readonly covered: boolean
+}
+
 /** Verifies a bundle of any host, offline. Total: whatever the input is, it answers, and garbage is not valid. */
 export function verifyBundle(input: unknown, options: VerifyOptions = {}): BundleReport {
-  const findings = new Findings()
   try {
     if (!isBundle(input)) return malformed(problemsOf(foreignBundle, input)[0])
+    const findings = new Findings()
     findings.pass('shape')
-    return verifyShaped(input, options, findings)
+    const coverage = checkEvents(input, findings)
+    checkCompleteness(input, findings)
+    checkSignature(input, options, findings)
+    checkHead(input, options.checkpoint, options, findings)
+    return reportOn(findings, input, coverage)
   } catch {
     return malformed()
   }
@@ -42,33 +62,54 @@ export function verifyBundle(input: unknown, options: VerifyOptions = {}): Bundl
 // The input itself is verified, not a parsed copy: what is hashed must be what came in.
 const isBundle = predicateOf(foreignBundle)
 
-function verifyShaped(bundle: ForeignBundle, options: VerifyOptions, findings: Findings): BundleReport {
-  const coverage = checkEvents(bundle, findings)
-  checkCompleteness(bundle, findings)
-  checkSignature(bundle, options, findings)
-  checkHead(bundle, options.checkpoint, options, findings)
-  const first = findings.first()
+function malformed({ pointer, message } = { pointer: '', message: 'cannot be read' }): BundleReport {
+  const findings = new Findings()
+  findings.fail('shape', pointer, message)
+  return reportOn(findings)
+}
+
+function reportOn(findings: Findings, bundle?: ForeignBundle, coverage?: Coverage): BundleReport {
+  const { sound, first } = findings
+  const { events = [] } = bundle ?? {}
   return {
-    valid: findings.sound,
-    covered: findings.sound ? coverage.covered : 'no',
-    tier: bundle.assurance,
-    host_id: bundle.host_id,
-    correlation_id: bundle.events[0]?.correlation.correlation_id ?? null,
-    key_id: bundle.signature?.key_id ?? null,
-    events: bundle.events.length,
+    valid: sound,
+    covered: (sound && coverage?.covered) || 'no',
+    tier: bundle?.assurance ?? null,
+    host_id: bundle?.host_id ?? null,
+    correlation_id: events[0]?.correlation.correlation_id ?? null,
+    key_id: bundle?.signature?.key_id ?? null,
+    events: events.length,
     checks: findings.checks(),
-    first: first && { check: first.check, at: first.at, message: first.message },
-    first_broken_sequence: (first && bundle.events[first.index]?.sequence) ?? null,
-    story: storyOf(bundle.events, coverage, findings.sound),
+    first: first ? { check: first.check, at: first.at, message: first.message } : null,
+    first_broken_sequence: (first && events[first.index]?.sequence) ?? null,
+    story: events.map((event, index) => lineOf(event, sound && coverage?.lines[index] === true)),
   }
 }
 
-const unreadable = { pointer: '', message: 'cannot be read' }
+const lineOf = (event: ForeignEvent, covered: boolean): StoryLine => ({
+  ...(standsIn(event.payload) ? nobody : attributed(event)),
+  timestamp: event.timestamp,
+  event_type: event.event_type,
+  capability_id: event.capability_id,
+  invocation_id: event.invocation_id,
+  outcome: event.outcome ?? null,
+  covered,
+})
 
-function malformed({ pointer, message }: Pick<ParseProblem, 'pointer' | 'message'> = unreadable): BundleReport {
-  const findings = new Findings()
-  findings.fail('shape', pointer, message)
-  const unknown = { tier: null, host_id: null, correlation_id: null, key_id: null, first_broken_sequence: null }
-  const first = { check: 'shape', at: pointer, message } as const
-  return { valid: false, covered: 'no', ...unknown, events: 0, checks: findings.checks(), first, story: [] }
+/** Of a withheld event only what is hashed is told. */
+const nobody = { sequence: null, subject: null, actor: null, reason: null } as const
+
+const attributed = (event: ForeignEvent): Pick<StoryLine, keyof typeof nobody> => ({
+  sequence: event.sequence ?? null,
+  subject: textIn(event.subject, 'id'),
+  actor: textIn(memberOf(event.payload['decision'], 'actor'), 'id'),
+  reason: textIn(event.denial, 'code') ?? textIn(event.error, 'type'),
+})
+
+function textIn(value: unknown, name: string): string | null {
+  const text = memberOf(value, name)
+  return typeof text === 'string' ? text : null
 }
+
+const memberOf = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined
