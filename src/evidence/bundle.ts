@@ -27,9 +27,8 @@ interface BundleParts {
 /** The export of one correlation: signed with a signer, a hash chain without. */
 export function makeBundle(parts: BundleParts, signer?: Signer): EvidenceBundle {
   if (parts.events.length === 0) throw new Failure('correlation.not_found', 'a bundle needs at least one event')
-  if (parts.events.some((event) => event.contentHash === '')) {
+  if (parts.events.some((event) => event.contentHash === ''))
     throw new Failure('bundle.invalid', 'an event has lost its hash, so the correlation can no longer be exported')
-  }
   const bundle = unsignedBundle(parts)
   if (signer === undefined) return bundle
   return {

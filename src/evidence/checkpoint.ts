@@ -40,9 +40,8 @@ export function verifyCheckpoints(inputs: readonly unknown[], keys: Iterable<str
     if (head.prev !== (prev ? checkpointHash(prev) : null))
       return refused('prev', 'a checkpoint does not follow the one before')
     if (prev && head.host_id !== prev.host_id) return refused('host', 'a checkpoint is of another host')
-    if (prev && (head.log_size < prev.log_size || head.sequence < prev.sequence)) {
+    if (prev && (head.log_size < prev.log_size || head.sequence < prev.sequence))
       return refused('size', 'a checkpoint is smaller than the one before')
-    }
     heads.push(head)
   }
   return { ok: true, value: heads }

@@ -63,8 +63,7 @@ export function logRoot(log: string): string {
   if (log === '') return emptyRoot
   const peaks = log.slice(log.indexOf(':') + 1)
   let hash = peaks.slice(-hexChars)
-  for (let end = peaks.length - hexChars; end > 0; end -= hexChars) {
+  for (let end = peaks.length - hexChars; end > 0; end -= hexChars)
     hash = nodeHash(peaks.slice(end - hexChars, end), hash)
-  }
   return hash
 }

@@ -153,9 +153,8 @@ function correlationText(correlation: Correlation, id?: string): string {
 }
 
 function payloadText(payload: { readonly [key: string]: Json }, record: string): string {
-  if (Object.hasOwn(payload, 'decision')) {
+  if (Object.hasOwn(payload, 'decision'))
     throw new Failure('field.invalid', 'an event payload has the member `decision`, the place of the call record')
-  }
   let before = ''
   let after = ''
   for (const key of Object.keys(payload).sort(byCodePoint)) {

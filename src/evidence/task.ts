@@ -89,18 +89,16 @@ function closureProblem({ bundles }: TaskBundle): Refused | undefined {
     const cause = correlation.causation_id ?? null
     if (cause !== null && !invocations.has(cause)) return refused('closure', 'a cause is not in the task')
     const declared = event_type === 'task_participants_declared' ? payload['participants'] : []
-    if (!Array.isArray(declared) || !declared.every((host) => hosts.has(host))) {
+    if (!Array.isArray(declared) || !declared.every((host) => hosts.has(host)))
       return refused('participants', 'a host that was declared to take part is missing')
-    }
   }
   return undefined
 }
 
 function aggregatorProblem(task: TaskBundle, pins: Pins | undefined): Refused | undefined {
   const { aggregator, assurance: _, bundles: __, ...header } = task
-  if (aggregator === undefined) {
+  if (aggregator === undefined)
     return pins === undefined ? undefined : refused('aggregator', 'no aggregator vouches for the task')
-  }
   const { signature, ...party } = aggregator
   if (!isPinned(pins ?? 'any', party.public_key)) return refused('pin', 'the key is not that of a known aggregator')
   return statementProblem({ ...header, signature }, party, task.created_at)

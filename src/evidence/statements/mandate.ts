@@ -41,18 +41,16 @@ export function verifyMandate(input: unknown, options: MandateOptions): Verified
     const problem = linkProblem(link, options)
     if (problem !== undefined) return problem
   }
-  if (options.delegate !== undefined && options.delegate !== read.value.delegate_id) {
+  if (options.delegate !== undefined && options.delegate !== read.value.delegate_id)
     return refused('delegate', 'the mandate is for another delegate')
-  }
   return { ok: true, value: { mandate: read.value, subject: subjectOf(read.value, chain.at(-1) ?? read.value) } }
 }
 
 /** From the mandate shown up to its root, or one further than allowed: an object made to go round has no root. */
 function chainOf(leaf: Mandate): Mandate[] {
   const chain = [leaf]
-  for (let link = leaf.parent; link !== undefined && chain.length < limits.mandateDepthMax + 2; link = link.parent) {
+  for (let link = leaf.parent; link !== undefined && chain.length < limits.mandateDepthMax + 2; link = link.parent)
     chain.push(link)
-  }
   return chain
 }
 

@@ -36,12 +36,10 @@ export function checkHash(event: ForeignEvent, index: number, findings: Findings
   } else if (payload === undefined) {
     findings.failEvent('commitments', index, 'payload', 'the payload has no canonical form')
   } else {
-    if (!isCommitted(event, scheme, payload)) {
+    if (!isCommitted(event, scheme, payload))
       findings.failEvent('commitments', index, 'payload_commitment', 'the payload is not the one committed to')
-    }
-    if (event.content_hash !== hashOf(event, scheme, payload)) {
+    if (event.content_hash !== hashOf(event, scheme, payload))
       findings.failEvent('hashes', index, 'content_hash', 'the content hash is not that of the event')
-    }
   }
 }
 
@@ -68,13 +66,11 @@ function payloadTextOf(event: ForeignEvent): string | undefined {
 function checkPlace(bundle: ForeignBundle, event: ForeignEvent, index: number, findings: Findings): void {
   const before = bundle.events[index - 1]
   const tail = before?.content_hash ?? null
-  if ((event.prev_hash ?? null) !== tail) {
+  if ((event.prev_hash ?? null) !== tail)
     findings.failEvent('chain', index, 'prev_hash', 'the event does not follow the one before')
-  }
   if (event.host_id !== bundle.host_id) findings.failEvent('chain', index, 'host_id', 'the event is of another host')
-  if (before && event.correlation.correlation_id !== before.correlation.correlation_id) {
+  if (before && event.correlation.correlation_id !== before.correlation.correlation_id)
     findings.failEvent('chain', index, 'correlation/correlation_id', 'the event is of another correlation')
-  }
 }
 
 function checkSequence(events: readonly ForeignEvent[], findings: Findings): void {
@@ -149,9 +145,8 @@ function checkRecord(
 ): boolean {
   const member = uncoveredMember(event, record)
   if (member !== undefined) findings.failEvent('coverage', index, member, `\`${member}\` is not what the record says`)
-  if (tenant !== undefined && tenant !== record.tenant) {
+  if (tenant !== undefined && tenant !== record.tenant)
     findings.failEvent('coverage', index, 'payload/decision/tenant', 'the event is of another tenant')
-  }
   return member === undefined
 }
 
@@ -160,7 +155,6 @@ function checkWhole(bundle: ForeignBundle, bare: number, findings: Findings): vo
   findings.pass('decision', 'coverage')
   if (bare > 0) findings.fail('coverage', '/events', 'some events have a call record and others have none')
   if (bundle.completeness === undefined) findings.fail('coverage', '/completeness', 'the completeness is missing')
-  if (bundle.assurance === 'signed' && bundle.host_identity === undefined) {
+  if (bundle.assurance === 'signed' && bundle.host_identity === undefined)
     findings.fail('coverage', '/host_identity', 'the host identity is missing')
-  }
 }

@@ -19,15 +19,12 @@ export function checkCompleteness({ completeness, events }: ForeignBundle, findi
   const last = events.at(-1)
   if (completeness === undefined || last === undefined) return
   findings.pass('completeness')
-  if (completeness.correlation_id !== last.correlation.correlation_id) {
+  if (completeness.correlation_id !== last.correlation.correlation_id)
     findings.fail('completeness', '/completeness/correlation_id', 'the completeness is of another correlation')
-  }
-  if (completeness.head_hash !== last.content_hash) {
+  if (completeness.head_hash !== last.content_hash)
     findings.fail('completeness', '/completeness/head_hash', 'the last event is not the head')
-  }
-  if (completeness.as_of_sequence < (last.sequence ?? 0)) {
+  if (completeness.as_of_sequence < (last.sequence ?? 0))
     findings.fail('completeness', '/completeness/as_of_sequence', 'the bundle has events from after its export')
-  }
 }
 
 /** Checks the bundle against log heads that were signed apart from it. */
@@ -87,14 +84,12 @@ function checkLog(bundle: ForeignBundle, heads: readonly Checkpoint[], log: Log,
   for (const [index, { sequence = 0, correlation, content_hash }] of bundle.events.entries()) {
     const { correlation_id } = correlation
     const leaf = logLeaf({ sequence, correlation_id, content_hash: content_hash ?? '' })
-    if (sequence <= size && leaves[sequence - 1] !== leaf) {
+    if (sequence <= size && leaves[sequence - 1] !== leaf)
       findings.failEvent('checkpoint', index, '', 'the event is not the one in the log')
-    }
   }
   const missing = missingEvent(bundle, log.slice(0, size))
-  if (missing !== undefined) {
+  if (missing !== undefined)
     findings.fail('checkpoint', '/events', `event ${missing} is in the log and not in the bundle`)
-  }
 }
 
 /** The first event of the correlation that the log has, the bundle has not, and the export should have had. */

@@ -31,12 +31,10 @@ export function checkSignature(bundle: ForeignBundle, trust: Trust, findings: Fi
   const { public_key, signature } = bundle
   if (public_key !== undefined && signature !== undefined) {
     findings.pass('signature', 'key id')
-    if (signature.key_id !== keyIdOf(public_key)) {
+    if (signature.key_id !== keyIdOf(public_key))
       findings.fail('key id', '/signature/key_id', 'the key id is not that of the public key')
-    }
-    if (!verifySignature(public_key, signedText(bundle), signature.signature)) {
+    if (!verifySignature(public_key, signedText(bundle), signature.signature))
       findings.fail('signature', '/signature/signature', 'the signature does not verify')
-    }
   }
   checkIdentity(bundle, findings)
 }
@@ -48,9 +46,8 @@ function checkTier(bundle: ForeignBundle, demanded: Tier, findings: Findings): v
     if (signed && bundle[name] === undefined) findings.fail('tier', `/${name}`, `a signed bundle has no \`${name}\``)
     if (!signed && bundle[name] !== undefined) findings.fail('tier', `/${name}`, `an unsigned bundle has a \`${name}\``)
   }
-  if (!signed && bundle.host_identity !== undefined) {
+  if (!signed && bundle.host_identity !== undefined)
     findings.fail('tier', '/host_identity', 'an unsigned bundle has a `host_identity`')
-  }
   if (!signed && demanded === 'signed') findings.fail('tier', '/assurance', 'the bundle is not signed')
 }
 
@@ -60,13 +57,10 @@ function checkPin(
   findings: Findings,
 ): void {
   const keyId = keyIdOf(public_key ?? '') ?? ''
-  if (revoked?.includes(keyId)) {
-    findings.fail('pin', '/public_key', 'the key of the bundle was revoked')
-  }
+  if (revoked?.includes(keyId)) findings.fail('pin', '/public_key', 'the key of the bundle was revoked')
   const replaced = replacedBefore(keyId, created_at, rotations)
-  if (replaced !== undefined) {
+  if (replaced !== undefined)
     findings.fail('window', '/created_at', `key ${keyId} was replaced at ${replaced}, before the bundle was made`)
-  }
   if (pins === undefined) return
   findings.pass('pin')
   const { trusted, forkedAt } = followRotations(pinsFor(host_id, pins), rotations)
@@ -81,9 +75,8 @@ function checkIdentity(bundle: ForeignBundle, findings: Findings): void {
   findings.pass('attestation', 'window')
   const problem = identityProblem(identity, { hostId: host_id, publicKey: public_key })
   if (problem !== undefined) findings.fail(problem.check, '/host_identity', problem.message)
-  if (!withinWindow(parseTime(bundle.created_at), identity.valid_from, identity.valid_until)) {
+  if (!withinWindow(parseTime(bundle.created_at), identity.valid_from, identity.valid_until))
     findings.fail('window', '/created_at', 'the bundle was made outside the window of the identity')
-  }
   const anchors = anchorVerdict(identity)
   if (anchors === 'pass') findings.pass('anchors')
   if (anchors === 'fail') findings.fail('anchors', '/host_identity/anchors', 'an anchor did not sign for this key')

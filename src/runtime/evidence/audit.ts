@@ -35,23 +35,23 @@ export async function auditTenant(
   const auditor = new Auditor(host_id)
   let taken = 0
   let purged = 0
+  const bad = (message: string): AuditReport => ({ ok: false, events: taken, message })
   while (taken < size) {
     const wanted = Math.min(eventsPerRead, size - taken)
     const found = await ambit.store.read(() => withPurged(eventsFrom, tenant, taken, wanted))
-    if (found.length === 0) return { ok: false, events: taken, message: `event ${taken + 1} of ${size} is missing` }
+    if (found.length === 0) return bad(`event ${taken + 1} of ${size} is missing`)
     for (const stored of found) {
       const problem = auditor.take(stored) ?? headProblem(heads.get(stored.sequence), auditor.log)
-      if (problem !== undefined) return { ok: false, events: taken, message: `event ${stored.sequence}: ${problem}` }
+      if (problem !== undefined) return bad(`event ${stored.sequence}: ${problem}`)
       taken++
       if (isPurged(stored)) purged++
     }
     onProgress(taken)
   }
-  const beyond = [...heads.keys()].find((signed) => signed > taken)
-  if (beyond !== undefined)
-    return { ok: false, events: taken, message: `the store ends at event ${taken}, a head was signed at ${beyond}` }
+  const beyond = heads.keys().find((signed) => signed > taken)
+  if (beyond !== undefined) return bad(`the store ends at event ${taken}, a head was signed at ${beyond}`)
   if (await purgedUnseen(ambit, tenant, size, auditor.unaccounted))
-    return { ok: false, events: taken, message: 'records were taken out, and no record says by whom' }
+    return bad('records were taken out, and no record says by whom')
   const without = purged === 0 ? '' : ` (${purged} of them purged)`
   return { ok: true, events: taken, message: `${taken} records${without} and ${heads.size} signed heads agree` }
 }

@@ -22,9 +22,16 @@ export type OnRows = (rows: number) => void
 /** Writes the whole store to a new file, from one snapshot, then reads the file back and checks it. */
 export async function backUp(ambit: Runtime, path: string, onRows?: OnRows): Promise<BackupSummary> {
   const file = openNew(path)
+  const count = counter(onRows)
   try {
     await signHeads(ambit)
-    await dumpInto(file, ambit, counter(onRows))
+    const write = (line: string): void => {
+      writeSync(file, `${line}\n`)
+      count()
+    }
+    await dump(ambit.database, formatTime(ambit.clock.now()), write)
+      .then(() => fsyncSync(file))
+      .finally(() => closeSync(file))
     return inspect(linesOf(path))
   } catch (error) {
     // Half a backup is worse than none: it would be in the way of the next one, or be trusted.
@@ -37,18 +44,6 @@ export async function backUp(ambit: Runtime, path: string, onRows?: OnRows): Pro
 async function signHeads(ambit: Runtime): Promise<void> {
   for (const { tenant_id } of await everyTenant(ambit))
     await ambit.heads.checkpoint(tenantId(tenant_id)).catch(() => undefined)
-}
-
-async function dumpInto(file: number, ambit: Runtime, count: () => void): Promise<void> {
-  try {
-    await dump(ambit.database, formatTime(ambit.clock.now()), (line) => {
-      writeSync(file, `${line}\n`)
-      count()
-    })
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
 }
 
 /** Fills the empty store that the settings name from a backup, of whatever database it was taken. */
@@ -106,26 +101,22 @@ const chunkBytes = 1024 * 1024
 
 /** The lines of a file, read piece by piece: a backup may be larger than memory, and a line may not. */
 export function* linesOf(path: string): Generator<string> {
-  const file = openExisting(path)
+  const file = reading(() => openSync(path, 'r'))
   try {
     const chunk = Buffer.alloc(chunkBytes)
-    let begun: Buffer[] = []
-    let begunBytes = 0
+    let rest: Buffer = Buffer.alloc(0)
     let line = 1
     for (let read = readInto(chunk, file); read > 0; read = readInto(chunk, file)) {
+      rest = Buffer.concat([rest, chunk.subarray(0, read)])
       let start = 0
-      for (let end = chunk.indexOf(newline); end !== -1 && end < read; end = chunk.indexOf(newline, start)) {
-        yield lineOf([...begun, chunk.subarray(start, end)], line++)
-        begun = []
-        begunBytes = 0
+      for (let end = rest.indexOf(newline); end !== -1; end = rest.indexOf(newline, start)) {
+        yield textOf(rest.subarray(start, end), line++)
         start = end + 1
       }
-      begun.push(Buffer.from(chunk.subarray(start, read)))
-      begunBytes += read - start
-      if (begunBytes > limits.backupLineBytesMax) throw tooLong(line)
+      rest = rest.subarray(start)
+      if (rest.length > limits.backupLineBytesMax) throw tooLong(line)
     }
-    const rest = lineOf(begun, line)
-    if (rest !== '') yield rest
+    if (rest.length > 0) yield textOf(rest, line)
   } finally {
     closeSync(file)
   }
@@ -134,9 +125,8 @@ export function* linesOf(path: string): Generator<string> {
 const newline = 0x0a
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-function lineOf(pieces: readonly Buffer[], line: number): string {
-  const bytes = Buffer.concat(pieces)
-  if (bytes.byteLength > limits.backupLineBytesMax) throw tooLong(line)
+function textOf(bytes: Buffer, line: number): string {
+  if (bytes.length > limits.backupLineBytesMax) throw tooLong(line)
   try {
     return utf8.decode(bytes)
   } catch {
@@ -145,8 +135,6 @@ function lineOf(pieces: readonly Buffer[], line: number): string {
 }
 
 const tooLong = (line: number): Failure => invalidBackup(`it has more than ${limits.backupLineBytesMax} bytes`, line)
-
-const openExisting = (path: string): number => reading(() => openSync(path, 'r'))
 
 // A folder opens like a file and fails here.
 const readInto = (chunk: Buffer, file: number): number => reading(() => readSync(file, chunk))

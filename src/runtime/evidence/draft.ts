@@ -1,4 +1,5 @@
 import { Failure } from '../../base/failure.ts'
+import { defined } from '../../base/object.ts'
 import { formatTime } from '../../base/time.ts'
 import { copyEvent } from '../../evidence/copy.ts'
 import { asJson } from '../../evidence/json.ts'
@@ -14,21 +15,17 @@ import {
   foreignEvent,
 } from '../../model/evidence.ts'
 import { parseAs } from '../../model/parse.ts'
-import type { Correlation } from '../../model/wire/correlation.ts'
 import type { CallError, Denial } from '../../model/wire/denial.ts'
 import type { Caller } from '../identity/caller.ts'
 import type { Runtime } from '../runtime.ts'
 
-type Given = Pick<EventDraft, 'event_type' | 'payload'> &
-  Partial<Omit<EventDraft, 'event_id' | 'subject' | 'timestamp'>>
+type Unsigned = Omit<EventDraft, 'event_id' | 'timestamp' | 'subject'>
 
 /**
  * One thing that happened. What is left out is minted or null; the subject is the caller, whatever the input says.
  * `redacted: true` says that something was held back already; whatever the redactor holds back is added to that.
  */
-export type EventInput = Given & { readonly correlation: Correlation }
-
-type Unsigned = Omit<EventDraft, 'event_id' | 'timestamp' | 'subject'>
+export type EventInput = Pick<Unsigned, 'event_type' | 'payload' | 'correlation'> & Partial<Unsigned>
 
 /** The event in the caller's name, in a shape that can be proven, and without secrets. */
 export function draft(ambit: Runtime, { subject }: Caller, input: EventInput): EventDraft {
@@ -44,8 +41,7 @@ export function draft(ambit: Runtime, { subject }: Caller, input: EventInput): E
     denial: input.denial ?? null,
     error: input.error ?? null,
     redacted: input.redacted ?? false,
-    ...(input.assurance !== undefined && { assurance: input.assurance }),
-    ...(input.record !== undefined && { record: input.record }),
+    ...defined({ assurance: input.assurance, record: input.record }),
   })
   if (!isSealable(made)) parseAs(sealable, made, 'event')
   checkContext(made.record)

@@ -52,9 +52,8 @@ export async function bundleOf(ambit: Runtime, tenantId: TenantId, correlation: 
   const own = { expected: ambit.heads.expect(tenantId), newest: ambit.heads.newest(tenantId) }
   const { tenant, size, events, last: stored } = await ambit.store.read(() => wholeCorrelation(tenantId, correlation))
   const last = events.at(-1)
-  if (last === undefined) {
+  if (last === undefined)
     throw new Failure('correlation.not_found', `nothing is recorded under ${quote(correlation)}`, { id: correlation })
-  }
   // The newest head in the store may be signed by another process.
   const kept = stored && goodHead(tenantId, JSON.parse(stored.body), await ambit.keyring.publicKeys(tenant.host_id))
   const heads = [own.newest, kept]

@@ -27,7 +27,7 @@ export async function record<T = void>(
   inputs: readonly EventInput[],
   change?: Change<T>,
 ): Promise<Recorded<T>> {
-  const events = drafts(ambit, caller, inputs)
+  const events = draftAll(ambit, caller, inputs)
   for (const event of events) {
     checkOwn(event)
     checkScope(caller, event)
@@ -44,10 +44,10 @@ export async function recordAs<T = void>(
   inputs: readonly EventInput[],
   change?: Change<T>,
 ): Promise<Recorded<T>> {
-  return keep(ambit, caller, hostId, drafts(ambit, caller, inputs), change)
+  return keep(ambit, caller, hostId, draftAll(ambit, caller, inputs), change)
 }
 
-function drafts(ambit: Runtime, caller: Caller, inputs: readonly EventInput[]): EventDraft[] {
+function draftAll(ambit: Runtime, caller: Caller, inputs: readonly EventInput[]): EventDraft[] {
   if (inputs.length > limits.eventsPerCommitMax)
     throw new Failure('field.invalid', `more than ${limits.eventsPerCommitMax} events at once`, { pointer: '' })
   return inputs.map((input) => draft(ambit, caller, input))
