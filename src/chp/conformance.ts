@@ -3,8 +3,6 @@ import { type Capability, defineCapability, makeOffer, type Offer } from '../run
 
 type Payload = Readonly<Record<string, Json>>
 
-const fixture = { version: '1.0.0', policy: { auth_required: false } } as const
-
 const echo = (payload: unknown): { echo: Json } => ({ echo: (payload as Payload)['value'] ?? null })
 
 async function* threeChunks(): AsyncGenerator<Json, Json, undefined> {
@@ -13,10 +11,18 @@ async function* threeChunks(): AsyncGenerator<Json, Json, undefined> {
   return { chunks: chunks.length, joined: chunks.join('') }
 }
 
-type Declared = Partial<Parameters<typeof defineCapability>[0]>
+type Parts = Parameters<typeof defineCapability>
 
-const fixtureOf = (name: string, description: string, more: Declared = {}): Capability =>
-  defineCapability({ ...fixture, id: `conformance.${name}`, description, ...more }, echo)
+const fixtureOf = (
+  name: string,
+  description: string,
+  more: Partial<Parts[0]> = {},
+  handler: Parts[1] = echo,
+): Capability =>
+  defineCapability(
+    { id: `conformance.${name}`, version: '1.0.0', policy: { auth_required: false }, description, ...more },
+    handler,
+  )
 
 const requiresValue = {
   id: 'requires_value',
@@ -29,7 +35,7 @@ const requiresValue = {
 /** The capabilities that the public conformance suite of the protocol calls, one for each way a call can end. */
 export const conformanceCapabilities: readonly Capability[] = [
   fixtureOf('echo', 'Answers the value it was given.'),
-  defineCapability({ ...fixture, id: 'conformance.fail', description: 'Always fails.' }, () => {
+  fixtureOf('fail', 'Always fails.', {}, () => {
     throw new Error('this capability always fails')
   }),
   fixtureOf('guarded', 'Needs a value.', { invariants: [requiresValue] }),
@@ -37,10 +43,7 @@ export const conformanceCapabilities: readonly Capability[] = [
   fixtureOf('budgeted', 'May be called once in a correlation.', { autonomy: { tier: 'automated', action_limit: 1 } }),
   fixtureOf('risky', 'Is riskier than this host allows.', { risk: 'high' }),
   fixtureOf('unsafe', 'Is stopped by a guardrail.'),
-  defineCapability(
-    { ...fixture, id: 'conformance.stream', description: 'Speaks in three chunks.', modes: ['sync', 'stream'] },
-    threeChunks,
-  ),
+  fixtureOf('stream', 'Speaks in three chunks.', { modes: ['sync', 'stream'] }, threeChunks),
 ]
 
 /** What a host offers to the suite: a cap on risk, a guardrail, and, here alone, belief in any mandate and any witness. */

@@ -2,13 +2,15 @@ import { canonical } from '../base/canonical.ts'
 import { keyIdOf, type Signer, verifySignature } from '../base/ed25519.ts'
 import { sha256 } from '../base/hash.ts'
 import { type Checkpoint, checkpoint } from '../model/evidence.ts'
-import { appendLeaf, logRoot } from './log.ts'
+import { appendLeaf, logRoot, logSize } from './log.ts'
 import { readShape, refused, type Verified } from './statements/statement.ts'
 
-export type CheckpointFields = Omit<Checkpoint, 'kind' | 'prev' | 'signature'>
-
 /** A signed head of the log, tied to the checkpoint before it. */
-export function signCheckpoint(fields: CheckpointFields, prev: Checkpoint | null, signer: Signer): Checkpoint {
+export function signCheckpoint(
+  fields: Omit<Checkpoint, 'kind' | 'prev' | 'signature'>,
+  prev: Checkpoint | null,
+  signer: Signer,
+): Checkpoint {
   const header = { ...fields, kind: 'ambit-head', prev: prev && checkpointHash(prev) } as const
   const signature = signer.sign(canonical(header))
   return { ...header, signature: { algorithm: 'ed25519', key_id: signer.keyId, signature } }
@@ -52,20 +54,16 @@ export function verifyCheckpoints(inputs: readonly unknown[], keys: Iterable<str
  * than a checkpoint, or has another root there, was cut or rewritten.
  */
 export function agrees(leaves: Iterable<string>, checkpoints: readonly Checkpoint[]): boolean {
-  const pending = checkpoints.toSorted((a, b) => a.log_size - b.log_size)
+  const bySize = Map.groupBy(checkpoints, (head) => head.log_size)
   let log = ''
-  let size = 0
-  let done = 0
-  const matches = (): boolean => {
-    for (; pending[done]?.log_size === size; done++) if (pending[done]?.log_root !== logRoot(log)) return false
-    return true
+  const holds = (): boolean => {
+    const here = bySize.get(logSize(log))
+    return here === undefined || here.every((head) => head.log_root === logRoot(log))
   }
-  let good = matches()
+  if (!holds()) return false
   for (const leaf of leaves) {
-    if (!good || done === pending.length) break
     log = appendLeaf(log, leaf)
-    size++
-    good = matches()
+    if (!holds()) return false
   }
-  return good && done === pending.length
+  return checkpoints.every((head) => head.log_size <= logSize(log))
 }

@@ -4,24 +4,12 @@ import { type EventDraft, type ForeignEvent, hashScheme } from '../model/evidenc
 import { hashedText } from './json.ts'
 
 /** The members of an event that its content hash covers by name, each as JSON text (`stable`). */
-export interface HeaderTexts {
-  readonly eventId: string
-  readonly eventType: string
-  readonly invocationId: string
-  readonly capabilityId: string
-  readonly hostId: string
-  readonly correlationId: string
-  readonly timestamp: string
-  readonly outcome: string
-  readonly prevHash: string
-}
-
 export const headerTexts = (
   event: Pick<EventDraft, 'event_id' | 'event_type' | 'invocation_id' | 'capability_id' | 'timestamp'> &
     Pick<ForeignEvent, 'outcome' | 'correlation'>,
   hostId: string,
   prevHash: string | null,
-): HeaderTexts => ({
+) => ({
   eventId: stable(event.event_id),
   eventType: stable(event.event_type),
   invocationId: stable(event.invocation_id),
@@ -32,6 +20,8 @@ export const headerTexts = (
   outcome: stable(event.outcome ?? null),
   prevHash: stable(prevHash),
 })
+
+export type HeaderTexts = ReturnType<typeof headerTexts>
 
 /** What an event's hash, or an approval, says about a payload without showing it. Fractions stand in it as text. */
 export const payloadCommitment = (payload: Json): string => sha256(hashedText(payload))

@@ -22,20 +22,17 @@ export const isUnsupported = (error: unknown): boolean =>
  * The same value with every fraction as its shortest text. Whatever else the hashed form refuses stays as it is, and
  * is refused there: unsafe integers, objects with a class, cycles.
  */
-export function fractionsAsText<T>(value: T): T {
-  return mapNumbers(value, 0) as T
+export function fractionsAsText<T>(value: T, depth?: number): T
+export function fractionsAsText(value: unknown, depth = 0): unknown {
+  if (typeof value === 'number') return Number.isFinite(value) && !Number.isInteger(value) ? `${value}` : value
+  if (typeof value !== 'object' || value === null || depth > depthMax) return value
+  if (Array.isArray(value)) return value.map((item) => fractionsAsText(item, depth + 1))
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fractionsAsText(item, depth + 1)]))
 }
 
 const depthMax = 512
-
-function mapNumbers(value: unknown, depth: number): unknown {
-  if (typeof value === 'number') return Number.isFinite(value) && !Number.isInteger(value) ? `${value}` : value
-  if (typeof value !== 'object' || value === null || depth > depthMax) return value
-  if (Array.isArray(value)) return value.map((item) => mapNumbers(item, depth + 1))
-  const prototype: unknown = Object.getPrototypeOf(value)
-  if (prototype !== Object.prototype && prototype !== null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapNumbers(item, depth + 1)]))
-}
 
 /** Structural equality of JSON values; the order of members does not matter, their presence does. */
 export function sameJson(a: unknown, b: unknown): boolean {

@@ -27,7 +27,8 @@ export function orderEvents<E extends OrderedEvent>(events: readonly E[]): E[] {
     order.push(node.event)
     for (const follower of node.followers) {
       follower.waitsFor--
-      if (follower.waitsFor === 0 && !follower.done) insert(ready, follower)
+      if (follower.waitsFor > 0 || follower.done) continue
+      ready.splice(ready.findLastIndex((other) => other.rank < follower.rank) + 1, 0, follower)
     }
   }
   return order
@@ -57,12 +58,6 @@ function link<E>(before: Node<E> | undefined, after: Node<E>): void {
   if (before === undefined || before === after) return
   before.followers.push(after)
   after.waitsFor++
-}
-
-/** Keeps the list sorted by rank. */
-function insert<E>(ready: Node<E>[], node: Node<E>): void {
-  const place = ready.findIndex((other) => other.rank > node.rank)
-  ready.splice(place < 0 ? ready.length : place, 0, node)
 }
 
 const compare = (a: OrderedEvent, b: OrderedEvent): number =>

@@ -83,15 +83,7 @@ function sealedOf(draft: EventDraft, sequence: number, prevHash: string | null, 
 }
 
 /** Texts that stand both in the record and in the event around it. */
-interface Parts {
-  readonly assurance: string
-  readonly version: string
-  readonly subject: string
-  readonly denial: string
-  readonly error: string
-}
-
-const partsOf = (draft: EventDraft): Parts => ({
+const partsOf = (draft: EventDraft) => ({
   assurance: `{"level": ${stable(draft.assurance ?? 'S1')}}`,
   version: stable(draft.capability_version),
   subject: stable(asJson(draft.subject)),
@@ -101,7 +93,7 @@ const partsOf = (draft: EventDraft): Parts => ({
 })
 
 // The members of a record are known, so they are written in order, as `stable` would.
-function recordText(draft: EventDraft, parts: Parts, sequence: number, tenant: string): string {
+function recordText(draft: EventDraft, parts: ReturnType<typeof partsOf>, sequence: number, tenant: string): string {
   const more = draft.record === undefined ? noTexts : textsOf(draft.record)
   const denial = draft.denial && `{"code": ${stable(draft.denial.code)}, "digest": "sha256:${sha256(parts.denial)}"}`
   const error = draft.error && `{"digest": "sha256:${sha256(parts.error)}", "type": ${stable(draft.error.type)}}`
@@ -109,35 +101,25 @@ function recordText(draft: EventDraft, parts: Parts, sequence: number, tenant: s
 }
 
 /** The members that an attempt adds to the record, as they stand between the others. */
-interface RecordTexts {
-  readonly approval: string
-  readonly basis: string
-  readonly context: string
-  readonly decision: string
-  readonly descriptor: string
-  readonly others: string
-  readonly run: string
-}
-
-const noTexts: RecordTexts = { approval: '', basis: '', context: '', decision: '', descriptor: '', others: '', run: '' }
+const recordTexts = (record: AttemptRecord) => ({
+  approval: member('approval', record.approval),
+  basis: member('basis', record.basis),
+  context: member('context', record.context),
+  decision: member('decision', record.decision),
+  descriptor: member('descriptor', record.descriptor),
+  others: `${member('facts', record.facts)}${member('input', record.input)}${member('policy', record.policy)}`,
+  run: member('run', record.run),
+})
 
 // The last event of an attempt says again what the first one said. As many are kept as may well be under way at once; a
 // weak map would cost more than it saves.
 const keptMax = 32
-const kept: { readonly record: AttemptRecord; readonly texts: RecordTexts }[] = []
+const kept: { readonly record: AttemptRecord; readonly texts: ReturnType<typeof recordTexts> }[] = []
 let next = 0
 
-function textsOf(record: AttemptRecord): RecordTexts {
+function textsOf(record: AttemptRecord): ReturnType<typeof recordTexts> {
   for (const each of kept) if (each.record === record) return each.texts
-  const texts = {
-    approval: member('approval', record.approval),
-    basis: member('basis', record.basis),
-    context: member('context', record.context),
-    decision: member('decision', record.decision),
-    descriptor: member('descriptor', record.descriptor),
-    others: `${member('facts', record.facts)}${member('input', record.input)}${member('policy', record.policy)}`,
-    run: member('run', record.run),
-  }
+  const texts = recordTexts(record)
   kept[next] = { record, texts }
   next = (next + 1) % keptMax
   return texts
@@ -145,6 +127,8 @@ function textsOf(record: AttemptRecord): RecordTexts {
 
 const member = (name: string, value: unknown): string =>
   value === undefined ? '' : `, "${name}": ${stable(asJson(value))}`
+
+const noTexts = recordTexts({})
 
 /** With `id` the whole correlation; without, as the record repeats it. */
 function correlationText(correlation: Correlation, id?: string): string {

@@ -25,14 +25,14 @@ export interface MandateOptions {
   readonly revocations?: readonly unknown[]
 }
 
-export interface MandateGrant {
-  readonly mandate: Mandate
-  /** Who the caller now is. */
-  readonly subject: Subject
-}
-
-/** Verifies a mandate and every parent up to the root. It narrows what the delegate may do and bypasses nothing. */
-export function verifyMandate(input: unknown, options: MandateOptions): Verified<MandateGrant> {
+/**
+ * Verifies a mandate and every parent up to the root, and says who the caller now is. It narrows what the delegate may do
+ * and bypasses nothing.
+ */
+export function verifyMandate(
+  input: unknown,
+  options: MandateOptions,
+): Verified<{ readonly mandate: Mandate; readonly subject: Subject }> {
   const read = readShape(mandate, input)
   if (!read.ok) return read
   const chain = chainOf(read.value)

@@ -20,9 +20,9 @@ type Node = z.core.JSONSchema.BaseSchema
 
 function testOf(node: Node): Test {
   for (const keyword of Object.keys(node)) assert(known.has(keyword), `a schema with \`${keyword}\``)
+  const values: ReadonlySet<unknown> = new Set(node.const === undefined ? node.enum : [node.const])
   if (node.anyOf) return anyOf(node.anyOf.map(testOf))
-  if (node.const !== undefined) return (value) => value === node.const
-  if (node.enum) return oneOf(new Set(node.enum))
+  if (values.size > 0) return (value) => values.has(value)
   if (Array.isArray(node.type)) return anyOf(node.type.map((type) => testOf({ ...node, type })))
   switch (node.type) {
     case undefined:
@@ -30,7 +30,7 @@ function testOf(node: Node): Test {
     case 'object':
       return objectTest(node)
     case 'array':
-      return arrayTest(testOf(node.items as Node), node.minItems ?? 0)
+      return arrayTest(node)
     case 'string':
       return textTest(node)
     case 'integer':
@@ -58,11 +58,6 @@ function anyOf(tests: readonly Test[]): Test {
   return (value) => tests.some((test) => test(value))
 }
 
-const oneOf =
-  (values: ReadonlySet<unknown>): Test =>
-  (value) =>
-    values.has(value)
-
 function textTest({ pattern, minLength = 0 }: Node): Test {
   const regex = pattern === undefined ? undefined : new RegExp(pattern, 'u')
   return (value) => typeof value === 'string' && value.length >= minLength && (regex === undefined || regex.test(value))
@@ -72,10 +67,10 @@ function numberTest({ minimum = -Infinity, maximum = Infinity }: Node, kind: Tes
   return (value) => kind(value) && minimum <= Number(value) && Number(value) <= maximum
 }
 
-const arrayTest =
-  (item: Test, minItems: number): Test =>
-  (value) =>
-    Array.isArray(value) && value.length >= minItems && value.every(item)
+function arrayTest({ items, minItems = 0 }: Node): Test {
+  const item = testOf(items as Node)
+  return (value) => Array.isArray(value) && value.length >= minItems && value.every(item)
+}
 
 function objectTest(node: Node): Test {
   const { propertyNames } = node
@@ -84,11 +79,22 @@ function objectTest(node: Node): Test {
   )
   const required = new Set(node.required)
   const rest = node.additionalProperties === false ? no : testOf((node.additionalProperties ?? {}) as Node)
-  const members = Object.entries(node.properties ?? {}).map(
-    ([name, member]) => [name, { test: testOf(member as Node), counts: required.has(name) ? 1 : 0 }] as const,
-  )
-  if (members.length === 0 && rest === yes) return isObject
-  return membersTest(new Map(members), { test: rest, counts: 0 }, required.size)
+  const members = new Map<string, Member>()
+  for (const [name, member] of Object.entries(node.properties ?? {}))
+    members.set(name, { test: testOf(member as Node), counts: required.has(name) ? 1 : 0 })
+  if (members.size === 0 && rest === yes) return isObject
+  const other: Member = { test: rest, counts: 0 }
+  return (value) => {
+    if (!isObject(value)) return false
+    let present = 0
+    // Faster than a list of keys; what an object inherits counts as its own, and so cannot hide in a closed shape.
+    for (const name in value) {
+      const member = members.get(name) ?? other
+      if (!member.test(value[name])) return false
+      present += member.counts
+    }
+    return present === required.size
+  }
 }
 
 interface Member {
@@ -96,20 +102,6 @@ interface Member {
   /** 1 if it must be there. */
   readonly counts: number
 }
-
-const membersTest =
-  (members: ReadonlyMap<string, Member>, rest: Member, required: number): Test =>
-  (value) => {
-    if (!isObject(value)) return false
-    let present = 0
-    // Faster than a list of keys; what an object inherits counts as its own, and so cannot hide in a closed shape.
-    for (const name in value) {
-      const member = members.get(name) ?? rest
-      if (!member.test(value[name])) return false
-      present += member.counts
-    }
-    return present === required
-  }
 
 const isNull: Test = (value) => value === null
 const yes: Test = () => true

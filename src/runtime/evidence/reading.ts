@@ -77,18 +77,18 @@ function* wholeFor(reader: Reader, id: string) {
   return { events, chain }
 }
 
-interface Visible {
-  readonly events: readonly SealedEvent[]
-  /** True if calls of others were left out. */
-  readonly partial: boolean
-}
-
 /**
  * The events of a correlation that a reader sees: those with the reader as their verified subject, and the decisions
  * about its own requests. Anyone may use the same correlation and invocation ids, so sharing them shows nothing of the
- * calls of others. A correlation may be long, so no more is held than was asked for.
+ * calls of others. `partial` says that those were left out. A correlation may be long, so no more is held than was asked
+ * for.
  */
-function* visible({ tenant, subject, all }: Reader, id: string, after: number, limit: number): Work<Visible> {
+function* visible(
+  { tenant, subject, all }: Reader,
+  id: string,
+  after: number,
+  limit: number,
+): Work<{ readonly events: readonly SealedEvent[]; readonly partial: boolean }> {
   if (all) return { events: yield* eventsInPages(tenant, id, after, limit), partial: false }
   const isOwn = ownEvents(subject)
   const events: SealedEvent[] = []
