@@ -5,25 +5,17 @@ import { hashedText } from './json.ts'
 
 const protocol = 'chp/0.1'
 
+type Members<Name extends string> = Readonly<Record<Name, Json>>
+
 /** What is to be done, whoever does it: the same for every provider. */
-export const actionDigest = (action: {
-  readonly capability: { readonly id: string; readonly version: string }
-  readonly principal: Json
-  readonly input: Json
-  readonly semantic_context: Json
-}): string => objectHash({ protocol, ...action })
+export const actionDigest = (action: Members<'capability' | 'principal' | 'input' | 'semantic_context'>): string =>
+  objectHash({ protocol, ...action })
+
+type CallMembers = 'invocation_id' | 'action_digest' | 'actor' | 'principal' | 'binding' | 'provider' | 'host'
 
 /** One exact call: an approval is bound to it, and any change voids the approval. */
-export const invocationDigest = (call: {
-  readonly invocation_id: string
-  readonly action_digest: string
-  readonly actor: Json
-  readonly principal: Json
-  readonly binding: Json
-  readonly provider: Json
-  readonly host: Json
-  readonly governance_context: Json
-}): string => objectHash({ protocol, ...call })
+export const invocationDigest = (call: Members<CallMembers | 'governance_context'>): string =>
+  objectHash({ protocol, ...call })
 
 /** The digest of the chunks of a stream, in the order they were sent; `add` answers how long the chunk is as text. */
 export function digestChunks(): { readonly add: (delta: Json) => number; readonly end: () => string } {
