@@ -1,5 +1,5 @@
+import { Failure, quote } from '../../base/failure.ts'
 import type { Steps } from '../../base/steps.ts'
-import { type PatternPart, readPattern } from './pattern-syntax.ts'
 
 /**
  * A regular expression that takes no more steps than it has states for each character of a text: all ways through it
@@ -8,7 +8,7 @@ import { type PatternPart, readPattern } from './pattern-syntax.ts'
  */
 export function compilePattern(source: string, steps: Steps): { test(text: string): boolean; toString(): string } {
   const machines: Machine[] = []
-  machines.push(machineOf(readPattern(source), { isBackwards: false, machines, steps, tests: new Map() }))
+  machines.push(makeMachine(readPattern(source), { isBackwards: false, machines, looks: new Map(), steps }))
   const test = (text: string): boolean => {
     steps.spend(text.length + testSteps)
     const read: Text = { points: pointsOf(text), looks: [] }
@@ -41,12 +41,15 @@ interface Text {
 }
 
 /** Takes a character, or stands at a place, or only leads on; the one that does not lead on is the end. */
-interface State {
+interface State extends Demand {
   readonly next: State[]
-  readonly takes: CharTest | undefined
-  readonly holds: ((text: Text, at: number) => boolean) | undefined
   /** The last turn in which it was reached. */
   turn: number
+}
+
+interface Demand {
+  readonly takes?: CharTest | undefined
+  readonly holds?: ((text: Text, at: number) => boolean) | undefined
 }
 
 interface Machine {
@@ -97,56 +100,114 @@ interface Building {
   readonly isBackwards: boolean
   /** All of the pattern so far: those of what looks ahead or behind stand before what they are a part of. */
   readonly machines: Machine[]
+  readonly looks: Map<Part, number>
   readonly steps: Steps
-  readonly tests: Map<string, CharTest>
 }
 
-function machineOf(whole: PatternPart, building: Building): Machine {
-  const { isBackwards, machines, steps, tests } = building
-  const looks = new Map<PatternPart, number>()
-  const state = (next: State[], more: Partial<Pick<State, 'takes' | 'holds'>> = {}): State => {
-    steps.spend(1)
-    return { next, takes: more.takes, holds: more.holds, turn: 0 }
+/** Makes the states of a part, which lead to the next, and gives the first of them. */
+type Part = (next: State, building: Building) => State
+
+const makeMachine = (whole: Part, building: Building): Machine => ({
+  start: whole(makeState([], building), building),
+  isBackwards: building.isBackwards,
+  turn: 0,
+})
+
+function makeState(next: State[], { steps }: Building, { takes, holds }: Demand = {}): State {
+  steps.spend(1)
+  return { next, takes, holds, turn: 0 }
+}
+
+const hex = '[\\da-fA-F]'
+const escaped = `\\\\(?:u\\{${hex}+\\}|u[dD][89abAB]${hex}{2}\\\\u[dD][c-fC-F]${hex}{2}|u${hex}{4}|x${hex}{2}|c[A-Za-z]|[pP]\\{[^}]*\\}|.)`
+const group = '\\((?:\\?(?:[:=!]|<[=!]|<[^>]*>))?'
+const count = '[*+?]\\??|\\{\\d+(?:,\\d*)?\\}\\??'
+const tokens = new RegExp(`${escaped}|\\[(?:\\\\.|[^\\]\\\\])*\\]|${group}|${count}|.`, 'gsu')
+
+/** Reads a regular expression of ECMAScript with the flag `u`; throws if it is none, or refers back to what it found. */
+function readPattern(source: string): Part {
+  try {
+    // What follows takes it for well formed.
+    new RegExp(source, 'u')
+  } catch {
+    throw refused(source, 'is no regular expression')
   }
-  const lookOf = (look: PatternPart & { kind: 'look' }): number => {
-    const machine = () => machineOf(look.part, { ...building, isBackwards: !look.isBehind })
-    const index = looks.get(look) ?? machines.push(machine()) - 1
-    looks.set(look, index)
-    return index
+  return readChoice({ source, tokens: source.match(tokens) ?? [], at: 0 })
+}
+
+const refused = (source: string, why: string): Failure =>
+  new Failure('field.invalid', `the pattern ${quote(source)} ${why}`)
+
+interface Reader {
+  readonly source: string
+  readonly tokens: readonly string[]
+  at: number
+}
+
+function readChoice(reader: Reader): Part {
+  const parts = [readSequence(reader)]
+  while (reader.tokens[reader.at] === '|') {
+    reader.at++
+    parts.push(readSequence(reader))
   }
-  const testOf = (source: string): CharTest => {
-    const test = tests.get(source) ?? charTest(source)
-    tests.set(source, test)
-    return test
+  const first = parts.length === 1 ? parts[0] : undefined
+  const choices = (next: State, building: Building) => parts.map((part) => part(next, building))
+  return first ?? ((next, building) => makeState(choices(next, building), building))
+}
+
+function readSequence(reader: Reader): Part {
+  const parts: Part[] = []
+  for (let token = reader.tokens[reader.at]; token !== undefined; token = reader.tokens[reader.at]) {
+    if (token === '|' || token === ')') break
+    reader.at++
+    parts.push(readRepeats(reader, readOne(reader, token)))
   }
-  /** The state from which a part leads to the next. */
-  const before = (part: PatternPart, next: State): State => {
-    switch (part.kind) {
-      case 'char':
-        return state([next], { takes: testOf(part.source) })
-      case 'place':
-        return state([next], { holds: places[part.source] })
-      case 'any':
-        return state(part.parts.map((option) => before(option, next)))
-      case 'all':
-        return (isBackwards ? part.parts : part.parts.toReversed()).reduce((after, each) => before(each, after), next)
-      case 'look': {
-        const index = lookOf(part)
-        return state([next], { holds: ({ looks: known }, at) => (known[index]?.[at] === 1) === part.isWanted })
-      }
-      case 'repeat':
-        return repeat(part, next)
-    }
+  const fromLast = parts.toReversed()
+  return (next, building) =>
+    (building.isBackwards ? parts : fromLast).reduce((after, part) => part(after, building), next)
+}
+
+function readOne(reader: Reader, token: string): Part {
+  const holds = places[token]
+  if (holds !== undefined) return (next, building) => makeState([next], building, { holds })
+  if (/^\\[1-9k]/.test(token)) throw refused(reader.source, 'refers back to what it found')
+  if (token.startsWith('(')) return readGroup(reader, token)
+  if (isCount(token)) throw refused(reader.source, 'has a group of a kind that is not known')
+  const takes = charTest(token)
+  return (next, building) => makeState([next], building, { takes })
+}
+
+function readGroup(reader: Reader, token: string): Part {
+  const part = readChoice(reader)
+  reader.at++
+  if (!/^\(\?<?[=!]$/.test(token)) return part
+  const isWanted = token.endsWith('=')
+  const isBackwards = !token.includes('<')
+  return (next, building) => {
+    const { machines, looks: known } = building
+    const index = known.get(part) ?? machines.push(makeMachine(part, { ...building, isBackwards })) - 1
+    known.set(part, index)
+    return makeState([next], building, { holds: ({ looks }, at) => (looks[index]?.[at] === 1) === isWanted })
   }
-  const repeat = ({ part, min, max }: PatternPart & { kind: 'repeat' }, next: State): State => {
-    let entry = state([next])
-    if (max === Number.POSITIVE_INFINITY) entry.next.push(before(part, entry))
-    else for (let left = max - min; left > 0; left--) entry = state([before(part, entry), next])
+}
+
+const isCount = (token: string | undefined): token is string => token !== undefined && /^(?:[*+?]|\{\d)/.test(token)
+
+function readRepeats(reader: Reader, part: Part): Part {
+  const token = reader.tokens[reader.at]
+  if (!isCount(token)) return part
+  reader.at++
+  const [, least, comma, most] = /^\{(\d+)(,?)(\d*)/.exec(token) ?? []
+  const min = Number(least ?? (token.startsWith('+') ? 1 : 0))
+  const max = token.startsWith('?') ? 1 : comma === '' ? min : Number(most || Number.POSITIVE_INFINITY)
+  return (next, building) => {
+    let entry = makeState([next], building)
+    if (max === Number.POSITIVE_INFINITY) entry.next.push(part(entry, building))
+    else for (let left = max - min; left > 0; left--) entry = makeState([part(entry, building), next], building)
     // Each is counted, as a part may have no states of its own.
-    for (let left = min; left > 0; left--) entry = state([before(part, entry)])
+    for (let left = min; left > 0; left--) entry = makeState([part(entry, building)], building)
     return entry
   }
-  return { start: before(whole, state([])), isBackwards, turn: 0 }
 }
 
 const isWord = charTest('\\w')
@@ -156,12 +217,12 @@ const isWordAt = ({ points }: Text, at: number): boolean => {
 }
 const isEdge = (text: Text, at: number): boolean => isWordAt(text, at - 1) !== isWordAt(text, at)
 
-const places = {
-  '^': (_: Text, at: number) => at === 0,
-  $: ({ points }: Text, at: number) => at === points.length,
+const places: Readonly<Record<string, Demand['holds']>> = {
+  '^': (_, at) => at === 0,
+  $: ({ points }, at) => at === points.length,
   '\\b': isEdge,
-  '\\B': (text: Text, at: number) => !isEdge(text, at),
-} as const
+  '\\B': (text, at) => !isEdge(text, at),
+}
 
 /** What a class, an escape or a letter takes: the platform is asked of one character at a time. */
 function charTest(source: string): CharTest {
