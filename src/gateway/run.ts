@@ -1,6 +1,6 @@
 import type { Json } from '../base/canonical.ts'
 import type { Ceilings, ResourceMode } from '../grants/ceilings.ts'
-import { hasExpired } from '../grants/expiry.ts'
+import { hasExpired } from '../grants/grant.ts'
 import type { Amounts } from '../model/config/budget.ts'
 import type { EventDraft } from '../model/evidence.ts'
 import type { Grant } from '../model/grant.ts'

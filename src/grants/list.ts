@@ -1,6 +1,6 @@
 import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
-import { type Expiry, earlier, isExpiry } from './expiry.ts'
+import { type Expiry, earlier, isExpiry } from './grant.ts'
 import { faultOf, grantFailure } from './parse.ts'
 
 /** A grant as trusted code asks for it, already parsed. */

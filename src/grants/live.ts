@@ -1,6 +1,6 @@
 import type { Grant } from '../model/grant.ts'
 import { covers, makeCoverage } from './cover.ts'
-import { hasExpired } from './expiry.ts'
+import { hasExpired } from './grant.ts'
 
 /** What one run holds, and for whom. */
 export interface Holding {

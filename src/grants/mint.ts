@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Failure, quote } from '../base/failure.ts'
 import type { Grant } from '../model/grant.ts'
 import { covers } from './cover.ts'
-import { frozenGrant } from './grant.ts'
+import { earlier, frozenGrant, later } from './grant.ts'
 import type { GrantRequest } from './list.ts'
 
 /** No grant may lie at or above this path, and one below it must be this many segments below. */
@@ -12,39 +12,37 @@ export interface ProtectedBranch {
   readonly segmentsBelowMin: number
 }
 
-export interface MintFacts {
+export interface NarrowFacts {
+  /** The trusted code that asks. */
+  readonly mintedBy: string
+  /** A new id for each grant. */
+  readonly ids: readonly string[]
+}
+
+export interface MintFacts extends NarrowFacts {
   /** The roots of the authenticated tenant. `unbounded` is for the tenant of the own process alone. */
   readonly roots: readonly string[] | 'unbounded'
   readonly protectedBranches: readonly ProtectedBranch[]
-  readonly mintedBy: string
   /** References to the authenticated facts behind these grants. */
   readonly basis: readonly string[]
-  /** A new id for each request. */
-  readonly ids: readonly string[]
 }
 
 /** The grants of a root run. The first request that is not within the tenant's roots, or too broad, refuses all. */
 export function mintGrants(requests: readonly GrantRequest[], facts: MintFacts): readonly Grant[] {
-  assert(facts.ids.length === requests.length, 'every grant has an id of its own')
+  const { roots, protectedBranches, basis } = facts
   for (const { path } of requests) {
-    demandRoot(path, facts.roots)
-    demandDepth(path, facts.protectedBranches)
+    if (roots !== 'unbounded' && !roots.some((root) => covers(root, path)))
+      throw roots.length === 0
+        ? new Failure('grant.no_root', 'this tenant has no namespace root')
+        : new Failure('grant.outside_root', `grant ${quote(path)} is outside this tenant`, { path })
+    if (protectedBranches.some((branch) => isTooBroad(path, branch)))
+      throw new Failure('grant.protected', `grant ${quote(path)} is too broad for a protected branch`, { path })
   }
-  return Object.freeze(requests.map((request, index) => mint(request, facts.ids[index] ?? '', facts)))
-}
-
-const mint = ({ path, expiresAt }: GrantRequest, id: string, { mintedBy, basis }: MintFacts): Grant =>
-  frozenGrant({ path, id, expires_at: expiresAt, minted_by: mintedBy, basis: [...basis], derived_from: [] })
-
-function demandRoot(path: string, roots: MintFacts['roots']): void {
-  if (roots === 'unbounded' || roots.some((root) => covers(root, path))) return
-  if (roots.length === 0) throw new Failure('grant.no_root', 'this tenant has no namespace root')
-  throw new Failure('grant.outside_root', `grant ${quote(path)} is outside this tenant`, { path })
-}
-
-function demandDepth(path: string, branches: readonly ProtectedBranch[]): void {
-  if (!branches.some((branch) => isTooBroad(path, branch))) return
-  throw new Failure('grant.protected', `grant ${quote(path)} is too broad for a protected branch`, { path })
+  return grantEach(requests, facts, ({ expiresAt }) => ({
+    expires_at: expiresAt,
+    basis: [...basis],
+    derived_from: [],
+  }))
 }
 
 const isTooBroad = (path: string, branch: ProtectedBranch): boolean =>
@@ -52,3 +50,39 @@ const isTooBroad = (path: string, branch: ProtectedBranch): boolean =>
   (covers(branch.path, path) && depthOf(path) - depthOf(branch.path) < branch.segmentsBelowMin)
 
 const depthOf = (path: string): number => path.split('/').length
+
+/**
+ * The grants of a child run, from those of its parent that live. Without a request it inherits them all; an empty
+ * request is none. One path that no grant of the parent covers refuses the whole request, and the refusal says nothing
+ * of what the parent holds. A grant ends when the request says so, or with the last that covers it.
+ */
+export function narrow(
+  parentLive: readonly Grant[],
+  request: readonly GrantRequest[] | undefined,
+  facts: NarrowFacts,
+): readonly Grant[] {
+  const wanted = request ?? parentLive.map(({ path, expires_at }) => ({ path, expiresAt: expires_at }))
+  return grantEach(wanted, facts, ({ path, expiresAt }) => {
+    const covering = parentLive.filter((grant) => covers(grant.path, path))
+    if (covering.length === 0)
+      throw new Failure('grant.outside_parent', `grant ${quote(path)} is not within the parent's grants`, { path })
+    return {
+      expires_at: earlier(expiresAt, covering.map(({ expires_at }) => expires_at).reduce(later)),
+      basis: [...new Set(covering.flatMap(({ basis }) => basis))],
+      derived_from: covering.map(({ id }) => id),
+    }
+  })
+}
+
+function grantEach(
+  requests: readonly GrantRequest[],
+  { ids, mintedBy }: NarrowFacts,
+  rest: (request: GrantRequest) => Omit<Grant, 'path' | 'id' | 'minted_by'>,
+): readonly Grant[] {
+  assert(ids.length === requests.length, 'every grant has an id of its own')
+  return Object.freeze(
+    requests.map((request, index) =>
+      frozenGrant({ path: request.path, id: ids[index] ?? '', minted_by: mintedBy, ...rest(request) }),
+    ),
+  )
+}

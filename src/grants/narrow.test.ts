@@ -15,7 +15,7 @@ import {
 import { Failure } from '../base/failure.ts'
 import { type Grant, grant as grantShape } from '../model/grant.ts'
 import { parseGrants } from './list.ts'
-import { narrow } from './narrow.ts'
+import { narrow } from './mint.ts'
 
 function narrowed(parent: readonly Grant[], context?: unknown): readonly Grant[] {
   const request = context === undefined ? undefined : parseGrants(context)

@@ -5,8 +5,7 @@ import { anyPath, anyRequests, isAtOrBelow, makeIds, msAt, pathsOf, reachOf } fr
 import type { Grant } from '../model/grant.ts'
 import type { GrantRequest } from './list.ts'
 import { type Holding, type LiveFacts, liveGrants, type Revocation } from './live.ts'
-import { mintGrants } from './mint.ts'
-import { narrow } from './narrow.ts'
+import { mintGrants, narrow } from './mint.ts'
 
 /** A run in a tree of runs, with the time at which it was started. */
 interface Run extends Holding {
