@@ -16,7 +16,10 @@ const beyond: Triple = [Number.POSITIVE_INFINITY, 0, 0]
 export function satisfies(version: string, range: string): boolean {
   const triple = tripleOf(version)
   const spans = range.trim().split(/\s+/).map(spanOf)
-  return triple !== undefined && spans.every((span) => span !== undefined && isWithin(triple, span))
+  return (
+    triple !== undefined &&
+    spans.every((span) => span !== undefined && compare(triple, span.from) >= 0 && compare(triple, span.to) < 0)
+  )
 }
 
 export type Resolution =
@@ -67,24 +70,19 @@ function spanOf(comparator: string): Span | undefined {
   const [, operator = '=', ...parts] = match
   const numbers = parts.filter((text) => text !== undefined).map(Number)
   const from: Triple = [numbers[0] ?? 0, numbers[1] ?? 0, numbers[2] ?? 0]
-  // What a version that leaves out parts stands for: all that begin with the parts it has.
-  const to = numbers.length === 0 ? beyond : after(from, numbers.length - 1)
-  switch (operator) {
-    case '>=':
-      return { from, to: beyond }
-    case '>':
-      return { from: to, to: beyond }
-    case '<=':
-      return { from: lowest, to }
-    case '<':
-      return { from: lowest, to: from }
-    case '~':
-      return { from, to: numbers.length === 0 ? beyond : after(from, Math.min(numbers.length - 1, 1)) }
-    case '^':
-      return { from, to: numbers.length === 0 ? beyond : after(from, leading(numbers)) }
-    default:
-      return { from, to }
+  const last = numbers.length - 1
+  /** All versions that begin with the parts up to this place. */
+  const upTo = (place: number): Triple => (numbers.length === 0 ? beyond : after(from, place))
+  const spans: Readonly<Record<string, Span>> = {
+    '>=': { from, to: beyond },
+    '>': { from: upTo(last), to: beyond },
+    '<=': { from: lowest, to: upTo(last) },
+    '<': { from: lowest, to: from },
+    '~': { from, to: upTo(Math.min(last, 1)) },
+    '^': { from, to: upTo(leading(numbers)) },
+    '=': { from, to: upTo(last) },
   }
+  return spans[operator]
 }
 
 /** The first version whose part at this place is one higher. */
@@ -96,8 +94,5 @@ function leading(numbers: readonly number[]): number {
   const place = numbers.findIndex((number) => number > 0)
   return place < 0 ? numbers.length - 1 : place
 }
-
-const isWithin = (version: Triple, { from, to }: Span): boolean =>
-  compare(version, from) >= 0 && compare(version, to) < 0
 
 const compare = (a: Triple, b: Triple): number => a[0] - b[0] || a[1] - b[1] || a[2] - b[2]

@@ -6,7 +6,7 @@ import type { BlockPattern } from '../../model/config/config.ts'
 import { inScope } from '../../model/text.ts'
 import { decideByPatterns, denialCodeOf } from '../decisions.ts'
 import { higherRisk, type Risk, rankOf } from '../risk.ts'
-import { firstRefusal, type Gate, refuse } from './refusal.ts'
+import { type Gate, refuse } from './refusal.ts'
 
 /** What a host allows at all, whatever a capability or its policies say. */
 export interface HostRules {
@@ -30,21 +30,34 @@ export interface BoundaryFacts {
 }
 
 /** The first half of gate 6: what the host decides by itself, in this order. */
-export const boundary: Gate<BoundaryFacts> = (facts) =>
-  firstRefusal([allowed, notBlocked, withinRisk, noPattern, rightAudience, rightEnvironment], facts)
+export const boundary: Gate<BoundaryFacts> = ({ rules, descriptor, lifecycle, payload, audience, environment }) => {
+  const { id } = descriptor
+  if (!isListed(rules, id)) return deny('the host does not run this capability', { matched_rule: 'host/allow' })
+  if (lifecycle === 'blocked' || isBlocked(rules, id))
+    return deny('the host blocks this capability', { matched_rule: 'host/blocked' })
+  const risk = effectiveRisk(descriptor)
+  if (rankOf(risk) > rankOf(rules.maxRisk)) {
+    const message = `the capability's risk is ${risk}, the host allows ${rules.maxRisk}`
+    return deny(message, { matched_rule: 'host/max_risk', risk })
+  }
+  const decision = decideByPatterns(rules.patterns, { capabilityId: id, input: payload })
+  const code = denialCodeOf(decision)
+  // A pattern that asks for approval does not refuse here: it is counted among the rules, so that people are asked once.
+  if (code !== null && decision !== 'requires_approval')
+    return refuse('policy', code, {
+      message: 'a block pattern matches',
+      details: { decision, matched_rule: 'host/pattern' },
+    })
+  if (audience !== undefined && audience !== rules.hostId)
+    return deny('the call is meant for another host', { reason: 'audience_mismatch' })
+  if (rules.environment === undefined || environment === rules.environment) return undefined
+  return deny(`the host takes calls of environment ${quote(rules.environment)} only`, {
+    matched_rule: 'host/environment',
+  })
+}
 
-const deny = (message: string, details: { readonly [key: string]: Json } = {}) =>
+const deny = (message: string, details: JsonObject) =>
   refuse('policy', 'policy_blocked', { message, details: { decision: 'deny', ...details } })
-
-const allowed: Gate<BoundaryFacts> = ({ rules, descriptor }) =>
-  isListed(rules, descriptor.id)
-    ? undefined
-    : deny('the host does not run this capability', { matched_rule: 'host/allow' })
-
-const notBlocked: Gate<BoundaryFacts> = ({ rules, descriptor, lifecycle }) =>
-  lifecycle === 'blocked' || isBlocked(rules, descriptor.id)
-    ? deny('the host blocks this capability', { matched_rule: 'host/blocked' })
-    : undefined
 
 const isListed = ({ allow }: HostRules, capabilityId: string): boolean =>
   allow === undefined || allow.some((scope) => inScope(scope, capabilityId))
@@ -57,38 +70,5 @@ export const isRun = (rules: HostRules, capabilityId: string): boolean =>
   isListed(rules, capabilityId) && !isBlocked(rules, capabilityId)
 
 /** The higher of what the capability and its policy say; medium when neither says anything. */
-export function effectiveRisk({ risk, policy }: CapabilityDescriptor): Risk {
-  if (risk === undefined) return policy?.risk_tier ?? 'medium'
-  return higherRisk(risk, policy?.risk_tier)
-}
-
-const withinRisk: Gate<BoundaryFacts> = ({ rules, descriptor }) => {
-  const risk = effectiveRisk(descriptor)
-  return rankOf(risk) <= rankOf(rules.maxRisk)
-    ? undefined
-    : deny(`the capability's risk is ${risk}, the host allows ${rules.maxRisk}`, {
-        matched_rule: 'host/max_risk',
-        risk,
-      })
-}
-
-/** A pattern that asks for approval does not refuse here: it is counted among the rules, so that people are asked once. */
-const noPattern: Gate<BoundaryFacts> = ({ rules, descriptor, payload }) => {
-  const decision = decideByPatterns(rules.patterns, { capabilityId: descriptor.id, input: payload })
-  const code = denialCodeOf(decision)
-  if (code === null || decision === 'requires_approval') return undefined
-  return refuse('policy', code, {
-    message: 'a block pattern matches',
-    details: { decision, matched_rule: 'host/pattern' },
-  })
-}
-
-const rightAudience: Gate<BoundaryFacts> = ({ rules, audience }) =>
-  audience === undefined || audience === rules.hostId
-    ? undefined
-    : deny('the call is meant for another host', { reason: 'audience_mismatch' })
-
-const rightEnvironment: Gate<BoundaryFacts> = ({ rules, environment }) =>
-  rules.environment === undefined || environment === rules.environment
-    ? undefined
-    : deny(`the host takes calls of environment ${quote(rules.environment)} only`, { matched_rule: 'host/environment' })
+export const effectiveRisk = ({ risk, policy }: CapabilityDescriptor): Risk =>
+  risk === undefined ? (policy?.risk_tier ?? 'medium') : higherRisk(risk, policy?.risk_tier)

@@ -7,7 +7,7 @@ import type { Risk } from '../risk.ts'
 import { type BoundaryFacts, boundary, effectiveRisk, isRun } from './boundary.ts'
 import { context } from './context.ts'
 import { fraction, hasFraction, invariants } from './invariants.ts'
-import { firstRefusal, gateNumbers, refuse } from './refusal.ts'
+import { gateNumbers, refuse } from './refusal.ts'
 import { callMode, enabled, isCallable, keyScope, resolveCapability } from './resolve.ts'
 import { type Rights, rights } from './rights.ts'
 
@@ -292,17 +292,6 @@ test('a fraction is found wherever it lies [H-54]', () => {
 test('evidence and the wire number the gates in the order of the list [H-24]', () => {
   const numbers = ['K', 0, 1, 2, 3, 4, 5, '5b', '5b', '5b', '5b', 6, '6b', 7, 8, 8, 9, 10, '10b', 12]
   assert.deepEqual(Object.values(gateNumbers), numbers)
-})
-
-test('the first gate that fires answers, and those behind it are not asked [H-24]', () => {
-  const asked: number[] = []
-  const gate = (index: number, fires: boolean) => () => {
-    asked.push(index)
-    return fires ? refuse(index as never, 'policy_blocked', { message: '' }) : undefined
-  }
-  assert.equal(firstRefusal([gate(1, false), gate(2, true), gate(3, true)], {})?.gate, 2)
-  assert.deepEqual(asked, [1, 2])
-  assert.equal(firstRefusal([], {}), undefined)
 })
 
 const codes = {

@@ -37,15 +37,6 @@ export interface Refusal {
 /** One check over facts. It answers a refusal, or undefined to let the call through to the next. */
 export type Gate<Facts> = (facts: Facts) => Refusal | undefined
 
-/** The first gate that fires decides; those after it are not asked. */
-export function firstRefusal<Facts>(gates: readonly Gate<Facts>[], facts: Facts): Refusal | undefined {
-  for (const gate of gates) {
-    const refusal = gate(facts)
-    if (refusal !== undefined) return refusal
-  }
-  return undefined
-}
-
 /** Codes after which the same caller may succeed later: with a yes, with more evidence, in another budget. */
 const retryable: ReadonlySet<string> = new Set([
   ...['approval_required', 'budget_exceeded', 'escalation_required', 'evidence_required', 'host_unreachable'],
