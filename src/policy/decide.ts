@@ -30,12 +30,10 @@ export interface Ruling {
  */
 export function decide(set: PolicySet, capabilityId: string, facts: Facts): Ruling {
   const applicable = set.applicable(capabilityId)
-  const found: Holding[] = []
-  for (const rule of applicable.rules) {
-    const holding = holdingOf(rule, rule.condition.evaluate(facts))
-    if (holding !== undefined) found.push(holding)
-  }
-  return conclude(applicable, found)
+  return conclude(
+    applicable,
+    applicable.rules.flatMap((rule) => holdingOf(rule, rule.condition.evaluate(facts)) ?? []),
+  )
 }
 
 /** A rule that has a say, and why. */

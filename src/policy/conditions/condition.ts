@@ -3,11 +3,11 @@ import { quote } from '../../base/failure.ts'
 import { limits } from '../../base/limits.ts'
 import { isJsonObject, type JsonObject } from '../../base/object.ts'
 import { forms } from './forms.ts'
-import { type Expression, type Operator, operators } from './operators.ts'
+import { operators } from './operators.ts'
 import {
   ask,
   below,
-  compileOperand,
+  type Expression,
   expectKind,
   type Made,
   type Operands,
@@ -76,31 +76,19 @@ function compile(json: Json, place: Place): Expression {
 
 function compileOperation(operands: Operands, place: Place): Expression {
   const { name, list } = operands
-  const form = Object.hasOwn(forms, name) ? forms[name] : undefined
-  const operator = Object.hasOwn(operators, name) ? operators[name] : undefined
-  const known = form ?? operator
-  if (known === undefined) throw refusal(place, `${quote(name)} is no operator`, `there are ${names}`)
+  const known = operations.get(name)
+  if (known === undefined)
+    throw refusal(place, `${quote(name)} is no operator`, `there are ${[...operations.keys()].join(' ')}`)
   const [least, most] = known.operands
   if (list.length < least || list.length > most)
     throw refusal(place, `\`${name}\` takes ${count(least, most)}, not ${list.length}`)
   if (name === '/' || name === '%') place.made.divides = true
-  return operator === undefined ? (form as (typeof forms)[string]).compile(operands) : plain(operator, operands)
+  return known.compile(operands)
 }
 
-const names = [...Object.keys(forms), ...Object.keys(operators)].join(' ')
+const operations = new Map(Object.entries({ ...forms, ...operators }))
 
 function count(least: number, most: number): string {
   if (least === most) return `${least} ${least === 1 ? 'operand' : 'operands'}`
   return most === Number.POSITIVE_INFINITY ? `at least ${least} operands` : `${least} to ${most} operands`
-}
-
-function plain({ takes, gives, make }: Operator, operands: Operands): Expression {
-  const { list, at } = operands
-  const compiled = list.map((_, index) => compileOperand(operands, index, takes))
-  list.forEach((operand, index) => {
-    if (gives !== 'boolean' || takes === undefined) return
-    if (takes.length === 1) ask(operand, at(index), 'truth', () => undefined)
-    else for (const [other, { run }] of compiled.entries()) if (other !== index) ask(operand, at(index), 'equal', run)
-  })
-  return { run: make(compiled), gives }
 }

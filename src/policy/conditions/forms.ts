@@ -1,17 +1,12 @@
 import type { Json } from '../../base/canonical.ts'
-import { type Expression, unfit } from './operators.ts'
-import { ask, compileOperand, compileRead, type Operands, type Place, refusal } from './place.ts'
+import { type Operator, unfit } from './operators.ts'
+import { ask, compileOperand, compileRead, type Expression, type Operands, type Place, refusal } from './place.ts'
 import { Fault, isOpen, isScalar, undecided, type Value } from './values.ts'
-
-/** An operator that takes more than expressions: paths, a list as it stands, branches, or a test for each item. */
-export interface Form {
-  readonly operands: readonly [least: number, most: number]
-  readonly compile: (operands: Operands) => Expression
-}
 
 const many = Number.POSITIVE_INFINITY
 
-export const forms: Readonly<Record<string, Form>> = {
+/** The operators that take more than expressions: paths, a list as it stands, branches, or a test for each item. */
+export const forms: Readonly<Record<string, Operator>> = {
   var: { operands: [1, 2], compile: variable },
   missing: { operands: [1, many], compile: missing },
   missing_some: { operands: [2, 2], compile: missingSome },

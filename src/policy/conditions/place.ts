@@ -1,8 +1,13 @@
 import type { Json } from '../../base/canonical.ts'
 import { Failure, quote } from '../../base/failure.ts'
 import { escapedKey } from '../../base/pointer.ts'
-import type { Expression } from './operators.ts'
-import { compilePath, type Kind, type Value } from './values.ts'
+import { compilePath, type Kind, type Read, type Value } from './values.ts'
+
+/** A compiled expression; `gives` is the kind of its value where that is known before it runs. */
+export interface Expression {
+  readonly run: Read
+  readonly gives: Kind | undefined
+}
 
 /** A fact that a condition holds against something, and what: where another value of it may matter. */
 export interface Probe {
@@ -74,7 +79,7 @@ const words: Readonly<Record<Kind, string>> = {
 }
 
 /** The reader of a path that stands in the condition as it is: which facts are read is known from the text alone. */
-export function compileRead(path: Json | undefined, place: Place): Expression['run'] {
+export function compileRead(path: Json | undefined, place: Place): Read {
   const isItem = path === '' && place.inItem
   if (typeof path !== 'string' || !(isItem || pathForm.test(path)))
     throw refusal(place, 'a path is text such as `context.minutes`', 'write the path as it is: it cannot be computed')

@@ -69,9 +69,8 @@ function sentence(error: ErrorObject, parts: readonly ErrorObject[], path: strin
     case 'dependencies':
       return `${name('missingProperty')} is missing${within}, as ${name('property')} is there`
     case 'additionalProperties':
-      return unknownMember(error, String(params['additionalProperty']), within)
     case 'unevaluatedProperties':
-      return unknownMember(error, String(params['unevaluatedProperty']), within)
+      return unknownMember(error, String(params['additionalProperty'] ?? params['unevaluatedProperty']), within)
     case 'propertyNames':
       return `${name('propertyName')} is not allowed as a name${within}`
     default:
@@ -90,7 +89,6 @@ function unknownMember({ parentSchema, data }: ErrorObject, member: string, with
 
 /** What is asked of the value in its place. */
 function demand({ keyword, params }: ErrorObject, parts: readonly ErrorObject[]): string {
-  const { limit, comparison } = params
   switch (keyword) {
     case 'type':
       return `must be ${typesText([params['type']].flat())}`
@@ -98,26 +96,25 @@ function demand({ keyword, params }: ErrorObject, parts: readonly ErrorObject[])
       return `must be ${valuesText(params['allowedValues'])}`
     case 'const':
       return `must be ${valuesText([params['allowedValue']])}`
-    case 'minimum':
-    case 'maximum':
-    case 'exclusiveMinimum':
-    case 'exclusiveMaximum':
-      return `must be ${comparisons[comparison as keyof typeof comparisons]} ${limit}`
-    case 'multipleOf':
-      return `must be a multiple of ${params['multipleOf']}`
     case 'pattern':
       return `must match the pattern ${quote(String(params['pattern']))}`
     case 'anyOf':
     case 'oneOf':
       return choiceText(params, parts)
     default:
-      return bounds[keyword]?.(Number(limit)) ?? `is not as the schema says (${shortQuote(keyword)})`
+      return (
+        demands[keyword]?.(Number(params['limit'] ?? params['multipleOf'])) ??
+        `is not as the schema says (${shortQuote(keyword)})`
+      )
   }
 }
 
-const comparisons = { '>=': 'at least', '<=': 'at most', '>': 'greater than', '<': 'less than' } as const
-
-const bounds: Readonly<Record<string, (limit: number) => string>> = {
+const demands: Readonly<Record<string, (limit: number) => string>> = {
+  minimum: (limit) => `must be at least ${limit}`,
+  maximum: (limit) => `must be at most ${limit}`,
+  exclusiveMinimum: (limit) => `must be greater than ${limit}`,
+  exclusiveMaximum: (limit) => `must be less than ${limit}`,
+  multipleOf: (factor) => `must be a multiple of ${factor}`,
   minLength: (limit) => boundText('string', 'at least', limit),
   maxLength: (limit) => boundText('string', 'at most', limit),
   minItems: (limit) => boundText('array', 'at least', limit),
