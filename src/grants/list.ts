@@ -24,33 +24,25 @@ export function parseGrants(input: unknown): readonly GrantRequest[] {
   return Object.freeze([...merged.values()])
 }
 
-/** An entry as it was when it was read. */
-interface Entry {
-  readonly path: unknown
-  readonly expiresAt: unknown
-  readonly hasOthers: boolean
-}
-
-function copyOf(input: unknown): readonly Entry[] {
+/** Each entry as it was when it was read. */
+function copyOf(input: unknown): readonly Readonly<Record<string, unknown>>[] {
   if (input === undefined) return []
   if (!Array.isArray(input)) throw new Failure('grant.list_invalid', 'context must be a list of grants')
   const length = Number(input.length)
   if (!(length <= limits.grantsMax)) {
     throw new Failure('grant.limit', `grant list exceeds ${limits.grantsMax} entries`, { reason: 'too_many' })
   }
-  const entries: Entry[] = []
-  for (let index = 0; index < length; index++) entries.push(entryOf(input[index]))
-  return entries
+  return Array.from({ length }, (_, index) => {
+    const value: unknown = input[index]
+    const isEntry = typeof value === 'object' && value !== null
+    return Object.assign(Object.create(null), isEntry ? value : { path: value })
+  })
 }
 
-function entryOf(value: unknown): Entry {
-  if (typeof value !== 'object' || value === null) return { path: value, expiresAt: null, hasOthers: false }
-  const { path, expiresAt = null, ...others } = Object.assign(Object.create(null), value)
-  return { path, expiresAt, hasOthers: Object.keys(others).length > 0 }
-}
-
-function requestOf({ path, expiresAt, hasOthers }: Entry, index: number): GrantRequest {
-  if (hasOthers) throw entryFailure('unknown_member', index, 'an entry has `path` and `expiresAt` alone')
+function requestOf(entry: Readonly<Record<string, unknown>>, index: number): GrantRequest {
+  const { path, expiresAt = null, ...others } = entry
+  if (Object.keys(others).length > 0)
+    throw entryFailure('unknown_member', index, 'an entry has `path` and `expiresAt` alone')
   const fault = faultOf(path)
   if (fault !== undefined) throw grantFailure(fault, path, { index })
   if (!isExpiry(expiresAt)) throw entryFailure('expiry', index, '`expiresAt` is null or a UTC time with three decimals')

@@ -1,23 +1,26 @@
 import { Failure, quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 
-/** What can be wrong with a grant, in the order in which it is looked for; the first that fits is reported. */
-export type GrantFault =
-  | 'type'
-  | 'empty'
-  | 'too_long'
-  | 'encoding'
-  | 'normalization'
-  | 'whitespace'
-  | 'control'
-  | 'invisible'
-  | 'slash'
-  | 'empty_segment'
-  | 'too_deep'
-  | 'segment_too_long'
-  | 'traversal'
-  | 'wildcard'
-  | 'reserved_character'
+/** What can be wrong with the text of a grant, in the order in which it is looked for; the first is reported. */
+const textFaults = [
+  ['empty', (text) => text === ''],
+  // No text has fewer bytes than UTF-16 units, so one that is far too long is refused unread.
+  ['too_long', (text) => text.length > limits.grantBytesMax || Buffer.byteLength(text) > limits.grantBytesMax],
+  ['encoding', (text) => !text.isWellFormed()],
+  ['normalization', (text) => text.normalize('NFC') !== text],
+  ['whitespace', (text) => /[\p{White_Space}\u{feff}]/u.test(text)],
+  ['control', (text) => /\p{Cc}/u.test(text)],
+  ['invisible', (text) => /[\p{Cf}\p{Default_Ignorable_Code_Point}]/u.test(text)],
+  ['slash', (text) => text.startsWith('/') || text.endsWith('/')],
+  ['empty_segment', (text) => text.includes('//')],
+  ['too_deep', (text) => text.split('/').length > limits.grantSegmentsMax],
+  ['segment_too_long', (text) => text.split('/').some((one) => Buffer.byteLength(one) > limits.grantSegmentBytesMax)],
+  ['traversal', (text) => text.split('/').some((one) => /^\.+$/.test(one))],
+  ['wildcard', (text) => /[*?[\]{}]/.test(text)],
+  ['reserved_character', (text) => /[\\%]/.test(text)],
+] as const satisfies readonly (readonly [fault: string, isFound: (text: string) => boolean])[]
+
+export type GrantFault = 'type' | (typeof textFaults)[number][0]
 
 /** The grant path, unchanged; `grant.invalid` or `grant.limit` with `data.reason` if it is none. Nothing is repaired. */
 export function parseGrant(input: unknown): string {
@@ -28,7 +31,8 @@ export function parseGrant(input: unknown): string {
 
 export function faultOf(input: unknown): GrantFault | undefined {
   if (typeof input !== 'string') return 'type'
-  return input.length <= limits.grantBytesMax && ordinary.test(input) ? undefined : textFaultOf(input)
+  if (input.length <= limits.grantBytesMax && ordinary.test(input)) return undefined
+  return textFaults.find(([, isFound]) => isFound(input))?.[0]
 }
 
 /** The refusal of a grant. A text past the limit is not quoted: to cut it would read all of it. */
@@ -49,28 +53,3 @@ const exceeded: Readonly<Partial<Record<GrantFault, string>>> = {
 // Nearly all grants look like this, and this alone shows that they pass every check below.
 const segment = `[\\w@:+-][\\w@:+.-]{0,${limits.grantSegmentBytesMax - 1}}`
 const ordinary = new RegExp(`^${segment}(?:/${segment}){0,${limits.grantSegmentsMax - 1}}$`)
-
-function textFaultOf(text: string): GrantFault | undefined {
-  if (text === '') return 'empty'
-  // No text has fewer bytes than UTF-16 units, so one that is far too long is refused unread.
-  if (text.length > limits.grantBytesMax || Buffer.byteLength(text) > limits.grantBytesMax) return 'too_long'
-  if (!text.isWellFormed()) return 'encoding'
-  if (text.normalize('NFC') !== text) return 'normalization'
-  if (/[\p{White_Space}\u{feff}]/u.test(text)) return 'whitespace'
-  if (/\p{Cc}/u.test(text)) return 'control'
-  if (/[\p{Cf}\p{Default_Ignorable_Code_Point}]/u.test(text)) return 'invisible'
-  if (text.startsWith('/') || text.endsWith('/')) return 'slash'
-  return segmentFaultOf(text.split('/')) ?? characterFaultOf(text)
-}
-
-function segmentFaultOf(segments: readonly string[]): GrantFault | undefined {
-  if (segments.includes('')) return 'empty_segment'
-  if (segments.length > limits.grantSegmentsMax) return 'too_deep'
-  if (segments.some((one) => Buffer.byteLength(one) > limits.grantSegmentBytesMax)) return 'segment_too_long'
-  return segments.some((one) => /^\.+$/.test(one)) ? 'traversal' : undefined
-}
-
-function characterFaultOf(text: string): GrantFault | undefined {
-  if (/[*?[\]{}]/.test(text)) return 'wildcard'
-  return /[\\%]/.test(text) ? 'reserved_character' : undefined
-}

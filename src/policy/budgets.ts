@@ -1,9 +1,9 @@
 import { micro, microText } from '../base/amount.ts'
 import { Failure, quote } from '../base/failure.ts'
+import { limits as sizes } from '../base/limits.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
 import { type Amounts, type Budget, type BudgetShare, type Measure, measures } from '../model/config/budget.ts'
 import { inScope } from '../model/text.ts'
-import { worstCase } from './worst-case.ts'
 
 /** A budget, ready to be asked. */
 export interface CompiledBudget {
@@ -102,3 +102,19 @@ export function windowOf(every: Budget['every'], now: number): BudgetWindow {
   const startsAtMs = Math.floor(now / ms) * ms
   return { startsAtMs, endsAtMs: startsAtMs + ms }
 }
+
+/** The most that one call may take, by what its capability declares: that is reserved before it starts. */
+export const worstCase = (descriptor: CapabilityDescriptor): Readonly<Record<Measure, number>> => {
+  const { worst_case = {}, autonomy } = descriptor.metadata ?? {}
+  return {
+    calls: 1,
+    time_ms: timeoutMsOf(descriptor),
+    cost: micro(worst_case.cost ?? autonomy?.spend_units ?? 0, 'up'),
+    bytes: worst_case.bytes ?? sizes.eventBytesMax,
+  }
+}
+
+/** When a handler is cut off. */
+export const timeoutMsOf = ({ timeout_s = sizes.callTimeoutMs / 1000 }: CapabilityDescriptor): number =>
+  // 2.007 seconds are 2,007 milliseconds, though their product is a little more.
+  Math.ceil(Math.min(Number((timeout_s * 1000).toPrecision(12)), sizes.callTimeoutMaxMs))

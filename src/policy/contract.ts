@@ -61,19 +61,16 @@ export function compileContract(declared: ContextContract): Contract {
   // A field that is the whole of it says by its own schema which members there may be.
   const open = declared.closed === false || taken.has(undefined)
   const collect = (sources: ContextSources): CollectedContext => {
-    const states = fields.map((field) => stateOf(field, sources))
+    const problems: SchemaProblem[] = []
+    const states = fields.map((field) => stateOf(field, sources, problems))
     const given = sources.metadata['context']
+    const named = (wanted: FieldState['state']) => states.filter(({ state }) => state === wanted)
+    const required = new Set(fields.flatMap((field) => (field.required ? field.name : [])))
     return {
-      value: Object.freeze(
-        Object.fromEntries(
-          states.flatMap(({ state }) => (state.state === 'present' ? [[state.name, state.value ?? null]] : [])),
-        ),
-      ),
-      fields: states.map(({ state }) => state),
-      missing: states.flatMap(({ state }, index) =>
-        state.state === 'absent' && fields[index]?.required ? [state.name] : [],
-      ),
-      problems: states.flatMap(({ problems }) => problems),
+      value: Object.freeze(Object.fromEntries(named('present').map(({ name, value = null }) => [name, value]))),
+      fields: states,
+      missing: named('absent').flatMap(({ name }) => (required.has(name) ? name : [])),
+      problems,
       undeclared: open || !isJsonObject(given) ? [] : Object.keys(given).filter((key) => !taken.has(key)),
     }
   }
@@ -92,27 +89,16 @@ interface Field extends Omit<FieldState, 'state' | 'value'> {
 }
 
 function compileField(name: string, field: DeclaredField): Field {
-  const {
-    source,
-    schema,
-    required = true,
-    sensitive = false,
-    evidence = 'digest',
-    value_chars_max: valueCharsMax = Number.POSITIVE_INFINITY,
-    show_to_approver: shown = false,
-  } = field
+  const { source, schema, required = true, sensitive = false, evidence = 'digest' } = field
+  const { value_chars_max: valueCharsMax = Number.POSITIVE_INFINITY, show_to_approver: shown = false } = field
   if (!narrows(schema))
     throw invalid(name, 'its schema allows anything: name a type with its members or items, an enum or a const')
   if (sensitive && evidence === 'value')
     throw invalid(name, 'it is sensitive, so evidence may keep a digest of it or nothing')
-  const [from = '', rest = ''] = split(source)
+  const colon = source.indexOf(':')
+  const [from, rest] = [source.slice(0, colon), source.slice(colon + 1)]
   const path = from === 'host' ? [rest] : rest.slice(1).split('/').map(unescapedKey)
   return { name, source, from, path, required, sensitive, evidence, valueCharsMax, shown, check: compileSchema(schema) }
-}
-
-const split = (source: string): [string, string] => {
-  const colon = source.indexOf(':')
-  return [source.slice(0, colon), source.slice(colon + 1)]
 }
 
 /** True if a schema says something about the value: untyped facts are the ones nobody can rule on. */
@@ -126,24 +112,23 @@ function narrows(schema: JsonObject): boolean {
 
 const hasMembers = (value: Json | undefined): boolean => isJsonObject(value) && Object.keys(value).length > 0
 
-function stateOf(field: Field, sources: ContextSources): { state: FieldState; problems: readonly SchemaProblem[] } {
+/** What is found of a field; what is wrong with it goes to `problems`. */
+function stateOf(field: Field, sources: ContextSources, problems: SchemaProblem[]): FieldState {
   const { name, source, sensitive, shown } = field
   const value = valueAt(field, sources)
   const isLong = typeof value === 'string' && value.length > field.valueCharsMax
   const evidence = isLong && field.evidence === 'value' ? 'digest' : field.evidence
   const base = { name, source, sensitive, evidence, shown }
-  if (value === undefined) return { state: { ...base, state: 'absent' }, problems: [] }
-  const problems = field.check(value, `/${name}`)
-  if (problems.length > 0) return { state: { ...base, state: 'invalid' }, problems }
-  return { state: { ...base, state: 'present', value: deepFreeze(value) }, problems }
+  if (value === undefined) return { ...base, state: 'absent' }
+  const found = field.check(value, `/${name}`)
+  problems.push(...found)
+  return found.length > 0 ? { ...base, state: 'invalid' } : { ...base, state: 'present', value: deepFreeze(value) }
 }
 
 function valueAt({ from, path }: Field, { payload, metadata, environment, host }: ContextSources): Json | undefined {
   if (from === 'correlation') return environment
-  if (from === 'host') return own(host, path[0] ?? '')
-  let node: Json | undefined = from === 'payload' ? payload : metadata
-  for (const key of path) node = own(node, key)
-  return node
+  const root: Json = from === 'host' ? host : from === 'payload' ? payload : metadata
+  return path.reduce<Json | undefined>(own, root)
 }
 
 const own = (node: Json | undefined, key: string): Json | undefined =>

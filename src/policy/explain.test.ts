@@ -8,7 +8,7 @@ import type { PolicyDecision } from '../model/evidence.ts'
 import type { Facts } from './conditions/values.ts'
 import { decide } from './decide.ts'
 import { explain } from './explain.ts'
-import { valuesOf } from './kept-facts.ts'
+import { valuesOf } from './history.ts'
 import { compilePolicies } from './policies.ts'
 import { shadow } from './shadow.ts'
 

@@ -100,14 +100,11 @@ function attempts(rules: readonly CompiledRule[], facts: Facts) {
   const paths = [...new Set(rules.flatMap(({ condition }) => condition.reads))].sort()
   const tried = paths.flatMap((path) => {
     const now = compilePath(path)(facts)
-    const values = new Set(
-      probes.filter((probe) => probe.path === path).flatMap((probe) => valuesFor(probe, now, facts)),
-    )
+    const asked = probes.filter((probe) => probe.path === path)
+    const values = new Set(asked.flatMap((probe) => valuesFor(probe, now, facts)))
     const others = [...values].filter((value) => value !== now).sort((a, b) => distance(a, now) - distance(b, now))
-    return [...others, ...(now === undefined || alwaysThere.test(path) ? [] : [undefined])].map((value) => ({
-      path,
-      value,
-    }))
+    const isRemovable = now !== undefined && !alwaysThere.test(path)
+    return [...others, ...(isRemovable ? [undefined] : [])].map((value) => ({ path, value }))
   })
   return tried.slice(0, limits.explainAttemptsMax)
 }

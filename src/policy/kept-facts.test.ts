@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { limits } from '../base/limits.ts'
 import { type Facts, Fault, undecided, type Value } from './conditions/values.ts'
-import { type KeptFact, keptFactsOf, valuesOf } from './kept-facts.ts'
+import { type KeptFact, keptFactsOf, valuesOf } from './history.ts'
 
 const pathsOf = (...reads: string[]) => keptFactsOf(reads).map(({ path }) => path)
 const kept = (facts: Facts, ...reads: string[]) => valuesOf(keptFactsOf(reads), facts)

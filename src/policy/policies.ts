@@ -7,7 +7,7 @@ import { inScope } from '../model/text.ts'
 import { type Condition, compileCondition } from './conditions/condition.ts'
 import { Fault } from './conditions/values.ts'
 import { byStrictness } from './decisions.ts'
-import { type KeptFact, keptFactsOf } from './kept-facts.ts'
+import { type KeptFact, keptFactsOf } from './history.ts'
 import { type CompiledRule, makeRule, type PolicyRef } from './rule.ts'
 
 /** All that is asked about one capability. */

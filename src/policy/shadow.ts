@@ -68,24 +68,19 @@ const withFloor = <T extends Pick<Ruling, 'decision' | 'rule'>>(ruling: T, floor
 function recordedFacts({ rules }: Applicable, call: RecordedCall): Facts {
   const { capabilityId, timestamp, record } = call
   const entries = record.context ?? []
+  const purpose = entries.find(({ source }) => source === 'metadata:/purpose')
   const facts: Record<string, unknown> = {
     subject: record.subject,
     actor: record.actor,
     environment: record.correlation.environment,
     now: timestamp,
-    purpose: keptOf(
-      entries.find(({ source }) => source === 'metadata:/purpose'),
-      'purpose',
-    ),
+    purpose: keptOf(purpose, 'purpose'),
   }
   const named = { id: capabilityId, version: record.capability_version }
   const kept: Record<string, Readonly<Record<string, unknown>>> = {
     context: Object.fromEntries(entries.map((entry) => [entry.name, keptOf(entry, `context.${entry.name}`)])),
     capability: { ...call.capability, ...keptIn(record, 'capability'), ...named },
-    history: keptIn(record, 'history'),
-    run: keptIn(record, 'run'),
-    user: keptIn(record, 'user'),
-    agent: keptIn(record, 'agent'),
+    ...Object.fromEntries(['history', 'run', 'user', 'agent'].map((root) => [root, keptIn(record, root)])),
   }
   for (const path of new Set(rules.flatMap(({ condition }) => condition.reads))) {
     const [root = '', member] = path.split('.')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { limits } from '../base/limits.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
-import { timeoutMsOf, worstCase } from './worst-case.ts'
+import { timeoutMsOf, worstCase } from './budgets.ts'
 
 const declaring = (more: Partial<CapabilityDescriptor>): CapabilityDescriptor => ({
   id: 'shop.pay',

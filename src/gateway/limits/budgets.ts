@@ -1,7 +1,6 @@
 import type { Amounts, BudgetShare } from '../../model/config/budget.ts'
-import { type CompiledBudget, windowOf } from '../../policy/budgets.ts'
+import { type CompiledBudget, windowOf, worstCase } from '../../policy/budgets.ts'
 import { type Refusal, refuse } from '../../policy/gates/refusal.ts'
-import { worstCase } from '../../policy/worst-case.ts'
 import { type Reservation, settle } from '../../storage/tables/budget-uses.ts'
 import type { Change } from '../../storage/work.ts'
 import type { Attempt, ToWrite } from '../attempt.ts'

@@ -58,33 +58,26 @@ function explained(schema: JsonObject): Check {
  */
 export function compileLater(schema: JsonObject): CheckSchema {
   checkForm(schema)
-  let check: CheckSchema | undefined
-  return (value, under) => {
-    check ??= compiledOrNot(schema)
-    return check(value, under)
-  }
-}
-
-function compiledOrNot(schema: JsonObject): CheckSchema {
-  try {
-    return compileSchema(schema)
-  } catch (error) {
-    const says = faultIn(error)
-    return (_, under = '') => [{ path: under, keyword: 'schema', says }]
+  let check: CheckSchema | string | undefined
+  return (value, under = '') => {
+    check ??= compiledOrFault(schema)
+    return typeof check === 'string' ? [{ path: under, keyword: 'schema', says: check }] : check(value, under)
   }
 }
 
 /** Why a schema cannot be used; undefined if it can. */
 export function schemaFault(schema: JsonObject): string | undefined {
-  try {
-    compileSchema(schema)
-    return undefined
-  } catch (error) {
-    return faultIn(error)
-  }
+  const made = compiledOrFault(schema)
+  return typeof made === 'string' ? made : undefined
 }
 
-const faultIn = (error: unknown): string => (error instanceof Failure ? error : unusable()).message
+function compiledOrFault(schema: JsonObject): CheckSchema | string {
+  try {
+    return compileSchema(schema)
+  } catch (error) {
+    return (error instanceof Failure ? error : unusable()).message
+  }
+}
 
 // Annotations of ours and formats are not checked; references reach no further than the schema itself.
 const options = { strict: false, validateFormats: false, logger: false, ownProperties: true } as const
