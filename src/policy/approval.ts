@@ -34,12 +34,9 @@ export const demandsOf = (required: ApprovalRequest['required']): readonly Deman
 ]
 
 function isNamed({ approver_id, principal, roles }: Named, required: Demand): boolean {
-  if (required.roles.length === 0 && required.approvers.length === 0) return true
-  return (
-    required.approvers.includes(approver_id) ||
-    required.approvers.includes(principal) ||
-    roles.some((role) => required.roles.includes(role))
-  )
+  const isOpen = required.roles.length === 0 && required.approvers.length === 0
+  const isApprover = [approver_id, principal].some((id) => required.approvers.includes(id))
+  return isOpen || isApprover || roles.some((role) => required.roles.includes(role))
 }
 
 /** Everybody who asked for a call: whoever started it, acts in it, owns the actor, or lent the authority. */
@@ -86,10 +83,8 @@ export const demandOf = ({ roles = [], approvers = [], quorum = defaultTerms.quo
 })
 
 /** How long people may take: the shortest time that any terms leave. */
-export const secondsOpen = (terms: readonly ApprovalTerms[]): number =>
-  terms.length === 0
-    ? defaultTerms.expires_in_s
-    : Math.min(...terms.map(({ expires_in_s }) => expires_in_s ?? defaultTerms.expires_in_s))
+export const secondsOpen = ([first = {}, ...more]: readonly ApprovalTerms[]): number =>
+  Math.min(...[first, ...more].map(({ expires_in_s = defaultTerms.expires_in_s }) => expires_in_s))
 
 /** What a grant has to name: the call, unless all terms are content with what the protocol demands. */
 export const bindOf = (terms: readonly ApprovalTerms[]): 'call' | 'protocol' =>

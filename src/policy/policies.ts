@@ -30,9 +30,7 @@ export interface PolicySet {
 }
 
 /** What each version of each capability declares of its calls; null for one that has no context contract. */
-export type Contracts =
-  | ReadonlyMap<string, ContextContract | null>
-  | readonly (readonly [string, ContextContract | null])[]
+export type Contracts = Iterable<readonly [string, ContextContract | null]>
 
 export interface CompileOptions {
   /** `deny`: a policy that does not compile is kept, and every call it applies to is denied with `policy_error`. */
@@ -146,11 +144,8 @@ function checkReaders(contracts: Contracts, policies: readonly Policy[]): void {
     for (const [field, { read_by = [] }] of Object.entries(contract?.fields ?? {})) {
       const index = read_by.findIndex((name) => !names.has(name))
       if (index < 0) continue
-      const pointer = `/fields/${field}/read_by/${index}`
-      throw invalidAt(
-        pointer,
-        `${quote(id)}: policy ${quote(read_by[index] ?? '')} is said to read ${quote(field)} and does not exist`,
-      )
+      const message = `${quote(id)}: policy ${quote(read_by[index] ?? '')} is said to read ${quote(field)} and does not exist`
+      throw invalidAt(`/fields/${field}/read_by/${index}`, message)
     }
 }
 

@@ -119,11 +119,10 @@ export function recordRefusal(attempt: Attempt, refusal: Refusal): Refusal {
 }
 
 function resolve({ registry }: Offer, attempt: Attempt): Found {
-  const { capabilityId, version, range, mode } = attempt.call
-  const found = resolveCapability({ capabilityId, version, range, mode, scopes: [] }, registry.versions(capabilityId))
+  const found = resolveCapability(attempt.call, registry.versions(attempt.call.capabilityId))
   if ('refusal' in found) return found.refusal
   attempt.version = found.version
-  attempt.capability = registry.get(capabilityId, found.version)
+  attempt.capability = registry.get(attempt.call.capabilityId, found.version)
   return undefined
 }
 

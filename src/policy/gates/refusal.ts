@@ -38,9 +38,7 @@ export interface Refusal {
 export type Gate<Facts> = (facts: Facts) => Refusal | undefined
 
 /** Codes after which the same caller may succeed later: with a yes, with more evidence, in another budget. */
-const retryable: ReadonlySet<string> = new Set([
-  ...['approval_required', 'budget_exceeded', 'escalation_required', 'evidence_required', 'host_unreachable'],
-])
+const retryable = /^(?:approval_required|budget_exceeded|escalation_required|evidence_required|host_unreachable)$/
 
 export interface Why {
   readonly message: string
@@ -54,7 +52,7 @@ export const refuse = (gate: GateName, code: string, { message, details, invaria
   denial: {
     code,
     message,
-    retryable: retryable.has(code),
+    retryable: retryable.test(code),
     ...(invariantId !== undefined && { invariant_id: invariantId }),
     ...(details !== undefined && { details: defined(details) }),
   },

@@ -9,13 +9,16 @@ export interface Asked {
   readonly capabilityId: string
   readonly version: string | null
   readonly range: string | undefined
-  readonly mode: string
-  /** Capability ids, or beginnings of them with a `*`, that the caller's key is for; empty means all. */
-  readonly scopes: readonly string[]
 }
 
-/** A key limited to capabilities opens no other. */
-export const keyScope: Gate<Pick<Asked, 'scopes' | 'capabilityId'>> = ({ scopes, capabilityId }) =>
+/**
+ * A key limited to capabilities opens no other. Its scopes are capability ids, or beginnings of them with a `*`; none
+ * means all.
+ */
+export const keyScope: Gate<{ readonly scopes: readonly string[]; readonly capabilityId: string }> = ({
+  scopes,
+  capabilityId,
+}) =>
   scopes.length === 0 || scopes.some((scope) => inScope(scope, capabilityId))
     ? undefined
     : refuse('key_scope', 'policy_blocked', {

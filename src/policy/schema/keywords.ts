@@ -34,14 +34,8 @@ export function withKeywords(ajv: Ajv2020, keywords: readonly (CodeKeywordDefini
 }
 
 /** Counts every part of a schema when it is compiled, and again for every value it is held against. */
-function countOf({
-  steps,
-  applied,
-  parts,
-  isCarrying,
-  isJoining,
-  slowness,
-}: CountedSchema & Counts): CodeKeywordDefinition {
+function countOf(how: CountedSchema & Counts): CodeKeywordDefinition {
+  const { steps, applied, parts, isCarrying, isJoining, slowness } = how
   const spend = (count: number, value: Json): void => {
     applied.spend(count)
     steps.spend(count * slowness + sizeOf(value))
@@ -114,16 +108,13 @@ function unevaluatedOf(ajv: Ajv2020): CodeKeywordDefinition {
 /** Compares by what is written, once for all that is allowed: one by one takes the product of both. */
 function equalOf(keyword: 'const' | 'enum', steps: Steps): FuncKeywordDefinition {
   const known = new Map<Json, (value: Json) => boolean>()
+  const member = new Name(keyword === 'enum' ? 'allowedValues' : 'allowedValue')
   return {
     keyword,
     ...(keyword === 'enum' ? { schemaType: 'array' } : {}),
     before: 'not',
     errors: false,
-    error: {
-      message: '',
-      params: ({ schemaCode }) =>
-        keyword === 'enum' ? _`{allowedValues: ${schemaCode}}` : _`{allowedValue: ${schemaCode}}`,
-    },
+    error: { message: '', params: ({ schemaCode }) => _`{${member}: ${schemaCode}}` },
     compile: (schema: Json) => {
       const isEqual = known.get(schema) ?? equalToAny(keyword === 'enum' ? (schema as Json[]) : [schema], steps)
       known.set(schema, isEqual)

@@ -43,7 +43,14 @@ export async function shadowDecisions(
       const answer = seen.has(call) ? undefined : answerTo(event, candidates, offered)
       if (answer === undefined) continue
       seen.add(call)
-      found.push({ ...namesOf(event), answer })
+      found.push({
+        event_id: event.eventId,
+        invocation_id: event.invocationId,
+        capability_id: event.capabilityId,
+        correlation_id: event.correlationId,
+        timestamp: event.timestamp,
+        answer,
+      })
     }
     if (page.next === undefined) return found
     cursor = page.next
@@ -63,11 +70,3 @@ function answerTo(
   const capability = same && (capabilityFacts(same.descriptor) as Facts)
   return shadow(candidates, { capabilityId, timestamp, record, asks, ...(capability && { capability }) })
 }
-
-const namesOf = (event: SealedEvent): Omit<ShadowedCall, 'answer'> => ({
-  event_id: event.eventId,
-  invocation_id: event.invocationId,
-  capability_id: event.capabilityId,
-  correlation_id: event.correlationId,
-  timestamp: event.timestamp,
-})
