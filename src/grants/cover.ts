@@ -2,24 +2,14 @@
 export const covers = (grant: string, path: string): boolean =>
   endsSegment(path, grant.length) && path.startsWith(grant)
 
-/** True if a parsed path is covered by one of the grants it was made for. */
-export type Coverage = (path: string) => boolean
-
 /**
  * `covers` over many grants at once. Of all beginnings of a path only those can be a grant that end with a segment and
  * are as long as one, so grants are kept by length, and what a check costs hardly depends on how many there are.
  */
-export function makeCoverage(grants: readonly string[]): Coverage {
-  const groups = [...Map.groupBy(grants, ({ length }) => length)].map(([length, paths]) => ({
-    length,
-    paths: new Set(paths),
-  }))
-  return (path) => {
-    for (const { length, paths } of groups) {
-      if (endsSegment(path, length) && paths.has(path.slice(0, length))) return true
-    }
-    return false
-  }
+export function makeCoverage(grants: readonly string[]): (path: string) => boolean {
+  const byLength = Map.groupBy(grants, ({ length }) => length)
+  const groups = [...byLength].map(([length, paths]) => [length, new Set(paths)] as const)
+  return (path) => groups.some(([length, paths]) => endsSegment(path, length) && paths.has(path.slice(0, length)))
 }
 
 const slash = 0x2f

@@ -86,13 +86,8 @@ export const words: Readonly<Record<Measure, string>> = {
   bytes: 'bytes',
 }
 
-export interface BudgetWindow {
-  readonly startsAtMs: number
-  readonly endsAtMs: number
-}
-
 /** The while that this instant lies in: an hour, day or month of UTC, or a run of so many seconds since the epoch. */
-export function windowOf(every: Budget['every'], now: number): BudgetWindow {
+export function windowOf(every: Budget['every'], now: number): { startsAtMs: number; endsAtMs: number } {
   if (every === 'month') {
     const at = new Date(now)
     const month = (more: number): number => Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + more, 1)

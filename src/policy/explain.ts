@@ -131,12 +131,10 @@ function turned(list: Value, entry: Json): readonly Json[] {
   return [list.includes(entry) ? list.filter((one) => one !== entry) : [...list, entry]]
 }
 
+type Maybe = Json | undefined
+
 /** The facts with one of them changed, or absent; undefined where there is no such place. */
-function withFact(
-  here: Json | undefined,
-  [name = '', ...rest]: readonly string[],
-  value: Json | undefined,
-): Json | undefined {
+function withFact(here: Maybe, [name = '', ...rest]: readonly string[], value: Maybe): Maybe {
   if (here !== undefined && !isObject(here)) return undefined
   const members = (here ?? {}) as JsonObject
   const inner = Object.hasOwn(members, name) ? members[name] : undefined

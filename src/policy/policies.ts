@@ -32,22 +32,20 @@ export interface PolicySet {
 /** What each version of each capability declares of its calls; null for one that has no context contract. */
 export type Contracts = Iterable<readonly [string, ContextContract | null]>
 
-export interface CompileOptions {
-  /** `deny`: a policy that does not compile is kept, and every call it applies to is denied with `policy_error`. */
-  readonly invalid?: 'refuse' | 'deny'
-}
-
 /** What a rule may read. Never the raw payload: nothing unchecked reaches a rule. */
 export const ruleRoots: readonly string[] = [
   ...['subject', 'actor', 'context', 'purpose', 'environment', 'capability', 'now'],
   ...['run', 'request', 'user', 'agent', 'args', 'evidence', 'history'],
 ]
 
-/** Policies, ready to decide: by capability, so that a decision costs what its own rules cost. */
+/**
+ * Policies, ready to decide: by capability, so that a decision costs what its own rules cost. With `deny`, a policy that
+ * does not compile is kept, and every call it applies to is denied with `policy_error`.
+ */
 export function compilePolicies(
   policies: readonly Policy[],
   contracts?: Contracts,
-  { invalid = 'refuse' }: CompileOptions = {},
+  { invalid = 'refuse' }: { readonly invalid?: 'refuse' | 'deny' } = {},
 ): PolicySet {
   checkNames(policies)
   const compiled = policies.map((policy) => compilePolicy(policy, contracts, invalid))

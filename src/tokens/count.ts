@@ -2,20 +2,15 @@ import { countTokens as countPlain } from 'gpt-tokenizer/encoding/o200k_base'
 import { sha256 } from '../base/hash.ts'
 import { limits } from '../base/limits.ts'
 
-export interface TokenCounter {
-  /** Exact tokens of the text in `o200k_base`; control tokens such as `<|endoftext|>` count as the text they are. */
-  count(text: string): number
-}
-
 /** A counter that keeps the counts of the `entriesMax` texts used last, by their hash. */
 export function makeTokenCounter(options: {
   readonly entriesMax: number
   readonly countText?: (text: string) => number
-}): TokenCounter {
+}) {
   const { entriesMax, countText = countTokens } = options
   const kept = new Map<string, number>()
   return {
-    count(text) {
+    count(text: string): number {
       const key = sha256(text)
       const tokens = kept.get(key) ?? countText(text)
       kept.delete(key)
@@ -26,7 +21,10 @@ export function makeTokenCounter(options: {
   }
 }
 
-/** Every piece is counted on its own: the tokenizer takes quadratic time on an unbroken run. */
+/**
+ * Exact tokens of the text in `o200k_base`; control tokens such as `<|endoftext|>` count as the text they are. Every
+ * piece is counted on its own: the tokenizer takes quadratic time on an unbroken run.
+ */
 export const countTokens = (text: string): number =>
   pieces(text).reduce((sum, piece) => sum + countPlain(piece, plainText), 0)
 

@@ -29,18 +29,15 @@ export interface Condition {
   readonly evaluate: (facts: Facts) => Verdict
 }
 
-export interface ConditionOptions {
-  /** Where the condition stands in its document: the pointers of refusals begin with it. */
-  readonly pointer?: string
-  /** The facts it may name; without them, all. */
-  readonly roots?: readonly string[]
-}
-
 /**
  * Compiles a strict subset of JsonLogic: no coercion, own properties only, three-valued over absent facts. What is not
- * in the subset is refused with `policy.invalid` and its place.
+ * in the subset is refused with `policy.invalid` and its place, which begins with `pointer`. Without `roots` it may name
+ * all facts.
  */
-export function compileCondition(when: Json, { pointer = '', roots }: ConditionOptions = {}): Condition {
+export function compileCondition(
+  when: Json,
+  { pointer = '', roots }: { readonly pointer?: string; readonly roots?: readonly string[] } = {},
+): Condition {
   const made: Made = { reads: new Set(), probes: [], roots, parts: 0, divides: false }
   const top: Place = { made, pointer, depth: 0, inItem: false, compile }
   const expression = compile(when, top)

@@ -4,15 +4,13 @@ import type { JsonObject } from '../../base/object.ts'
 import type { CapabilityDescriptor } from '../../model/capability.ts'
 import { type Gate, type Refusal, refuse } from './refusal.ts'
 
-export interface InvariantFacts {
-  readonly descriptor: CapabilityDescriptor
-  readonly payload: JsonObject
-}
-
 type Invariant = NonNullable<CapabilityDescriptor['invariants']>[number]
 
 /** Gate 7: what the host itself must hold to be true of a call. One it does not know how to check denies. */
-export const invariants: Gate<InvariantFacts> = ({ descriptor, payload }) => {
+export const invariants: Gate<{ readonly descriptor: CapabilityDescriptor; readonly payload: JsonObject }> = ({
+  descriptor,
+  payload,
+}) => {
   for (const invariant of descriptor.invariants ?? []) {
     if (invariant.enforcement !== 'host' || (invariant.failure_behavior ?? 'deny') !== 'deny') continue
     const problem = problemOf(invariant, payload)
@@ -22,7 +20,7 @@ export const invariants: Gate<InvariantFacts> = ({ descriptor, payload }) => {
   return undefined
 }
 
-function problemOf({ id, kind, parameters }: Invariant, payload: InvariantFacts['payload']): string | undefined {
+function problemOf({ id, kind, parameters }: Invariant, payload: JsonObject): string | undefined {
   if (kind !== 'required_payload_fields') return `the host cannot check invariant ${quote(id)}`
   const fields = parameters?.['fields']
   if (!Array.isArray(fields)) return `invariant ${quote(id)} names no fields`
