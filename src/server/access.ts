@@ -1,5 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { Failure, quote } from '../base/failure.ts'
+import { wireVersions } from '../chp/manifest.ts'
 import { wireId } from '../model/wire/correlation.ts'
 import type { AmbitHost } from '../runtime/hosting/host.ts'
 import { authenticate } from '../runtime/identity/api-keys.ts'
@@ -106,3 +107,43 @@ function matching<T extends { readonly digest: Buffer }>(entries: readonly T[], 
 }
 
 const digestOf = (text: string): Buffer => hash('sha256', text, 'buffer')
+
+/** Refuses a version of the wire that this host does not speak. Without the header it is the newest. */
+export function checkVersion(headers: Headers): void {
+  const requested = headers.get('x-chp-version')
+  if (requested === null || (wireVersions as readonly string[]).includes(requested)) return
+  // Said again only if it looks like a version: a header can be anything.
+  const shown = /^[0-9A-Za-z.-]{1,16}$/.test(requested) ? requested : 'unreadable'
+  throw new Failure('version.unsupported', 'this host does not speak this version of the wire', {
+    requested: shown,
+    supported: [...wireVersions],
+  })
+}
+
+/**
+ * Where everybody is let in, only the machine itself may ask: a page from elsewhere whose name was made to point here
+ * would have that name as its host or origin.
+ */
+export function checkOrigin(headers: Headers): void {
+  const [host, origin] = [headers.get('host'), originOf(headers)]
+  if ((host === null || isLocal(host)) && (origin === null || isLocal(origin))) return
+  throw new Failure('origin.not_permitted', 'without credentials only this machine may ask')
+}
+
+/** A page that asks must come from where it asks, or from this machine: no other site speaks through a browser here. */
+export function checkSameOrigin(headers: Headers): void {
+  const origin = originOf(headers)
+  if (origin === null || origin === headers.get('host') || isLocal(origin)) return
+  throw new Failure('origin.not_permitted', 'a page from elsewhere may not ask')
+}
+
+/** The host of the page that asks, if a page does. */
+function originOf(headers: Headers): string | null {
+  const origin = headers.get('origin')
+  return origin === null ? null : (URL.parse(origin)?.host ?? 'nowhere')
+}
+
+const isLocal = (host: string): boolean => isLoopback(host.replace(/:\d+$/, ''))
+
+/** A name or address that can only be this machine. */
+export const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\]|::1)$/i.test(host)

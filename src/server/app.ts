@@ -1,25 +1,22 @@
-import { type Context, Hono } from 'hono'
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { statusOf } from '../base/codes.ts'
 import { Failure, shown } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import type { McpHttpDeps } from '../mcp/http.ts'
 import type { ServerLimits } from '../model/config/config.ts'
-import { type AmbitHost, callerOf } from '../runtime/hosting/host.ts'
+import { callerOf } from '../runtime/hosting/host.ts'
 import type { HeldHost, Hosts } from '../runtime/hosting/hosts.ts'
 import { openReadiness } from '../runtime/hosting/readiness.ts'
 import { anonymous, type Caller } from '../runtime/identity/caller.ts'
 import type { Runtime } from '../runtime/runtime.ts'
-import { type Access, openAuthentication } from './access.ts'
-import { failed } from './answer.ts'
-import { type ConcurrencyLimit, callerKey, openConcurrencyLimit, type Place } from './concurrency.ts'
-import { openCountsByTenant } from './counts.ts'
-import { checkOrigin, checkVersion } from './headers.ts'
+import { type Access, checkOrigin, checkVersion, openAuthentication } from './access.ts'
+import { failed, json } from './answer.ts'
+import { callerKey, openConcurrencyLimit, type Place, rateLimit } from './caller-limits.ts'
 import { openMcpDoors } from './mcp.ts'
-import { rateLimit } from './rate.ts'
 import { openRefusalRecord } from './refusals.ts'
-import type { Route, RouteRequest } from './route.ts'
+import type { Route, ServerContext } from './route.ts'
 import { routes } from './routes.ts'
-import { type Traced, traceRequest } from './telemetry.ts'
+import { openCountsByTenant, type Traced, traceRequest } from './telemetry.ts'
 
 export interface ServerDeps {
   readonly ambit: Runtime
@@ -54,29 +51,19 @@ interface Env {
   Bindings: RequestContext
 }
 
-/** What every request of one tenant is answered with. */
-type Shared = Omit<RouteRequest, 'caller' | 'by' | 'request' | 'traced' | 'until' | 'param' | 'query'>
-type SharedFor = (host: AmbitHost) => Shared
-
 /** The door to the hosts of all tenants, compatible with CHP: a function from request to answer. */
 export function createApp(deps: ServerDeps): App {
   const { ambit, hosts, limits: own = {} } = deps
   const { bodyBytesMax = limits.jsonBytesMax, bodyMs = limits.bodyMs } = own
   const counts = openCountsByTenant()
-  const concurrency = openConcurrencyLimit(own.requestsAtOnceMax ?? limits.requestsAtOnceMax)
   const mcp = openMcpDoors({ ambit, onError: deps.onError, ...deps.mcp })
   const closing = new AbortController()
-  const shared = {
-    ...{ ambit, concurrency, gather: openGathering(), closing: closing.signal },
+  const router = createRouter(deps, {
+    ...{ ambit, counts, gather: openGathering(), closing: closing.signal, mcp: mcp.for },
+    concurrency: openConcurrencyLimit(own.requestsAtOnceMax ?? limits.requestsAtOnceMax),
     body: { bytesMax: bodyBytesMax, ms: bodyMs },
     ready: openReadiness(ambit, hosts.home.tenant),
-  }
-  const router = createRouter(deps, concurrency, (host) => ({
-    ...shared,
-    host,
-    counts: counts(host.tenant),
-    mcp: () => mcp.for(host),
-  }))
+  })
   return {
     open: deps.access.open,
     limits: deps.limits,
@@ -115,17 +102,20 @@ function openGathering(): () => Promise<void> {
   }
 }
 
-function createRouter(deps: ServerDeps, concurrency: ConcurrencyLimit, sharedFor: SharedFor): Hono<Env> {
+function createRouter(deps: ServerDeps, server: ServerContext): Hono<Env> {
   const app = new Hono<Env>()
-  const enter = openEntrance(deps, concurrency)
   const record = openRefusalRecord(deps.ambit)
-  app.use('*', async (c, next) => {
-    await enter(c)
+  const serve = (some: readonly Route[]): void => {
+    for (const route of some) app.on(route.method, route.path, (c) => answer(c, route, deps, server))
+    for (const [path, same] of Map.groupBy(some, (route) => route.path)) app.all(path, refuseMethod(path, same))
+  }
+  app.use((c, next) => {
+    checkVersion(c.req.raw.headers)
     return next()
   })
-  for (const route of routes)
-    app.on(route.method, route.path, (c) => handle(c, route, sharedFor(c.env.held?.host ?? deps.hosts.home)))
-  for (const path of paths) app.all(path, refuseMethod(path))
+  serve(routes.filter((route) => route.public))
+  app.use(openEntrance(deps, server))
+  serve(routes.filter((route) => !route.public))
   app.notFound((c) => answerFailed(c, new Failure('route.not_found', 'there is nothing at this path')))
   app.onError(async (error, c) => {
     const { req, env } = c
@@ -138,17 +128,16 @@ function createRouter(deps: ServerDeps, concurrency: ConcurrencyLimit, sharedFor
   return app
 }
 
-/** What comes before any route, in this order: version, room, credentials, rate, share of the room, host of the tenant. */
+/** What comes before any route with a caller, in this order: room, credentials, rate, share of the room, host of the tenant. */
 function openEntrance(
-  { ambit, hosts, access, limits: own = {} }: ServerDeps,
-  concurrency: ConcurrencyLimit,
-): (c: Context<Env>) => Promise<void> {
+  { hosts, access, limits: own = {} }: ServerDeps,
+  { ambit, concurrency }: ServerContext,
+): MiddlewareHandler<Env> {
   const authenticate = openAuthentication(ambit, hosts.home, access)
   const perSecond = own.requestsPerSecondMax ?? limits.requestsPerSecondMax
   const mayAsk = rateLimit(ambit.clock, perSecond, limits.rateCallersMax)
-  return async ({ req, env }) => {
-    checkVersion(req.raw.headers)
-    if (isPublic(req.path)) return
+  const paths = new Set(routes.map(({ path }) => path))
+  return async ({ req, env }, next) => {
     if (paths.has(req.path)) env.route = req.path
     const place = concurrency.enter()
     if (place === undefined) throw new Failure('overloaded', 'too many requests at once')
@@ -161,42 +150,34 @@ function openEntrance(
     if (!mayAsk(callerKey(tenant, name))) throw new Failure('rate.limited', 'too many requests of this caller')
     if (!place.assign(tenant, name)) throw new Failure('rate.limited', 'too many requests of this caller at once')
     env.held = await hosts.hold(tenant)
+    return next()
   }
 }
 
-const paths: ReadonlySet<string> = new Set(routes.map(({ path }) => path))
-const publicPaths = routes.flatMap(({ path, public: isPublic }) => (isPublic ? [patternOf(path)] : []))
-const isPublic = (path: string): boolean => publicPaths.some((pattern) => pattern.test(path))
-
-/** Matches the paths of a route: `:name` stands for one part. */
-function patternOf(path: string): RegExp {
-  const parts = path.split('/').map((part) => (part.startsWith(':') ? '[^/]+' : part.replaceAll('.', '\\.')))
-  return new RegExp(`^${parts.join('/')}$`)
-}
-
-function handle({ env, req }: Context<Env>, route: Route, shared: Shared): Promise<Response> | Response {
+async function answer(
+  { env, req }: Context<Env>,
+  route: Route,
+  { hosts }: ServerDeps,
+  server: ServerContext,
+): Promise<Response> {
   env.route = route.path
-  const { tenant } = shared.host
-  const caller = route.public ? ({ ...anonymous(tenant), rights: [], name: 'public' } as const) : env.caller
+  const { host } = env.held ?? { host: hosts.home }
+  const nobody = { ...anonymous(host.tenant), rights: [], name: 'public' } as const
+  const caller = route.public ? nobody : env.caller
   // No request gets here without a caller and its host; should that ever change, this refuses.
-  if (caller?.tenant !== tenant) throw new Failure('unauthenticated', 'the credentials are not accepted')
-  return route.handle({
-    ...shared,
-    caller,
-    by: callerOf(caller),
-    request: req.raw,
-    traced: env.traced,
+  if (caller?.tenant !== host.tenant) throw new Failure('unauthenticated', 'the credentials are not accepted')
+  const given = await route.handle({
+    ...{ ...server, host, caller, by: callerOf(caller), request: req.raw, traced: env.traced },
     param: (name) => req.param(name) ?? '',
-    query: () => new URL(req.url).searchParams,
     until: (work) => env.place?.holdFor(work),
   })
+  return given instanceof Response ? given : json(given as object)
 }
 
-const refuseMethod = (path: string) => (c: Context<Env>) => {
+const refuseMethod = (path: string, routes: readonly Route[]) => (c: Context<Env>) => {
   c.env.route = path
-  const allow = routes.filter((route) => route.path === path).map(({ method }) => method)
-  const failure = new Failure('method.not_allowed', 'this path does not answer this method')
-  return answerFailed(c, failure, { allow: allow.join(', ') })
+  const allow = routes.map(({ method }) => method).join(', ')
+  return answerFailed(c, new Failure('method.not_allowed', 'this path does not answer this method'), { allow })
 }
 
 function answerFailed({ req, env }: Context<Env>, error: unknown, headers: Record<string, string> = {}): Response {

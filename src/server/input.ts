@@ -16,10 +16,12 @@ export async function readInput(request: RouteRequest, operation: Operation): Pr
   throw new Failure('field.invalid', `\`/${twice}\` stands in the path already`, { pointer: `/${twice}` })
 }
 
+export const queryOf = ({ request }: RouteRequest): URLSearchParams => new URL(request.url).searchParams
+
 /** The members of a query. Numbers and booleans are converted as the schema says; other texts stay as they are. */
 export function readQuery(request: RouteRequest, schema: string): Record<string, unknown> {
   const types = (jsonSchemaOf(schema)['properties'] ?? {}) as Readonly<Record<string, { readonly type?: string }>>
-  const entries = [...request.query()].map(([name, text]) => [name, readValue(text, types[name]?.type)] as const)
+  const entries = [...queryOf(request)].map(([name, text]) => [name, readValue(text, types[name]?.type)] as const)
   const query = Object.fromEntries(entries)
   if (Object.keys(query).length === entries.length) return query
   throw new Failure('field.invalid', 'query: a member is given twice', { pointer: '' })

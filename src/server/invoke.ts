@@ -1,37 +1,27 @@
 import type { Json } from '../base/canonical.ts'
 import { limits } from '../base/limits.ts'
 import type { InvocationResult } from '../model/wire/result.ts'
-import { failed, json } from './answer.ts'
+import { failed } from './answer.ts'
 import { readBody } from './input.ts'
-import type { Route, RouteRequest } from './route.ts'
+import type { RouteRequest } from './route.ts'
 import { answerStream, openFrames } from './stream.ts'
 
-export const invokeRoutes: readonly Route[] = [
-  {
-    method: 'POST',
-    path: '/invoke',
-    summary: 'Decides about one call and carries it out. Whatever came of it is answered with 200.',
-    body: 'invocation-envelope-received',
-    answers: { 200: [{ schema: 'invocation-result' }, { type: 'text/event-stream' }] },
-    handle: invoke,
-  },
-]
-
-async function invoke(request: RouteRequest): Promise<Response> {
+/** Carries one call of the protocol out, and streams what its handler sends if that is asked for. */
+export async function answerInvoke(request: RouteRequest): Promise<unknown> {
   const { host, by } = request
   const envelope = await readBody(request)
   if (envelope['mode'] === 'stream') return streamCall(request, envelope)
   return answerCall(request, async () => (await host.gateway.invoke(by, envelope)).result)
 }
 
-/** Answers with the result of one call, which is counted and traced. */
-export async function answerCall(request: RouteRequest, call: () => unknown): Promise<Response> {
+/** The result of one call, which is counted and traced. */
+export async function answerCall(request: RouteRequest, call: () => unknown): Promise<InvocationResult> {
   await request.gather()
   const end = trackCall(request)
   try {
     const result = (await call()) as InvocationResult
     end(result)
-    return json(result)
+    return result
   } catch (error) {
     end()
     throw error
@@ -39,12 +29,12 @@ export async function answerCall(request: RouteRequest, call: () => unknown): Pr
 }
 
 /** Begins the trace of a call; its end is traced and counted, with its result or as refused. */
-function trackCall({ traced, counts }: RouteRequest): (result?: InvocationResult) => void {
+function trackCall({ traced, counts, host }: RouteRequest): (result?: InvocationResult) => void {
   const span = traced.invocation()
   return (result) => {
     const outcome = result?.outcome ?? 'refused'
     span.ended(outcome, result?.denial?.code)
-    counts.invocation(outcome)
+    counts(host.tenant).invocation(outcome)
   }
 }
 
@@ -53,7 +43,7 @@ function trackCall({ traced, counts }: RouteRequest): (result?: InvocationResult
  * on the answer is a stream of events, and the call runs to its end whether or not the caller still listens. For a reader
  * who is too slow the stream ends early. A repeat gets the recorded chunks, from the one after `Last-Event-ID`.
  */
-async function streamCall(request: RouteRequest, envelope: object): Promise<Response> {
+async function streamCall(request: RouteRequest, envelope: object): Promise<Response | InvocationResult> {
   await request.gather()
   const end = trackCall(request)
   const frames = openFrames(limits.unreadStreamBytesMax)
@@ -85,8 +75,8 @@ async function streamCall(request: RouteRequest, envelope: object): Promise<Resp
 }
 
 /** A recorded stream once more; a call that sent no chunks, or whose chunks were all read, is its result. */
-function repeatStream(result: InvocationResult, chunks: readonly Json[], after: number): Response {
-  if (chunks.length === 0 || after >= chunks.length) return json(result)
+function repeatStream(result: InvocationResult, chunks: readonly Json[], after: number): Response | InvocationResult {
+  if (chunks.length === 0 || after >= chunks.length) return result
   // All of it is in memory already, and bounded by what is kept of a call.
   const frames = openFrames(Number.POSITIVE_INFINITY)
   chunks.forEach((delta, id) => {

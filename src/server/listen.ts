@@ -1,8 +1,8 @@
 import { type ServerType, serve } from '@hono/node-server'
 import { Failure, quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
+import { isLoopback } from './access.ts'
 import type { App } from './app.ts'
-import { isLoopback } from './headers.ts'
 
 export interface ListenOptions {
   /** 0 takes any that is free. */

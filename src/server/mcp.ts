@@ -1,23 +1,21 @@
 import type { McpHttp, McpHttpDeps } from '../mcp/http.ts'
 import type { AmbitHost } from '../runtime/hosting/host.ts'
-import { checkSameOrigin } from './headers.ts'
+import { checkSameOrigin } from './access.ts'
 import { readBody } from './input.ts'
 import type { Route } from './route.ts'
 
-export const mcpRoutes: readonly Route[] = [
-  {
-    method: 'POST',
-    path: '/mcp',
-    summary: 'The Model Context Protocol, revisions 2026-07-28 and 2025-11-25, over streamable HTTP.',
-    answers: { 200: [{}, { type: 'text/event-stream' }], 202: [], 400: {}, 404: {}, 406: {} },
-    handle: async (asked) => {
-      const { request, by: caller, until } = asked
-      checkSameOrigin(request.headers)
-      const body = await readBody(asked)
-      return (await asked.mcp()).fetch(request, body, { caller, until })
-    },
+export const mcpRoute: Route = {
+  method: 'POST',
+  path: '/mcp',
+  summary: 'The Model Context Protocol, revisions 2026-07-28 and 2025-11-25, over streamable HTTP.',
+  answers: { 200: [{}, { type: 'text/event-stream' }], 202: [], 400: {}, 404: {}, 406: {} },
+  handle: async (asked) => {
+    const { request, by: caller, until } = asked
+    checkSameOrigin(request.headers)
+    const body = await readBody(asked)
+    return (await asked.mcp(asked.host)).fetch(request, body, { caller, until })
   },
-]
+}
 
 /** The MCP doors of all tenants: each is opened when the first client of its tenant comes, and ends with the tenant's host. */
 export function openMcpDoors(deps: Omit<McpHttpDeps, 'host'>) {
@@ -26,11 +24,12 @@ export function openMcpDoors(deps: Omit<McpHttpDeps, 'host'>) {
   const open = (host: AmbitHost): Promise<McpHttp> => {
     // Loaded late: most servers never see an MCP client.
     const opening = import('../mcp/http.ts').then(({ openMcpHttp }) => openMcpHttp({ ...deps, host }))
-    if (isClosed) void opening.then((door) => door.close())
+    const close = async (): Promise<void> => (await opening).close()
+    if (isClosed) void close()
     doors.set(host, opening)
     const end = (): void => {
       doors.delete(host)
-      void opening.then((door) => door.close())
+      void close()
     }
     host.closing.addEventListener('abort', end, { once: true })
     return opening

@@ -1,6 +1,5 @@
 import { version } from '../base/version.ts'
 import { type JsonSchema, jsonSchemaOf } from '../model/schemas.ts'
-import { routeOf } from '../operations/operation.ts'
 import { type Answer, problem, type Route } from './route.ts'
 
 type Doc = Record<string, unknown>
@@ -14,17 +13,14 @@ export function openapi(routes: readonly Route[]): Doc {
   }
   return {
     openapi: '3.1.0',
-    info: {
-      title: 'Ambit',
-      version,
-      description: 'A capability host, compatible with CHP, and what Ambit adds to it.',
-    },
+    info: { title: 'Ambit', version, description },
     paths,
     components: { schemas: schemas(routes), securitySchemes: security },
     security: [{ key: [] }, { bearer: [] }, { token: [] }],
   }
 }
 
+const description = 'A capability host, compatible with CHP, and what Ambit adds to it.'
 const security = {
   key: { type: 'apiKey', in: 'header', name: 'X-CHP-Key' },
   token: { type: 'apiKey', in: 'header', name: 'X-CHP-Token' },
@@ -32,10 +28,10 @@ const security = {
 }
 
 function operationOf(route: Route): Doc {
-  const { name, parameters, body } = route.operation ? describeOperation(route.operation) : describeRoute(route)
+  const { parameters, body } = inputOf(route)
   const answers = Object.entries(route.answers).map(([status, answer]) => [status, responseOf([answer].flat())])
   return {
-    operationId: name,
+    operationId: nameOf(route),
     summary: route.summary,
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
@@ -44,43 +40,29 @@ function operationOf(route: Route): Doc {
   }
 }
 
-interface Described {
-  readonly name: string
-  readonly parameters: readonly Doc[]
-  readonly body: Doc | false
+/** `approvals.show` as `approvalsShow`, `GET /host` as `getHost`. */
+function nameOf({ operation, method, path }: Route): string {
+  const words = operation?.name.split('.') ?? [method.toLowerCase(), ...(path.match(/[A-Za-z0-9]+/g) ?? ['root'])]
+  return words.map((word, index) => (index === 0 ? word : word.charAt(0).toUpperCase() + word.slice(1))).join('')
 }
 
-function describeRoute({ method, path, query = [], body }: Route): Described {
-  const inPath = [...path.matchAll(/:([a-z]+)/g)].map(([, name]) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: text,
-  }))
-  const inQuery = query.map((name) => ({ name, in: 'query', required: false, schema: text }))
-  const words = path === '/' ? ['root'] : (path.match(/[A-Za-z0-9]+/g) ?? [])
-  // `GET /v1/approvals/:id` as `getV1ApprovalsId`.
-  const name = words.reduce((all, word) => all + word.charAt(0).toUpperCase() + word.slice(1), method.toLowerCase())
-  return { name, parameters: [...inPath, ...inQuery], body: body !== undefined && reference(body) }
-}
-
-const text = { type: 'string' }
-
-/** Path, query and body of an operation, by where the members of its input stand. */
-function describeOperation(operation: NonNullable<Route['operation']>): Described {
-  const { method, inPath } = routeOf(operation)
-  const { properties = {}, required = [], $id: _, $schema: __, ...words } = jsonSchemaOf(operation.input) as InputSchema
-  const others = Object.entries(properties).filter(([name]) => !inPath.includes(name))
-  const inQuery = method === 'GET' ? others : []
-  const parameters = [
-    ...inPath.map((name) => ({ name, in: 'path', required: true, schema: properties[name] })),
-    ...inQuery.map(([name, schema]) => ({ name, in: 'query', required: required.includes(name), schema })),
-  ]
-  const rest = required.filter((name) => !inPath.includes(name))
+/** Path, query and body by where the members of the input stand; what no operation describes is text, or names its body. */
+function inputOf({ method, path, query = [], body, operation }: Route) {
+  const inPath = [...path.matchAll(/:([a-z]+)/g)].map(([, name = '']) => name)
+  const texts = Object.fromEntries([...inPath, ...query].map((name) => [name, { type: 'string' }]))
+  const input: InputSchema = operation ? jsonSchemaOf(operation.input) : { properties: texts, required: inPath }
+  const { properties = {}, required = [], $id: _, $schema: __, ...words } = input
+  const rest = Object.entries(properties).filter(([name]) => !inPath.includes(name))
+  const parameter = (place: 'path' | 'query', name: string) => ({
+    ...{ name, in: place, required: required.includes(name), schema: properties[name] },
+  })
+  const members = { properties: Object.fromEntries(rest), required: required.filter((name) => !inPath.includes(name)) }
   return {
-    name: operation.name.replace(/\.(\w)/g, (_all, first: string) => first.toUpperCase()),
-    parameters,
-    body: method === 'POST' && { ...words, properties: Object.fromEntries(others), required: rest },
+    parameters: [
+      ...inPath.map((name) => parameter('path', name)),
+      ...(method === 'GET' ? rest.map(([name]) => parameter('query', name)) : []),
+    ],
+    body: method === 'POST' && (operation ? { ...words, ...members } : body && reference(body)),
   }
 }
 
@@ -107,10 +89,8 @@ function anyOf(answers: readonly Answer[]): Doc {
 const reference = (name: string): Doc => ({ $ref: `#/components/schemas/${name}` })
 
 function schemas(routes: readonly Route[]): Record<string, JsonSchema> {
-  const named = routes.flatMap((route) => [
-    ...(route.body === undefined ? [] : [route.body]),
-    ...Object.values(route.answers).flatMap((answer) => [answer].flat().flatMap(({ schema }: Answer) => schema ?? [])),
-  ])
-  const names = [...new Set([...named, 'wire-error', 'problem'])].sort()
-  return Object.fromEntries(names.map((name) => [name, jsonSchemaOf(name)]))
+  const answered = routes.flatMap(({ answers }) => Object.values(answers).flat())
+  const named = [...routes.map(({ body }) => body), ...answered.map(({ schema }: Answer) => schema)]
+  const names = new Set([...named.filter((name) => name !== undefined), 'wire-error', 'problem'])
+  return Object.fromEntries([...names].sort().map((name) => [name, jsonSchemaOf(name)]))
 }

@@ -1,7 +1,6 @@
 import { type Operation, routeOf, walkOperations } from '../operations/operation.ts'
 import { operations } from '../operations/table.ts'
 import { performOperation } from '../runtime/operations/perform.ts'
-import { json } from './answer.ts'
 import { readInput } from './input.ts'
 import { answerCall } from './invoke.ts'
 import { problem, type Route, type RouteRequest } from './route.ts'
@@ -13,26 +12,23 @@ export const operationRoutes: readonly Route[] = [...walkOperations(operations)]
   .toSorted((a, b) => Number(a.path.includes(':')) - Number(b.path.includes(':')))
 
 function routeFor(names: readonly string[], operation: Operation): Route {
+  const { summary, right, output, stream } = operation
   const name = names.join('.')
-  const isPublic = operation.right === 'public'
-  const handle = async (request: RouteRequest): Promise<Response> => {
+  const handle = async (request: RouteRequest): Promise<unknown> => {
     const input = await readInput(request, operation)
     const perform = (signal = request.closing) =>
       performOperation({ ...request, host: async () => request.host, signal }, names, operation, input)
     if (name === 'call') return answerCall(request, perform)
-    return operation.stream ? streamItems(request, perform) : json((await perform()) as object)
+    return stream ? streamItems(request, perform) : perform()
   }
   return {
     ...routeOf(operation),
-    summary: operation.summary,
-    public: isPublic,
-    operation: { name, ...operation },
+    ...{ summary, public: right === 'public', operation: { name, ...operation }, handle },
     answers: {
-      200: { schema: operation.output, ...(operation.stream && { type: 'text/event-stream' }) },
+      200: { schema: output, ...(stream && { type: 'text/event-stream' }) },
       400: problem,
-      ...(!isPublic && { 403: problem }),
+      ...(right !== 'public' && { 403: problem }),
       404: problem,
     },
-    handle,
   }
 }

@@ -6,8 +6,7 @@ import { ownEvent } from '../runtime/identity/admin.ts'
 import { type Caller, operator } from '../runtime/identity/caller.ts'
 import { tenantOf } from '../runtime/identity/tenants.ts'
 import type { Runtime } from '../runtime/runtime.ts'
-import { callerKey } from './concurrency.ts'
-import { rateLimit } from './rate.ts'
+import { callerKey, rateLimit } from './caller-limits.ts'
 
 export interface Refused {
   readonly caller: Caller | undefined
@@ -37,29 +36,22 @@ export function openRefusalRecord(ambit: Runtime) {
       return
     }
     left.delete(key)
+    // A refused request is no call, and in no caller's correlation: it is under an id of its own.
+    const id = ambit.ids.next('req')
     const payload = { method, route, code: wireCode(error.code), status: statusOf[error.code], unrecorded }
+    const event = {
+      ...ownEvent('ambit.entry.refused', payload),
+      invocation_id: id,
+      outcome: 'denied' as const,
+      correlation: { correlation_id: id, trace_id: traceId },
+      redacted: true,
+    }
+    const recorder = { ...operator(tenant), subject }
     // The caller is refused either way, and nothing was done.
-    await recordRefusal(ambit, { ...operator(tenant), subject }, payload, traceId).catch(() => undefined)
+    await tenantOf(ambit, recorder)
+      .then(({ host_id }) => recordAs(ambit, recorder, host_id, [event]))
+      .catch(() => undefined)
   }
-}
-
-/** Under an id of its own: a refused request is no call, and in no caller's correlation. */
-async function recordRefusal(
-  ambit: Runtime,
-  caller: Caller,
-  payload: Parameters<typeof ownEvent>[1],
-  trace_id: string,
-): Promise<void> {
-  const id = ambit.ids.next('req')
-  const event = {
-    ...ownEvent('ambit.entry.refused', payload),
-    invocation_id: id,
-    outcome: 'denied' as const,
-    correlation: { correlation_id: id, trace_id },
-    redacted: true,
-  }
-  const { host_id } = await tenantOf(ambit, caller)
-  await recordAs(ambit, caller, host_id, [event])
 }
 
 /** A preview leaves nothing behind in any case. */

@@ -1,26 +1,28 @@
-import { json } from './answer.ts'
-import { evidenceRoutes } from './evidence.ts'
-import { hostRoutes } from './host.ts'
-import { invokeRoutes } from './invoke.ts'
-import { mcpRoutes } from './mcp.ts'
+import { answerInvoke } from './invoke.ts'
+import { mcpRoute } from './mcp.ts'
 import { openapi } from './openapi.ts'
 import { operationRoutes } from './operations.ts'
+import { protocolRoutes } from './protocol.ts'
 import type { Route } from './route.ts'
-import { statementRoutes } from './statements.ts'
 
 /** Every endpoint there is. */
 export const routes: readonly Route[] = [
-  ...hostRoutes,
-  ...invokeRoutes,
-  ...evidenceRoutes,
-  ...statementRoutes,
+  ...protocolRoutes,
+  {
+    method: 'POST',
+    path: '/invoke',
+    summary: 'Decides about one call and carries it out. Whatever came of it is answered with 200.',
+    body: 'invocation-envelope-received',
+    answers: { 200: [{ schema: 'invocation-result' }, { type: 'text/event-stream' }] },
+    handle: answerInvoke,
+  },
   ...operationRoutes,
-  ...mcpRoutes,
+  mcpRoute,
   {
     method: 'GET',
     path: '/v1/openapi.json',
     summary: 'This description.',
     answers: { 200: {} },
-    handle: () => json(openapi(routes)),
+    handle: () => openapi(routes),
   },
 ]

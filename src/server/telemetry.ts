@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type Context, isSpanContextValid, ROOT_CONTEXT, type Span, SpanKind, trace } from '@opentelemetry/api'
 import { formatTraceparent, parseTraceparent, type TraceParent } from '../base/trace.ts'
 import { version } from '../base/version.ts'
+import type { TenantId } from '../model/identity/tenant-id.ts'
 
 /** Every name under which the server tells tracers something. Nothing of what is asked or answered is among them. */
 const names = {
@@ -26,15 +27,15 @@ export interface Traced {
 /** Begins the span of a request, as part of the trace it came with or of a new one. */
 export function traceRequest(headers: Headers, method: string): Traced {
   const tracer = trace.getTracer(names.tracer, version)
-  const parent = contextOf(headers.get('traceparent'))
-  const options = { kind: SpanKind.SERVER, attributes: { [names.method]: method } }
-  const span = tracer.startSpan(method, options, parent.context)
-  const here = placeOf(span, parent.remote)
+  const parent = parseTraceparent(headers.get('traceparent') ?? '')
+  const context = contextOf(parent)
+  const span = tracer.startSpan(method, { kind: SpanKind.SERVER, attributes: { [names.method]: method } }, context)
+  const here = placeOf(span, parent)
   return {
     traceId: here.traceId,
     traceparent: formatTraceparent(here),
     invocation: () => {
-      const inner = tracer.startSpan(names.invocation, { kind: SpanKind.INTERNAL }, trace.setSpan(parent.context, span))
+      const inner = tracer.startSpan(names.invocation, { kind: SpanKind.INTERNAL }, trace.setSpan(context, span))
       return {
         ended: (outcome, denial) => {
           inner.setAttribute(names.outcome, outcome)
@@ -52,15 +53,10 @@ export function traceRequest(headers: Headers, method: string): Traced {
   }
 }
 
-function contextOf(header: string | null): {
-  readonly context: Context
-  readonly remote: TraceParent | undefined
-} {
-  const parent = parseTraceparent(header ?? '')
-  if (parent === undefined) return { context: ROOT_CONTEXT, remote: undefined }
+function contextOf(parent: TraceParent | undefined): Context {
+  if (parent === undefined) return ROOT_CONTEXT
   const { traceId, spanId, sampled } = parent
-  const spanContext = { traceId, spanId, traceFlags: sampled ? 1 : 0, isRemote: true }
-  return { context: trace.setSpanContext(ROOT_CONTEXT, spanContext), remote: parent }
+  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: sampled ? 1 : 0, isRemote: true })
 }
 
 /** Where we are in the trace. Without a tracer the span has no place of its own: then it gets a name all the same. */
@@ -69,9 +65,47 @@ function placeOf(span: Span, remote: TraceParent | undefined): TraceParent {
   if (isSpanContextValid(own) && own.spanId !== remote?.spanId)
     return { traceId: own.traceId, spanId: own.spanId, sampled: (own.traceFlags & 1) === 1 }
   const random = randomBytes(24).toString('hex')
-  return {
-    traceId: remote?.traceId ?? random.slice(16),
-    spanId: random.slice(0, 16),
-    sampled: remote?.sampled ?? false,
+  const { traceId = random.slice(16), sampled = false } = remote ?? {}
+  return { traceId, spanId: random.slice(0, 16), sampled }
+}
+
+/** Counts of what the server did for one tenant, in the text form of Prometheus. Labels have few values, none of them a caller's. */
+export interface Counts {
+  request(route: string, status: number): void
+  invocation(outcome: string): void
+  text(now: { readonly inFlight: number; readonly events: number }): string
+}
+
+/** Each tenant has counts of its own: what the others do is not for it to see. */
+export function openCountsByTenant(): (tenant: TenantId) => Counts {
+  const byTenant = new Map<TenantId, Counts>()
+  return (tenant) => {
+    const counts = byTenant.get(tenant) ?? openCounts()
+    byTenant.set(tenant, counts)
+    return counts
   }
 }
+
+function openCounts(): Counts {
+  const requests = new Map<string, number>()
+  const invocations = new Map<string, number>()
+  const count = (counts: Map<string, number>, labels: string) => void counts.set(labels, (counts.get(labels) ?? 0) + 1)
+  return {
+    request: (route, status) => count(requests, `{route="${route}",status="${status}"}`),
+    invocation: (outcome) => count(invocations, `{outcome="${outcome}"}`),
+    text: ({ inFlight, events }) =>
+      [
+        ...series('ambit_requests_total', 'counter', 'Requests answered.', requests),
+        ...series('ambit_invocations_total', 'counter', 'Invocations by outcome.', invocations),
+        ...series('ambit_requests_in_flight', 'gauge', 'Requests being answered now.', [['', inFlight]]),
+        ...series('ambit_evidence_events', 'gauge', 'Events recorded.', [['', events]]),
+        '',
+      ].join('\n'),
+  }
+}
+
+const series = (name: string, type: string, help: string, values: Iterable<readonly [string, number]>): string[] => [
+  `# HELP ${name} ${help}`,
+  `# TYPE ${name} ${type}`,
+  ...Array.from(values, ([labels, value]) => `${name}${labels} ${value}`),
+]
