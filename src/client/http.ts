@@ -2,36 +2,29 @@ import type { FailureCode } from '../base/codes.ts'
 import { Failure } from '../base/failure.ts'
 import { failureCode } from '../base/protocol-codes.ts'
 
-export interface Connection {
+export interface HostOptions {
+  /** Where the host is, such as `http://127.0.0.1:8787`. */
   readonly url: string
-  readonly key: string | undefined
-  readonly fetch: typeof fetch
+  /** An API key, or a key of the host's configuration. */
+  readonly key?: string | undefined
+  /** Instead of the platform's own. */
+  readonly fetch?: typeof fetch | undefined
 }
 
-export const connectionTo = (given: {
-  readonly url: string
-  readonly key?: string | undefined
-  readonly fetch?: typeof fetch | undefined
-}): Connection => ({
-  url: given.url.replace(/\/+$/, ''),
-  key: given.key,
-  fetch: given.fetch ?? globalThis.fetch.bind(globalThis),
-})
-
-export interface Asked {
+export interface HostRequest {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal | undefined
   /** What is not there when the protocol only says that something is not. */
-  readonly missing?: FailureCode
+  readonly missing?: FailureCode | undefined
 }
 
 /** The answer to one request, if it is one of success; anything else is a `Failure` with the host's own code. */
 export async function send(
-  { url, key, fetch }: Connection,
-  { method, path, body, headers, signal, missing }: Asked,
+  { url, key, fetch = globalThis.fetch }: HostOptions,
+  { method, path, body, headers, signal, missing }: HostRequest,
 ): Promise<Response> {
   const init = {
     method,
@@ -44,7 +37,7 @@ export async function send(
     ...(body !== undefined && { body: JSON.stringify(body) }),
     ...(signal && { signal }),
   }
-  const response = await fetch(`${url}${path}`, init).catch((error: unknown) => {
+  const response = await fetch(`${url.replace(/\/+$/, '')}${path}`, init).catch((error: unknown) => {
     signal?.throwIfAborted()
     throw unreachable(error)
   })
@@ -52,11 +45,19 @@ export async function send(
   throw await failureOf(response, missing)
 }
 
-export async function sendJson<T>(connection: Connection, asked: Asked): Promise<T> {
-  const response = await send(connection, asked)
+export async function sendJson<T>(host: HostOptions, request: HostRequest): Promise<T> {
+  const response = await send(host, request)
   return (await response.json().catch(() => {
     throw new Failure('answer.invalid', 'the host did not answer JSON', {}, 'check the address')
   })) as T
+}
+
+/** A path with these members as its query. */
+export function withQuery(path: string, members: object): string {
+  const query = new URLSearchParams(
+    Object.entries(members).map(([name, value]) => [name, String(value)] as [string, string]),
+  )
+  return query.size === 0 ? path : `${path}?${query}`
 }
 
 export const unreachable = (error: unknown): Failure => {
@@ -81,4 +82,36 @@ interface ErrorBody {
   readonly detail: string
   readonly data: Readonly<Record<string, unknown>>
   readonly remediation: string
+}
+
+/** One event of a stream as it was sent. */
+export interface Frame {
+  readonly id: string
+  readonly event: string
+  readonly data: string
+}
+
+/** The events of a `text/event-stream` answer, as they come; one that was cut short is left out. */
+export async function* readFrames({ body }: Response): AsyncGenerator<Frame, void, undefined> {
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  try {
+    // Not every browser can iterate over a stream.
+    for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
+      const frames = (text + part.value).split(/\r?\n\r?\n/)
+      text = frames.pop() ?? ''
+      for (const frame of frames) yield frameOf(frame)
+    }
+  } finally {
+    await reader?.cancel().catch(() => undefined)
+  }
+}
+
+function frameOf(text: string): Frame {
+  const fields = new Map<string, string>()
+  for (const line of text.split(/\r?\n/)) {
+    const at = line.indexOf(':')
+    if (at > 0) fields.set(line.slice(0, at), line.slice(at + 1).replace(/^ /, ''))
+  }
+  return { id: fields.get('id') ?? '', event: fields.get('event') ?? 'message', data: fields.get('data') ?? '' }
 }

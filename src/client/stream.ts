@@ -2,8 +2,7 @@ import type { Json } from '../base/canonical.ts'
 import { Failure } from '../base/failure.ts'
 import type { ReceivedEnvelope } from '../model/wire/invocation.ts'
 import type { InvocationResult } from '../model/wire/result.ts'
-import { readFrames } from './frames.ts'
-import { type Connection, send, unreachable } from './http.ts'
+import { type HostOptions, readFrames, send, unreachable } from './http.ts'
 
 export type StreamEvent =
   | { readonly type: 'chunk'; readonly delta: Json }
@@ -20,7 +19,7 @@ export interface StreamOptions {
  * after the last chunk that came: the call has an id, so it is carried out once however often that happens.
  */
 export async function* stream(
-  connection: Connection,
+  host: HostOptions,
   envelope: ReceivedEnvelope,
   { signal, resumesMax = 5 }: StreamOptions = {},
 ): AsyncGenerator<StreamEvent, void, undefined> {
@@ -29,7 +28,7 @@ export async function* stream(
   for (let broken = 0; ; ) {
     try {
       const headers: Record<string, string> = last < 0 ? {} : { 'last-event-id': String(last) }
-      const response = await send(connection, { method: 'POST', path: '/invoke', body, headers, signal })
+      const response = await send(host, { method: 'POST', path: '/invoke', body, headers, signal })
       for await (const { id, event } of eventsOf(response)) {
         // A host that cannot resume begins anew: what came before is not given twice.
         if (event.type === 'chunk' && id <= last) continue
@@ -54,20 +53,16 @@ const isBroken = (error: unknown): boolean =>
 
 /** What was decided before the first chunk comes as plain JSON, and is then all there is. */
 async function* eventsOf(response: Response): AsyncGenerator<{ id: number; event: StreamEvent }, void, undefined> {
-  if (!(response.headers.get('content-type') ?? '').startsWith('text/event-stream')) {
-    yield {
-      id: Number.MAX_SAFE_INTEGER,
-      event: { type: 'result', result: (await response.json()) as InvocationResult },
-    }
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
+    const result = (await response.json()) as InvocationResult
+    yield { id: Number.MAX_SAFE_INTEGER, event: { type: 'result', result } }
     return
   }
-  if (response.body === null) return
   try {
-    for await (const { id, event, data } of readFrames(response.body)) {
-      if (event === 'chunk')
-        yield { id: Number(id), event: { type: 'chunk', delta: (JSON.parse(data) as { delta: Json }).delta } }
-      if (event === 'result')
-        yield { id: Number(id), event: { type: 'result', result: JSON.parse(data) as InvocationResult } }
+    for await (const { id, event, data } of readFrames(response)) {
+      const said: unknown = JSON.parse(data)
+      if (event === 'chunk') yield { id: Number(id), event: { type: event, delta: (said as { delta: Json }).delta } }
+      if (event === 'result') yield { id: Number(id), event: { type: event, result: said as InvocationResult } }
     }
   } catch (error) {
     throw error instanceof Failure ? error : unreachable(error)
