@@ -9,7 +9,7 @@ import {
 } from '@modelcontextprotocol/server'
 import type { InvocationResult } from '../model/wire/result.ts'
 import { approvalIdOf } from '../runtime/hosting/tools.ts'
-import type { CallContext, McpDoor, WaitingState } from './door.ts'
+import type { McpDoor, WaitingState } from './door.ts'
 
 /** Clients give up on a request after a minute. */
 const defaultRoundMs = 20_000
@@ -18,7 +18,7 @@ const defaultRoundMs = 20_000
 const roundsMax = 8
 
 /** The call that this round goes on with, once people have decided or the round is over; undefined for a new call. */
-export async function resumedCall(door: McpDoor, context: CallContext): Promise<WaitingState | undefined> {
+export async function resumedCall(door: McpDoor, context: ServerContext): Promise<WaitingState | undefined> {
   const state = context.mcpReq.requestState<WaitingState>()
   if (state === undefined || hasLeft(context)) return state
   const { signal } = context.mcpReq
@@ -28,7 +28,7 @@ export async function resumedCall(door: McpDoor, context: CallContext): Promise<
 }
 
 /** True if whoever sits at the client does not want to be asked again. */
-export function hasLeft({ mcpReq: { inputResponses } }: CallContext): boolean {
+export function hasLeft({ mcpReq: { inputResponses } }: ServerContext): boolean {
   const answer = inputResponse(inputResponses, answerName)
   return answer.kind === 'elicit' && (answer.action !== 'accept' || answer.content?.['next'] === 'stop')
 }
@@ -40,7 +40,7 @@ export function hasLeft({ mcpReq: { inputResponses } }: CallContext): boolean {
 export async function askToReturn(
   door: McpDoor,
   server: Server,
-  context: CallContext,
+  context: ServerContext,
   result: InvocationResult,
   told: CallToolResult,
 ): Promise<InputRequiredResult | undefined> {
@@ -50,10 +50,7 @@ export async function askToReturn(
   if (door.era === 'legacy' && !prompts) return undefined
   const rounds = (context.mcpReq.requestState<WaitingState>()?.rounds ?? 0) + 1
   if (rounds > roundsMax) return undefined
-  const requestState = await door.states.mint(
-    { invocationId: result.invocation_id, approvalId, rounds },
-    context as ServerContext,
-  )
+  const requestState = await door.states.mint({ invocationId: result.invocation_id, approvalId, rounds }, context)
   if (!prompts) return inputRequired({ requestState })
   const [first] = told.content
   const message = first?.type === 'text' ? first.text : 'The call waits for approval.'
@@ -78,7 +75,7 @@ const requestedSchema = {
   required: ['next'],
 }
 
-function canAsk({ era }: McpDoor, server: Server, { mcpReq: { envelope } }: CallContext): boolean {
+function canAsk({ era }: McpDoor, server: Server, { mcpReq: { envelope } }: ServerContext): boolean {
   const declared =
     era === 'modern' ? (envelope as Envelope)?.[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities()
   const { elicitation } = declared ?? {}

@@ -1,4 +1,4 @@
-import type { RequestStateCodec, ServerContext } from '@modelcontextprotocol/server'
+import type { RequestStateCodec } from '@modelcontextprotocol/server'
 import type { AmbitHost, CallCaller } from '../runtime/hosting/host.ts'
 import type { Content } from './content.ts'
 
@@ -12,14 +12,6 @@ export interface WaitingState {
 
 /** `legacy` clients know nothing of results that ask for input. */
 export type Era = 'legacy' | 'modern'
-
-/** As much of a request as calls need. */
-export interface CallContext {
-  readonly mcpReq: Pick<
-    ServerContext['mcpReq'],
-    'id' | 'method' | '_meta' | 'envelope' | 'inputResponses' | 'requestState' | 'signal' | 'notify'
-  >
-}
 
 /** What one request of a client stands on. */
 export interface McpDoor {

@@ -1,10 +1,11 @@
 import { createMcpHandler, createRequestStateCodec, type McpServerFactory } from '@modelcontextprotocol/server'
+import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
+import { openPlaces } from '../base/places.ts'
 import type { AmbitHost, CallCaller } from '../runtime/hosting/host.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { type Content, ownContent } from './content.ts'
 import type { WaitingState } from './door.ts'
-import { openListeners } from './listeners.ts'
 import { refusedHeaders } from './param-headers.ts'
 import { openMcpServer } from './server.ts'
 
@@ -35,7 +36,6 @@ export interface McpHttpDeps {
 
 /** MCP over HTTP, both revisions, each request by itself: nothing is kept between requests but the record. */
 export function openMcpHttp({ ambit, host, content, ...options }: McpHttpDeps): McpHttp {
-  const states = openStates(host)
   const open: McpServerFactory = ({ era, authInfo }) => {
     const by = authInfo?.extra?.['by'] as McpCaller
     const { caller, until } = by
@@ -47,7 +47,7 @@ export function openMcpHttp({ ambit, host, content, ...options }: McpHttpDeps): 
       outlivesConnection: era === 'legacy',
       correlationId: ambit.ids.next('cor'),
       content: content ?? ((caller) => ownContent({ ambit, host, caller })),
-      states: states(caller),
+      states: openStates(host, caller),
       until,
       ...options,
     })
@@ -55,7 +55,7 @@ export function openMcpHttp({ ambit, host, content, ...options }: McpHttpDeps): 
   const calls = createMcpHandler(open, { maxRequestBodySize: 1 })
   // Apart from calls, because to close a handler breaks off what it is doing.
   const listening = createMcpHandler(open, { maxRequestBodySize: 1 })
-  const listeners = openListeners(limits.mcpListenersPerCallerMax)
+  const listeners = openListeners()
   const off = host.watch(() => listening.notify.toolsChanged())
   return {
     fetch: async (request, parsedBody, by) => {
@@ -76,12 +76,56 @@ export function openMcpHttp({ ambit, host, content, ...options }: McpHttpDeps): 
 }
 
 /** What a client carries for us from round to round: sealed for this tenant and this caller. */
-export function openStates(host: AmbitHost) {
-  const key = host.secretFor('mcp-request-state')
-  return (caller: CallCaller) =>
-    createRequestStateCodec<WaitingState>({
-      key,
-      ttlSeconds: 24 * 60 * 60,
-      bind: ({ mcpReq }) => `${mcpReq.method}\0${caller.name}`,
-    })
+export const openStates = (host: AmbitHost, caller: CallCaller) =>
+  createRequestStateCodec<WaitingState>({
+    key: host.secretFor('mcp-request-state'),
+    ttlSeconds: 24 * 60 * 60,
+    bind: ({ mcpReq }) => `${mcpReq.method}\0${caller.name}`,
+  })
+
+/** Counts the answers that stay open by caller, so that no caller takes the room of all others. */
+function openListeners() {
+  const places = openPlaces(limits.mcpListenersPerCallerMax)
+  let closed = false
+  return {
+    /** Opens one more answer that stays open, unless the caller has too many already. `ended` is called once it is over. */
+    listen: async (name: string, open: () => Promise<Response>, ended: () => void): Promise<Response> => {
+      let over = ended
+      try {
+        if (closed) throw new Failure('overloaded', 'the host is about to end')
+        if (!places.take(name))
+          throw new Failure('rate.limited', 'this caller listens too often already: end a subscription first')
+        over = () => {
+          places.leave(name)
+          ended()
+        }
+        return callWhenOver(await open(), over)
+      } catch (error) {
+        over()
+        throw error
+      }
+    },
+    /** Opens no more. */
+    close: () => {
+      closed = true
+    },
+  }
+}
+
+/** The same answer; `over` is called once it has ended, from either side. Its connection ends with it: a closing server may wait for it. */
+function callWhenOver(response: Response, over: () => void): Response {
+  const reader = response.body?.getReader()
+  if (reader === undefined) over()
+  void reader?.closed.then(over, over)
+  const body = new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      const next = await reader?.read()
+      if (next?.value === undefined) controller.close()
+      else controller.enqueue(next.value)
+    },
+    cancel: (reason) => reader?.cancel(reason),
+  })
+  const headers = new Headers(response.headers)
+  headers.set('connection', 'close')
+  return new Response(body, { status: response.status, headers })
 }

@@ -1,7 +1,6 @@
 import { PROTOCOL_VERSION_META_KEY } from '@modelcontextprotocol/server'
 import type { Json } from '../base/canonical.ts'
 import { headerMembers, isHeaderName } from '../model/config/param-headers.ts'
-import type { Offer } from '../runtime/hosting/offer.ts'
 import type { McpDoor } from './door.ts'
 import { listedTools, toolNamed } from './tools.ts'
 
@@ -19,10 +18,11 @@ export function refusedHeaders(
 ): Response | undefined {
   const { id = null, method, params } = (body ?? {}) as ToolCall
   if (method !== 'tools/call' || params?._meta?.[PROTOCOL_VERSION_META_KEY] === undefined) return undefined
-  if (!wantsHeaders(host.current())) return undefined
-  const named = toolNamed(host, String(params.name))?.name
-  const tool = listedTools({ host, caller }).find(({ name }) => name === named)
-  const wrong = headersIn(tool?.inputSchema as Members).find(({ header, path }) => {
+  const tool = toolNamed(host, String(params.name))
+  // Clients do not call tools that want something else than a header.
+  const wanted = headerMembers(tool?.inputSchema as Json).filter(({ header }) => isHeaderName(header))
+  if (wanted.length === 0 || !listedTools({ host, caller }).some(({ name }) => name === tool?.name)) return undefined
+  const wrong = wanted.find(({ header, path }) => {
     const value = path.reduce<unknown>((at, name) => (at as Members)?.[name], params.arguments)
     return isPlain(value) && !repeats(headers.get(`mcp-param-${header}`), value)
   })
@@ -58,21 +58,3 @@ function decoded(header: string): string | undefined {
   const bytes = Buffer.from(base64, 'base64')
   return bytes.toString('base64') === base64 ? bytes.toString() : undefined
 }
-
-const wanting = new WeakMap<Offer, boolean>()
-
-/** Looked at once for each offer: hardly any has such a tool. */
-function wantsHeaders(offer: Offer): boolean {
-  const known = wanting.get(offer)
-  if (known !== undefined) return known
-  const found = offer.registry
-    .all()
-    .some(({ descriptor }) => descriptor.input_schema && hasHeaders(descriptor.input_schema))
-  wanting.set(offer, found)
-  return found
-}
-
-const hasHeaders = (schema: object): boolean => headersIn(schema as Members).length > 0
-
-/** Clients do not call tools that want something else than a header. */
-const headersIn = (schema: Members) => headerMembers(schema as Json).filter(({ header }) => isHeaderName(header))

@@ -5,7 +5,6 @@ import type { CallCaller } from '../runtime/hosting/host.ts'
 import { plain } from '../runtime/hosting/tools.ts'
 import type { Content } from './content.ts'
 import type { McpDoor } from './door.ts'
-import { page } from './page.ts'
 import { callTool, listedTools } from './tools.ts'
 
 const instructions = [
@@ -26,7 +25,8 @@ export interface McpServerDeps extends Omit<McpDoor, 'caller' | 'content'> {
 
 /** One MCP server for one client, on either revision of the protocol. All it does goes through the gateway. */
 export function openMcpServer(deps: McpServerDeps): Server {
-  const server = new Server(identityOf(deps.host), {
+  const identity = { name: 'ambit', title: `Ambit: ${deps.host.hostId}`, version }
+  const server = new Server(identity, {
     capabilities: {
       tools: { listChanged: true },
       resources: {},
@@ -38,21 +38,19 @@ export function openMcpServer(deps: McpServerDeps): Server {
     instructions,
     requestState: { verify: (state, context) => deps.states.verify(state, context) },
   })
-  const answer = <T>(work: Work<T>): Promise<T> => answered(deps, work)
+  const answer = <T>(work: Work<T>): Promise<T> => {
+    const answering = answerTo(deps, work)
+    deps.until?.(answering)
+    return answering
+  }
   server.setRequestHandler('tools/list', ({ params }) =>
-    answer((door) => {
-      const { items, next } = page(listedTools(door), params?.cursor, ({ name }) => name)
-      return { tools: [...items], ...(next !== undefined && { nextCursor: next }) }
-    }),
+    answer((door) => page('tools', listedTools(door), params, ({ name }) => name)),
   )
   server.setRequestHandler('tools/call', ({ params }, context) =>
     answer((door) => callTool(door, server, params, context)),
   )
   server.setRequestHandler('resources/list', ({ params }) =>
-    answer(async ({ content }) => {
-      const { items, next } = page(await content().resources(), params?.cursor, ({ uri }) => uri)
-      return { resources: [...items], ...(next !== undefined && { nextCursor: next }) }
-    }),
+    answer(async ({ content }) => page('resources', await content().resources(), params, ({ uri }) => uri)),
   )
   server.setRequestHandler('resources/templates/list', () =>
     answer(async ({ content }) => ({ resourceTemplates: [...(await content().templates())] })),
@@ -65,10 +63,7 @@ export function openMcpServer(deps: McpServerDeps): Server {
     }),
   )
   server.setRequestHandler('prompts/list', ({ params }) =>
-    answer(async ({ content }) => {
-      const { items, next } = page(await content().prompts(), params?.cursor, ({ name }) => name)
-      return { prompts: [...items], ...(next !== undefined && { nextCursor: next }) }
-    }),
+    answer(async ({ content }) => page('prompts', await content().prompts(), params, ({ name }) => name)),
   )
   server.setRequestHandler('prompts/get', ({ params: { name, arguments: given } }) =>
     answer(async ({ content }) => {
@@ -86,21 +81,13 @@ export function openMcpServer(deps: McpServerDeps): Server {
   return server
 }
 
-const identityOf = ({ hostId }: McpDoor['host']) => ({ name: 'ambit', title: `Ambit: ${hostId}`, version })
-
 const invalid = (message: string, data?: unknown): ProtocolError =>
   new ProtocolError(ProtocolErrorCode.InvalidParams, message, data)
 
 type Work<T> = (door: McpDoor) => Promise<T> | T
 
-function answered<T>(deps: McpServerDeps, work: Work<T>): Promise<T> {
-  const answering = worked(deps, work)
-  deps.until?.(answering)
-  return answering
-}
-
 /** Answers one request, if whoever sends it still may. What goes wrong is said as at every other door. */
-async function worked<T>(deps: McpServerDeps, work: Work<T>): Promise<T> {
+async function answerTo<T>(deps: McpServerDeps, work: Work<T>): Promise<T> {
   try {
     const caller = await deps.caller()
     return await work({ ...deps, caller, content: () => deps.content(caller) })
@@ -117,4 +104,30 @@ async function worked<T>(deps: McpServerDeps, work: Work<T>): Promise<T> {
 async function isServed(content: Content, ref: CompleteRequest['params']['ref']): Promise<boolean> {
   if (ref.type === 'ref/prompt') return (await content.prompts()).some(({ name }) => name === ref.name)
   return (await content.templates()).some(({ uriTemplate }) => uriTemplate === ref.uri)
+}
+
+const perPage = 100
+
+type Page<Name extends string, T> = { [N in Name]: T[] } & { nextCursor?: string }
+
+/** One page of a list, in the order of its keys: what comes or goes elsewhere cannot shift it. */
+function page<Name extends string, T>(
+  name: Name,
+  list: readonly T[],
+  { cursor }: { readonly cursor?: string | undefined } = {},
+  keyOf: (item: T) => string,
+): Page<Name, T> {
+  const after = cursor === undefined ? '' : readCursor(cursor)
+  const left = list.filter((item) => keyOf(item) > after).toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+  const items = left.slice(0, perPage)
+  const last = items.at(-1)
+  const isCut = left.length > perPage && last !== undefined
+  const next = isCut && { nextCursor: Buffer.from(`k:${keyOf(last)}`).toString('base64url') }
+  return { [name]: items, ...next } as Page<Name, T>
+}
+
+function readCursor(cursor: string): string {
+  const text = Buffer.from(cursor, 'base64url').toString()
+  if (text.startsWith('k:')) return text.slice(2)
+  throw invalid('the cursor is not one of this list')
 }

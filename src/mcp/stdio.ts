@@ -28,7 +28,7 @@ export async function serveMcpStdio(
     caller,
     correlationId: ambit.ids.next('cor'),
     content: (caller) => ownContent({ ambit, host, caller }),
-    states: openStates(host)(await caller()),
+    states: openStates(host, await caller()),
   }
   // The library listens no longer than it serves: a stream may still fail after that.
   input.on('error', () => undefined)

@@ -6,25 +6,23 @@ import {
   ProtocolError,
   ProtocolErrorCode,
   type Server,
+  type ServerContext,
 } from '@modelcontextprotocol/server'
 import { quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
+import { defined } from '../base/object.ts'
 import { parseTraceparent } from '../base/trace.ts'
 import type { Offer } from '../runtime/hosting/offer.ts'
 import { isOffered, plain, type Tool, toolsOf } from '../runtime/hosting/tools.ts'
 import { askToReturn, hasLeft, resumedCall } from './approval.ts'
-import type { CallContext, McpDoor } from './door.ts'
+import type { McpDoor } from './door.ts'
 import { answered, structuredSchema } from './result.ts'
 
 /** The tools of this caller. A name is the same for everybody, whatever they may see and whatever is away just now. */
 export function listedTools({ host, caller }: Pick<McpDoor, 'host' | 'caller'>): readonly McpTool[] {
   const { tools } = namedTools(host)
-  const visible = new Set(
-    host.gateway
-      .discover(caller)
-      .filter(isOffered)
-      .map(({ id }) => id),
-  )
+  const offered = host.gateway.discover(caller).filter(isOffered)
+  const visible = new Set(offered.map(({ id }) => id))
   return tools.filter(({ tool }) => visible.has(tool.capabilityId)).map(({ listed }) => listed)
 }
 
@@ -74,16 +72,15 @@ export async function callTool(
   door: McpDoor,
   server: Server,
   params: CallToolRequest['params'],
-  context: CallContext,
+  context: ServerContext,
 ): Promise<CallToolResult | InputRequiredResult> {
   const tool = toolNamed(door.host, params.name)
   const envelope = envelopeOf(door, tool, params, context)
   const waiting = await resumedCall(door, context)
-  const invocationId = waiting?.invocationId ?? (await givenId(door, envelope, context))
-  const { result, chunks, isCut } = await invoke(door, context, {
-    ...envelope,
-    ...(invocationId !== undefined && { invocation_id: invocationId }),
-  })
+  // What the client calls it, or the same call that people were asked about.
+  const given = waiting?.invocationId ?? textOf(context.mcpReq._meta?.['ambit/invocation_id'])
+  const invocation_id = given ?? (await door.host.gateway.waitingCall(door.caller, envelope))
+  const { result, chunks, isCut } = await invoke(door, context, { ...envelope, ...defined({ invocation_id }) })
   if (result.denial?.code === 'capability_not_found')
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${plain(quote(params.name))}`)
   const told = answered(door, tool, result, { chunks, isCut })
@@ -97,7 +94,7 @@ function envelopeOf(
   { correlationId }: McpDoor,
   tool: Tool | undefined,
   params: CallToolRequest['params'],
-  { mcpReq: { _meta } }: CallContext,
+  { mcpReq: { _meta } }: ServerContext,
 ): Envelope {
   const trace = parseTraceparent(String(_meta?.['traceparent'] ?? ''))
   const correlation_id = textOf(_meta?.['ambit/correlation_id']) ?? correlationId
@@ -109,7 +106,7 @@ function envelopeOf(
   }
 }
 
-function invoke(door: McpDoor, { mcpReq }: CallContext, envelope: Envelope) {
+function invoke(door: McpDoor, { mcpReq }: ServerContext, envelope: Envelope) {
   const progressToken = tokenOf(mcpReq)
   let progress = 0
   const chunk = () => {
@@ -123,17 +120,9 @@ function invoke(door: McpDoor, { mcpReq }: CallContext, envelope: Envelope) {
 }
 
 /** What the client knows its progress by: said with every chunk, and kept until somebody reads it, so nothing long. */
-function tokenOf({ _meta }: CallContext['mcpReq']): string | number | undefined {
+function tokenOf({ _meta }: ServerContext['mcpReq']): string | number | undefined {
   const token = _meta?.progressToken
   return typeof token === 'string' && token.length > limits.wireIdCharsMax ? undefined : token
 }
-
-/** The id of the call: what the client gives it, or that of the same call that people were asked about. */
-const givenId = async (
-  { host, caller }: McpDoor,
-  envelope: Envelope,
-  { mcpReq }: CallContext,
-): Promise<string | undefined> =>
-  textOf(mcpReq._meta?.['ambit/invocation_id']) ?? host.gateway.waitingCall(caller, envelope)
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
