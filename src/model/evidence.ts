@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { Json } from '../base/canonical.ts'
-import { type Actor, actor, type Subject, subject } from './identity/subject.ts'
+import { type Actor, actor, subject } from './identity/subject.ts'
 import { form } from './text.ts'
-import { type Correlation, correlation, wireId } from './wire/correlation.ts'
-import { type CallError, callError, type Denial, denial } from './wire/denial.ts'
+import { correlation, wireId } from './wire/correlation.ts'
+import { callError, denial } from './wire/denial.ts'
 
 export const hash = form(/^[0-9a-f]{64}$/u, 'a SHA-256 in hex')
 /** The hash of an object of ours. */
@@ -282,24 +282,14 @@ export const checkpoint = z.strictObject({
 })
 export type Checkpoint = z.infer<typeof checkpoint>
 
-/** What happened, before it has a place in the chain. */
-export interface EventDraft {
-  readonly event_id: string
-  readonly event_type: string
-  readonly invocation_id: string
-  readonly capability_id: string
-  readonly timestamp: string
-  readonly outcome: Outcome | null
-  readonly correlation: Correlation
+/** What an event gets with its place in the chain. */
+type Placed = 'host_id' | 'payload' | 'sequence' | 'content_hash' | 'prev_hash' | 'hash_scheme' | 'payload_commitment'
+
+/** What happened, before it has a place in the chain. `redacted` is false only if nothing was held back. */
+export interface EventDraft extends Readonly<Omit<EvidenceEvent, Placed | 'assurance'>> {
   /** Must not have the member `decision`: that is where the call record goes. */
   readonly payload: { readonly [key: string]: Json }
-  readonly subject: Subject | null
   readonly actor: Actor | null
-  readonly capability_version: string | null
-  readonly denial: Denial | null
-  readonly error: CallError | null
-  /** False only if nothing was held back. */
-  readonly redacted: boolean
   /** `S1` when absent. */
   readonly assurance?: AssuranceLevel | undefined
   /** On the first and last event of an attempt. Must not be changed once an event with it was sealed. */

@@ -33,14 +33,12 @@ export function problemsOf(schema: z.ZodType, value: unknown): ParseProblem[] {
 type Path = readonly PropertyKey[]
 type Issue = z.core.$ZodIssue
 
-function locatedIn(error: z.core.$ZodError, value: unknown): Located[] {
-  const positions: Positions = new Map()
-  return error.issues
-    .flatMap((issue) => located(issue, []))
-    .map((found) => ({ found, place: placeOf(found.path, value, positions) }))
-    .sort((a, b) => comparePlaces(a.place, b.place))
-    .map(({ found }) => found)
-}
+const locatedIn = (error: z.core.$ZodError, value: unknown): Located[] =>
+  sorted(
+    error.issues.flatMap((issue) => located(issue, [])),
+    value,
+    0,
+  )
 
 interface Located {
   readonly path: Path
@@ -97,38 +95,22 @@ function isMissing(path: Path, value: unknown): boolean {
   return key !== undefined && typeof parent === 'object' && parent !== null && !Object.hasOwn(parent, key)
 }
 
-// Kept per object: looking each member up anew would take quadratic time on a large value that is wrong throughout.
-type Positions = Map<object, ReadonlyMap<string, number>>
-
-/** Where a path lies in the document: at each level the position among the members there are. */
-function placeOf(path: Path, value: unknown, positions: Positions): number[] {
-  let current = value
-  return path.map((key) => {
-    const members = positionsOf(current, positions)
-    current = childOf(current, key)
-    return members?.get(String(key)) ?? members?.size ?? 0
-  })
-}
-
-function positionsOf(value: unknown, positions: Positions): ReadonlyMap<string, number> | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  const known = positions.get(value) ?? new Map(Object.keys(value).map((key, index) => [key, index]))
-  positions.set(value, known)
-  return known
+/** In the order of the document: what is said of an object, of each member it has, then of those that it lacks. */
+function sorted(found: readonly Located[], value: unknown, level: number): Located[] {
+  if (found.length < 2) return [...found]
+  const [whole = [], inside = []] = [true, false].map((ends) =>
+    found.filter(({ path }) => (path.length === level) === ends),
+  )
+  const byKey = Map.groupBy(inside, ({ path }) => String(path[level]))
+  const present = typeof value === 'object' && value !== null ? Object.keys(value) : []
+  const keys = new Set([...present.filter((key) => byKey.has(key)), ...byKey.keys()])
+  return [...whole, ...[...keys].flatMap((key) => sorted(byKey.get(key) ?? [], childOf(value, key), level + 1))]
 }
 
 const childOf = (value: unknown, key: PropertyKey): unknown =>
   typeof value === 'object' && value !== null && Object.hasOwn(value, key)
     ? (value as Readonly<Record<PropertyKey, unknown>>)[key]
     : undefined
-
-function comparePlaces(a: readonly number[], b: readonly number[]): number {
-  for (let level = 0; level < a.length && level < b.length; level++) {
-    const order = (a[level] ?? 0) - (b[level] ?? 0)
-    if (order !== 0) return order
-  }
-  return a.length - b.length
-}
 
 const unfit = 'does not have the required form'
 
