@@ -34,7 +34,6 @@ export const protocolVersion = '0.2'
 export const redactedText = '[redacted]'
 
 export const outcome = z.enum(['success', 'failure', 'denied', 'skipped', 'indeterminate'])
-export type Outcome = z.infer<typeof outcome>
 
 const canonicalization = z.enum(['chp-stable-v1', 'chp-jcs-v1'])
 
