@@ -21,7 +21,6 @@ export const events = table(
   },
 )
 export const purgedEvents = table('purged_events', { sequence: 'number' }, { leaf_hash: 'text', purge_id: 'text' })
-const clockLags = table('clock_lags', {}, { lag_ms: 'number' })
 // The latest time of any event before one that fell behind it, and the furthest that any did; no row while none did.
 const clocks = table('clocks', {}, { latest: 'text', lag_ms: 'number' })
 // Which values of searched columns occur in which section of a chain; of `timestamp`, that of its first event.
@@ -34,17 +33,15 @@ export const claims = table(
   { fingerprint: 'text', owner: 'text', state: 'text', body: 'text', result: 'text?', expires_at_ms: 'number?' },
 )
 const leases = table('leases', { name: 'text' }, { holder: 'text', fence: 'number', expires_at_ms: 'number' })
-const counters = table('counters', { scope: 'text', counter_key: 'text' }, { value: 'number' })
-const firstApprovals = table(
+export const approvals = table(
   'approvals',
   { approval_id: 'text' },
-  { call_key: 'text', state: 'text', expires_at_ms: 'number', body: 'text' },
+  // Who asks, and who asks for what, are compared for equality alone.
+  {
+    ...{ call_key: 'text', state: 'text', expires_at_ms: 'number', body: 'text' },
+    ...{ asker: 'text?', ask: 'text?' },
+  },
 )
-export const approvals: Table = {
-  ...firstApprovals,
-  // Who asks, and who asks for what; of requests from before that was kept, nothing.
-  columns: { ...firstApprovals.columns, asker: 'text?', ask: 'text?' },
-}
 export const approvers = table('approvers', { approver_id: 'text' }, { body: 'text' })
 const statements = table('statements', { kind: 'text', statement_id: 'text' }, { body: 'text' })
 export const histories = table('histories', { session: 'text' }, { expires_at_ms: 'number', body: 'text' })
@@ -60,119 +57,55 @@ export const tables: readonly Table[] = [
   ...[approvals, approvers, statements, histories, budgetUses, purgedEvents],
 ]
 
-interface Migration {
+export interface Migration {
   readonly tables: readonly Table[]
   /** Run after the tables are made: indexes, and rows that existing data needs. */
   readonly after: readonly string[]
 }
 
 /** Forward only. A released entry is never edited: what must change is changed by the next one. */
-const migrations: readonly Migration[] = [
+export const migrations: readonly Migration[] = [
   {
-    tables: [tenants, principals, apiKeys],
+    tables,
     after: [
       'CREATE UNIQUE INDEX tenants_host ON tenants (host_id)',
       'CREATE INDEX api_keys_principal ON api_keys (tenant_id, principal_id, key_id)',
-    ],
-  },
-  {
-    tables: [events, clockLags, checkpoints],
-    after: [
       'CREATE UNIQUE INDEX events_id ON events (tenant_id, event_id)',
       'CREATE INDEX events_correlation ON events (tenant_id, correlation_id, sequence)',
-      // Types are open-ended and say nothing sure about the outcome, so each of the two has its index. `IS NOT NULL`
-      // is also what makes SQLite take these before the primary key when a search has both a first and a last place.
-      ...['capability_id', 'subject_id', 'event_type', 'outcome'].map(
-        (column) =>
-          `CREATE INDEX events_${column} ON events (tenant_id, ${column}, sequence) WHERE ${column} IS NOT NULL`,
-      ),
-      'CREATE INDEX events_time ON events (tenant_id, timestamp)',
-    ],
-  },
-  {
-    tables: [blobs, claims, leases, counters, firstApprovals, approvers, statements],
-    after: [
       "CREATE INDEX claims_running ON claims (tenant_id, scope, claim_key) WHERE state = 'running'",
       "CREATE INDEX claims_expiry ON claims (tenant_id, expires_at_ms) WHERE state = 'settled'",
+      "CREATE INDEX claims_unknown ON claims (tenant_id, scope, expires_at_ms) WHERE state = 'unknown'",
       'CREATE INDEX approvals_call ON approvals (tenant_id, call_key, approval_id)',
       'CREATE INDEX approvals_state ON approvals (tenant_id, state, approval_id)',
-      "CREATE INDEX approvals_overdue ON approvals (tenant_id, expires_at_ms, approval_id) WHERE state = 'pending'",
-    ],
-  },
-  {
-    tables: [histories, budgetUses],
-    after: [
-      'CREATE INDEX histories_expiry ON histories (tenant_id, expires_at_ms)',
-      'CREATE INDEX budget_uses_end ON budget_uses (tenant_id, ends_at_ms)',
-    ],
-  },
-  { tables: [purgedEvents], after: [] },
-  {
-    tables: [clocks, eventSections],
-    after: [
-      `INSERT INTO clocks SELECT tenant_id, (SELECT COALESCE(MAX(timestamp), '') FROM events
-        WHERE events.tenant_id = clock_lags.tenant_id), lag_ms FROM clock_lags`,
-      'DROP TABLE clock_lags',
-      ...['capability_id', 'subject_id', 'event_type', 'outcome'].flatMap((column) => [
-        `INSERT INTO event_sections SELECT DISTINCT tenant_id, '${column}', ${column},
-          sequence - 1 - (sequence - 1) % 64 FROM events WHERE ${column} IS NOT NULL`,
-        `DROP INDEX events_${column}`,
-      ]),
-      `INSERT INTO event_sections SELECT tenant_id, 'timestamp', timestamp, sequence - 1 FROM events
-        WHERE (sequence - 1) % 64 = 0`,
-      'DROP INDEX events_time',
-    ],
-  },
-  {
-    tables: [],
-    after: [
-      // Both are compared for equality alone, which no language changes.
-      'ALTER TABLE approvals ADD COLUMN asker TEXT',
-      'ALTER TABLE approvals ADD COLUMN ask TEXT',
       "CREATE INDEX approvals_asker ON approvals (tenant_id, asker, expires_at_ms) WHERE state = 'pending'",
       `CREATE INDEX approvals_ask ON approvals (tenant_id, ask, expires_at_ms, state, approval_id)
         WHERE state IN ('approved', 'denied', 'pending')`,
-      'DROP INDEX approvals_overdue',
       `CREATE INDEX approvals_overdue ON approvals (tenant_id, expires_at_ms, approval_id)
         WHERE state IN ('pending', 'approved')`,
-    ],
-  },
-  {
-    tables: [],
-    after: ["CREATE INDEX claims_unknown ON claims (tenant_id, scope, expires_at_ms) WHERE state = 'unknown'"],
-  },
-  {
-    tables: [],
-    after: [
-      // A counter is a budget that never renews: of cost for `spend`, of calls for all others.
-      `INSERT INTO budget_uses SELECT tenant_id, scope, counter_key, 0, 9007199254740991,
-        CASE WHEN scope = 'spend' THEN 0 ELSE value END, 0, CASE WHEN scope = 'spend' THEN value ELSE 0 END, 0
-        FROM counters`,
-      'DROP TABLE counters',
-      // Budgets that are shared per history were shared per session.
-      "UPDATE budget_uses SET holder = REPLACE(holder, '7:session', '7:history')",
+      'CREATE INDEX histories_expiry ON histories (tenant_id, expires_at_ms)',
+      'CREATE INDEX budget_uses_end ON budget_uses (tenant_id, ends_at_ms)',
     ],
   },
 ]
 
 export const schemaVersion = migrations.length
 
-/** Brings the database to `version`, one transaction per step; several processes may try at once. */
-export async function migrate(database: Database, version: number = schemaVersion): Promise<void> {
-  for (let done = -1; done < version; ) done = await database.write(() => nextStep(database.dialect, version))
+/** Brings the database up to date, one transaction per step; several processes may try at once. */
+export async function migrate(database: Database, steps: readonly Migration[] = migrations): Promise<void> {
+  for (let done = -1; done < steps.length; ) done = await database.write(() => nextStep(database.dialect, steps))
 }
 
 /** The version a database is at; 0 when it is empty. */
 export const versionOf = async (database: Database): Promise<number> =>
   database.read(() => currentVersion(database.dialect))
 
-function* nextStep(dialect: Database['dialect'], version: number): Work<number> {
+function* nextStep(dialect: Database['dialect'], steps: readonly Migration[]): Work<number> {
   if (dialect === 'postgres') yield [sql('SELECT pg_advisory_xact_lock(7203175)')]
   yield [sql('CREATE TABLE IF NOT EXISTS ambit_schema (version BIGINT NOT NULL)')]
   const current = yield* currentVersion(dialect)
-  if (current > schemaVersion) throw tooNew(current)
-  const migration = migrations[current]
-  if (current >= version || migration === undefined) return version
+  if (current > steps.length) throw tooNew(current)
+  const migration = steps[current]
+  if (migration === undefined) return steps.length
   for (const table of migration.tables) yield [sql(createTable(table, dialect))]
   for (const statement of migration.after) yield [sql(statement)]
   if (current === 0) yield [sql('INSERT INTO ambit_schema (version) VALUES (1)')]
