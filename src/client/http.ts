@@ -1,6 +1,5 @@
-import type { FailureCode } from '../base/codes.ts'
+import { type FailureCode, failureCode } from '../base/codes.ts'
 import { Failure } from '../base/failure.ts'
-import { failureCode } from '../base/protocol-codes.ts'
 
 export interface HostOptions {
   /** Where the host is, such as `http://127.0.0.1:8787`. */

@@ -1,8 +1,7 @@
 import { canonical, type Json } from '../base/canonical.ts'
-import { type FailureCode, statusOf } from '../base/codes.ts'
+import { type FailureCode, protocolCode, statusOf } from '../base/codes.ts'
 import { type Failure, problem, shown } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
-import { protocolCode } from '../base/protocol-codes.ts'
 import type { WireError } from '../model/wire/wire.ts'
 
 /** A JSON answer with sorted members at every level: a JavaScript object would put those first that look like numbers. */
