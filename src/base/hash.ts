@@ -7,23 +7,12 @@ export const sha256 = (data: string | Uint8Array): string => hash('sha256', data
 /** The hash of an object: `sha256:` and the hex digest of its RFC 8785 form. */
 export const objectHash = (value: Json): string => `sha256:${sha256(canonical(value))}`
 
-/**
- * A digest that no reader without the key can test guesses against: `hmac-sha256:` and hex. The bytes of a key must not
- * change.
- */
-export function keyedDigest(key: Uint8Array, parts: readonly string[]): string {
-  const digest = digests.get(key) ?? digestUnder(key)
-  digests.set(key, digest)
-  return digest(parts)
-}
-
-const digests = new WeakMap<Uint8Array, (parts: readonly string[]) => string>()
-
 const blockBytes = 64
 
 /**
- * The digest under one key, for keys of at most one block. HMAC is two hashes over padded keys (RFC 2104): with the pads
- * made once, it costs a fraction of what making a keyed hash anew costs every time.
+ * Digests that no reader without the key can test guesses against: `hmac-sha256:` and hex, for keys of at most one block.
+ * HMAC is two hashes over padded keys (RFC 2104): with the pads made once, it costs a fraction of what making a keyed hash
+ * anew costs every time.
  */
 export function digestUnder(key: Uint8Array): (parts: readonly string[]) => string {
   if (key.byteLength > blockBytes) throw new Error('the key is longer than a block')

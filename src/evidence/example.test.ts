@@ -14,18 +14,11 @@ import {
 } from '../../test/support/evidence.ts'
 import * as example from '../../test/support/evidence-example.ts'
 import { chunkDigest, signGrant } from '../../test/support/evidence-statements.ts'
-import { keyedDigest, objectHash, sha256 } from '../base/hash.ts'
+import { digestUnder, objectHash, sha256 } from '../base/hash.ts'
 import { approvalGrant } from '../model/approval.ts'
 import { callRecord } from '../model/evidence.ts'
 import { makeBundle } from './bundle.ts'
-import {
-  actionDigest,
-  contextDigest,
-  inputDigest,
-  invocationDigest,
-  outputDigest,
-  type TenantDigest,
-} from './digests.ts'
+import { actionDigest, contextDigest, inputDigest, invocationDigest, outputDigest } from './digests.ts'
 import { payloadCommitment } from './event.ts'
 import { grown } from './log.ts'
 import { verifyGrant } from './statements/grant.ts'
@@ -33,10 +26,6 @@ import { revocationHead } from './statements/witness.ts'
 import { verifyBundle } from './verify/verify.ts'
 
 const tenantKey = Buffer.alloc(32, 0x11)
-const digestUnder =
-  (key: Uint8Array): TenantDigest =>
-  (parts) =>
-    keyedDigest(key, parts)
 const digest = digestUnder(tenantKey)
 const { payload } = example.envelope
 const digests = {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { keyedDigest, sha256 } from '../base/hash.ts'
+import { digestUnder, sha256 } from '../base/hash.ts'
 import { type Disarmed, disarm } from './disarm.ts'
 import { inner, writeHead, writeInner, writeTail } from './elements.ts'
 
@@ -92,4 +92,4 @@ function joinParts(parts: readonly (PackPart | CatalogPart)[]): Disarmed {
 
 /** 96 bits that nobody without the seed can foresee, least of all who wrote the text. */
 const boundaryOf = (seed: Uint8Array, body: string): string =>
-  keyedDigest(seed, ['fence', sha256(body)]).slice('hmac-sha256:'.length, 'hmac-sha256:'.length + 24)
+  digestUnder(seed)(['fence', sha256(body)]).slice('hmac-sha256:'.length, 'hmac-sha256:'.length + 24)

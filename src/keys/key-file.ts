@@ -2,21 +2,11 @@ import { keyIdOf } from '../base/ed25519.ts'
 import { Failure, quote } from '../base/failure.ts'
 import { sha256 } from '../base/hash.ts'
 import { limits } from '../base/limits.ts'
-import { type KeyRotation, keyRotation } from '../model/evidence.ts'
+import type { KeyRotation } from '../model/evidence.ts'
+import { type KeyFile, keyFile } from '../model/sealed.ts'
 import { decrypt, encrypt, type Random } from './cipher.ts'
-import type { Passphrase } from './passphrase.ts'
-import {
-  checkMac,
-  Damage,
-  type FileLock,
-  fileBytes,
-  fileMembers,
-  listOf,
-  type Members,
-  membersOf,
-  textOf,
-  unlockFile,
-} from './sealed-file.ts'
+import type { FileLock, Passphrase } from './passphrase.ts'
+import { fileBytes, openFile } from './sealed-file.ts'
 import { signerOf } from './signer.ts'
 
 /** All that is kept for one host, secrets included: never leaves this folder. */
@@ -41,19 +31,19 @@ export function keyFileName(hostId: string): string {
 export function encodeKeyFile(keys: HostKeys, lock: FileLock, random: Random): Buffer {
   const { keyId, publicKey } = signerOf(keys.seed)
   const encode = (purpose: Purpose, value: Uint8Array): string =>
-    lock === undefined
+    lock === null
       ? Buffer.from(value).toString('base64')
       : encrypt(lock.keys.encryption, binds(keys.hostId, keyId, purpose), value, random)
-  const members = {
+  const file: KeyFile = {
     v: version,
     host_id: keys.hostId,
-    kdf: lock === undefined ? null : { ...lock.kdf },
+    kdf: lock?.kdf ?? null,
     current: { key_id: keyId, public_key: publicKey, created_at: keys.createdAt, private: encode('sign', keys.seed) },
     digest_key: encode('digest', keys.digestKey),
-    history: keys.history,
-    revoked: keys.revoked,
+    history: [...keys.history],
+    revoked: [...keys.revoked],
   }
-  return fileBytes(members, keys.digestKey)
+  return fileBytes(file, keys.digestKey)
 }
 
 /** Fails with `key.locked` for a wrong or missing passphrase, and with `key.invalid` for a file that was changed. */
@@ -62,46 +52,25 @@ export async function decodeKeyFile(
   hostId: string,
   passphrase: Passphrase | undefined,
 ): Promise<{ readonly keys: HostKeys; readonly lock: FileLock }> {
-  try {
-    const members = fileMembers(bytes, version, limits.jsonBytesMax)
-    const lock = await unlockFile(members, passphrase, `the key of host ${quote(hostId)}`)
-    return { keys: hostKeys(members, hostId, lock), lock }
-  } catch (error) {
-    if (!(error instanceof Damage)) throw error
-    const message = `the key file of host ${quote(hostId)} is damaged`
-    throw new Failure('key.invalid', message, { hostId }, 'restore it from a backup')
-  }
-}
-
-function hostKeys(members: Members, hostId: string, lock: FileLock): HostKeys {
-  const current = membersOf(members['current'])
-  const keyId = textOf(current, 'key_id')
+  const host = `host ${quote(hostId)}`
+  const damaged = (): Failure =>
+    new Failure('key.invalid', `the key file of ${host} is damaged`, { hostId }, 'restore it from a backup')
+  const form = { schema: keyFile, bytesMax: limits.jsonBytesMax, subject: `the key of ${host}`, damaged }
+  const { file, lock, checkMac } = await openFile(bytes, form, passphrase)
+  const { current, history, revoked } = file
   const decode = (purpose: Purpose, text: string): Buffer => {
-    const value = lock
-      ? decrypt(lock.keys.encryption, binds(hostId, keyId, purpose), text)
-      : Buffer.from(text, 'base64')
-    if (value?.length !== 32) throw new Damage()
+    const place = binds(hostId, current.key_id, purpose)
+    const value = lock === null ? Buffer.from(text, 'base64') : decrypt(lock.keys.encryption, place, text)
+    if (value?.length !== 32) throw damaged()
     return value
   }
-  const keys = {
-    hostId,
-    createdAt: textOf(current, 'created_at'),
-    seed: decode('sign', textOf(current, 'private')),
-    digestKey: decode('digest', textOf(members, 'digest_key')),
-    history: listOf(members, 'history').map(rotationOf),
-    revoked: listOf(members, 'revoked').map(String),
-  }
-  checkMac(members, keys.digestKey)
-  const signer = signerOf(keys.seed)
-  const fits = signer.keyId === keyId && signer.publicKey === current['public_key'] && members['host_id'] === hostId
-  if (!fits || !joined(keys.history, keyId)) throw new Damage()
-  return keys
-}
-
-function rotationOf(value: unknown): KeyRotation {
-  const { data } = keyRotation.safeParse(value)
-  if (data === undefined) throw new Damage()
-  return data
+  const seed = decode('sign', current.private)
+  const digestKey = decode('digest', file.digest_key)
+  checkMac(digestKey)
+  const { keyId, publicKey } = signerOf(seed)
+  const fits = keyId === current.key_id && publicKey === current.public_key && file.host_id === hostId
+  if (!fits || !joined(history, keyId)) throw damaged()
+  return { keys: { hostId, createdAt: current.created_at, seed, digestKey, history, revoked }, lock }
 }
 
 /** Each statement goes on where the one before ended, the last at the current key; every key id is recomputed. */

@@ -9,8 +9,8 @@ import type { HostIdentity, KeyRotation } from '../model/evidence.ts'
 import { wireId } from '../model/wire/correlation.ts'
 import type { Random } from './cipher.ts'
 import { decodeKeyFile, encodeKeyFile, type HostKeys, keyFileName } from './key-file.ts'
-import { type Passphrase, passphraseOf } from './passphrase.ts'
-import { type FileLock, failedWith, readPrivate } from './sealed-file.ts'
+import { type FileLock, type Passphrase, passphraseOf } from './passphrase.ts'
+import { readPrivate } from './sealed-file.ts'
 import { identityStatement, rotationStatement, signerOf } from './signer.ts'
 
 export interface KeyringDeps {
@@ -71,7 +71,7 @@ export function openKeyring(deps: KeyringDeps): Keyring {
     })
   return Object.freeze<Keyring>({
     create: async (hostId) =>
-      publicKeys(await save(newKeys(checkedHost(hostId), deps), await passphrase?.fresh(), deps, true)),
+      publicKeys(await save(newKeys(checkedHost(hostId), deps), (await passphrase?.fresh()) ?? null, deps, true)),
     signer: async (hostId) => signerOf((await current(hostId)).seed),
     publicKeys: async (hostId) => publicKeys(await current(hostId)),
     signing: async (hostId) => {
@@ -104,7 +104,7 @@ async function save(keys: HostKeys, lock: FileLock, deps: KeyringDeps, exclusive
     await deps.files.write(keyFileName(keys.hostId), encodeKeyFile(keys, lock, deps.random), { mode: 0o600, exclusive })
     return keys
   } catch (error) {
-    if (!failedWith(error, 'file.exists')) throw error
+    if (!(error instanceof Failure && error.code === 'file.exists')) throw error
     throw new Failure('key.exists', `host ${quote(keys.hostId)} already has a key`, { hostId: keys.hostId })
   }
 }

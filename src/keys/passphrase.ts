@@ -1,14 +1,8 @@
 import { scrypt } from 'node:crypto'
 import { promisify } from 'node:util'
 import { Failure } from '../base/failure.ts'
+import type { Kdf } from '../model/sealed.ts'
 import type { Random } from './cipher.ts'
-
-/** How the keys of a file follow from its passphrase, as written in the file. `check` tells a wrong passphrase from damage. */
-export interface Kdf {
-  readonly name: typeof kdfName
-  readonly salt: string
-  readonly check: string
-}
 
 /** Keys of one file: one to encrypt with, one to protect the whole file from changes. */
 export interface FileKeys {
@@ -16,14 +10,16 @@ export interface FileKeys {
   readonly integrity: Buffer
 }
 
+/** What a file is locked with; null for one that is not locked. */
+export type FileLock = { readonly keys: FileKeys; readonly kdf: Kdf } | null
+
 export interface Passphrase {
-  /** Keys for a new file. */
-  fresh(): Promise<{ readonly keys: FileKeys; readonly kdf: Kdf }>
-  /** The keys of a file; a wrong passphrase fails with `key.locked`. */
-  unlock(kdf: Kdf): Promise<FileKeys>
+  /** The lock of a new file. */
+  fresh(): Promise<NonNullable<FileLock>>
+  /** The lock of a file; a wrong passphrase fails with `key.locked`. */
+  unlock(kdf: Kdf): Promise<NonNullable<FileLock>>
 }
 
-export const kdfName = 'scrypt-32768-8-3'
 const cost = { N: 32768, r: 8, p: 3, maxmem: 64 * 1024 * 1024 }
 const checkBytes = 16
 
@@ -31,38 +27,30 @@ const checkBytes = 16
 export function passphraseOf(text: string, random: Random): Passphrase {
   if (text === '')
     throw new Failure('key.invalid', 'the passphrase is empty', {}, 'set one, or leave it out altogether')
-  const derived = new Map<string, Promise<Derived>>()
-  const derive = (salt: string): Promise<Derived> => {
+  const derived = new Map<string, Promise<NonNullable<FileLock>>>()
+  const derive = (salt: string): Promise<NonNullable<FileLock>> => {
     const known = derived.get(salt) ?? deriveFrom(text, salt)
     derived.set(salt, known)
     return known
   }
   return {
-    fresh: async () => {
-      const salt = Buffer.from(random(16)).toString('base64')
-      const { keys, check } = await derive(salt)
-      return { keys, kdf: { name: kdfName, salt, check } }
-    },
+    fresh: () => derive(Buffer.from(random(16)).toString('base64')),
     unlock: async ({ salt, check }) => {
-      const found = await derive(salt)
-      if (found.check !== check)
+      const lock = await derive(salt)
+      if (lock.kdf.check !== check)
         throw new Failure('key.locked', 'the passphrase is not the one this file was locked with')
-      return found.keys
+      return lock
     },
   }
-}
-
-interface Derived {
-  readonly keys: FileKeys
-  readonly check: string
 }
 
 const scryptAsync = promisify<string, Buffer, number, typeof cost, Buffer>(scrypt)
 
 // One passphrase can be typed as different code points on different keyboards; NFC makes them the same.
-async function deriveFrom(text: string, salt: string): Promise<Derived> {
+async function deriveFrom(text: string, salt: string): Promise<NonNullable<FileLock>> {
   const bytes = await scryptAsync(text.normalize('NFC'), Buffer.from(salt, 'base64'), fileKeysBytes + checkBytes, cost)
-  return { keys: fileKeys(bytes), check: bytes.subarray(fileKeysBytes).toString('base64') }
+  const check = bytes.subarray(fileKeysBytes).toString('base64')
+  return { keys: fileKeys(bytes), kdf: { name: 'scrypt-32768-8-3', salt, check } }
 }
 
 export const fileKeysBytes = 64

@@ -1,15 +1,10 @@
 import { canonical, type Json } from '../base/canonical.ts'
-import type { FailureCode } from '../base/codes.ts'
 import { Failure, quote } from '../base/failure.ts'
-import { keyedDigest } from '../base/hash.ts'
+import { digestUnder } from '../base/hash.ts'
 import { readJson } from '../base/json.ts'
 import type { FileRoot } from '../files/root.ts'
-import { type FileKeys, type Kdf, kdfName, type Passphrase } from './passphrase.ts'
-
-export type Members = { readonly [name: string]: Json | undefined }
-
-/** A file is not as we write it. The caller reports which file it was. */
-export class Damage extends Error {}
+import type { Kdf } from '../model/sealed.ts'
+import type { FileLock, Passphrase } from './passphrase.ts'
 
 /** The content of a file that only its owner can reach, or undefined when there is none. */
 export async function readPrivate(files: FileRoot, path: string, bytesMax: number): Promise<Buffer | undefined> {
@@ -17,80 +12,74 @@ export async function readPrivate(files: FileRoot, path: string, bytesMax: numbe
     const mode = await files.mode(path)
     if ((mode & 0o077) === 0) return await files.read(path, { bytesMax })
   } catch (error) {
-    if (failedWith(error, 'file.not_found')) return undefined
+    if (error instanceof Failure && error.code === 'file.not_found') return undefined
     throw error
   }
   const message = `${quote(path)} is open to others than its owner: run \`chmod 600\` on it`
   throw new Failure('key.permissions', message, { path })
 }
 
-export const failedWith = (error: unknown, code: FailureCode): boolean =>
-  error instanceof Failure && error.code === code
-
-/** The members of a file of this version; its `mac` is for `checkMac`. */
-export function fileMembers(bytes: Buffer, version: string, bytesMax: number): Members {
-  let value: Json
-  try {
-    value = readJson(bytes, { bytesMax })
-  } catch {
-    throw new Damage()
-  }
-  const members = membersOf(value)
-  if (members['v'] !== version) throw new Damage()
-  return members
-}
+type Members = { readonly [name: string]: Json | undefined }
 
 /** The file as bytes, with a `mac` over its members: no change to any of them goes unnoticed. */
 export function fileBytes(members: Members, key: Uint8Array): Buffer {
   return Buffer.from(`${JSON.stringify({ ...members, mac: macOf(members, key) }, null, 2)}\n`)
 }
 
-export function checkMac({ mac, ...members }: Members, key: Uint8Array): void {
-  if (mac !== macOf(members, key)) throw new Damage()
+const macOf = (members: Members, key: Uint8Array): string => digestUnder(key)(['ambit-file-v1', canonical(members)])
+
+/** What is known of a file before it is read. */
+export interface SealedForm<F> {
+  readonly schema: { safeParse(value: unknown): { readonly data?: F | undefined } }
+  readonly bytesMax: number
+  /** Names the file: `the key of host x`. */
+  readonly subject: string
+  /** The failure when the file is not as we write it. */
+  readonly damaged: () => Failure
 }
 
-const macOf = (members: Members, key: Uint8Array): string => keyedDigest(key, ['ambit-file-v1', canonical(members)])
-
-export function membersOf(value: Json | undefined): Members {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Damage()
-  return value as Members
+export interface OpenFile<F> {
+  readonly file: F
+  readonly lock: FileLock
+  /** To be called with the key of the `mac` before anything is believed. */
+  checkMac(key: Uint8Array): void
 }
 
-export function textOf(members: Members, name: string): string {
-  const value = members[name]
-  if (typeof value !== 'string') throw new Damage()
-  return value
-}
-
-export function listOf(members: Members, name: string): readonly Json[] {
-  const value = members[name]
-  if (!Array.isArray(value)) throw new Damage()
-  return value
-}
-
-/** What a file is locked with; undefined for one that is not locked. */
-export type FileLock = { readonly keys: FileKeys; readonly kdf: Kdf } | undefined
-
-/** Unlocks a file; fails with `key.locked` without its passphrase. `subject` names the file: `the key of host x`. */
-export async function unlockFile(
-  members: Members,
+/** Reads and unlocks a file; fails with `key.locked` for a wrong or missing passphrase. */
+export async function openFile<F extends { readonly kdf: Kdf | null }>(
+  bytes: Buffer,
+  { schema, bytesMax, subject, damaged }: SealedForm<F>,
   passphrase: Passphrase | undefined,
-  subject: string,
-): Promise<FileLock> {
-  const kdf = kdfOf(members)
-  if (kdf !== undefined) {
-    if (passphrase === undefined) throw new Failure('key.locked', `${subject} is locked: its passphrase is needed`)
-    return { keys: await passphrase.unlock(kdf), kdf }
+): Promise<OpenFile<F>> {
+  const value = jsonIn(bytes, bytesMax)
+  const { data: file } = schema.safeParse(value)
+  if (file === undefined) throw damaged()
+  const { mac, ...members } = value as Members
+  return {
+    file,
+    lock: await unlock(file.kdf, passphrase, subject),
+    checkMac: (key) => {
+      if (mac !== macOf(members, key)) throw damaged()
+    },
   }
-  if (passphrase === undefined) return undefined
+}
+
+/** Undefined, which no file is, when it is not JSON. */
+function jsonIn(bytes: Buffer, bytesMax: number): Json | undefined {
+  try {
+    return readJson(bytes, { bytesMax })
+  } catch {
+    return undefined
+  }
+}
+
+async function unlock(kdf: Kdf | null, passphrase: Passphrase | undefined, subject: string): Promise<FileLock> {
+  if (kdf !== null) {
+    if (passphrase === undefined) throw new Failure('key.locked', `${subject} is locked: its passphrase is needed`)
+    return passphrase.unlock(kdf)
+  }
+  if (passphrase === undefined) return null
   // Otherwise an unlocked file could be put in the place of a locked one.
   const help = 'unset AMBIT_PASSPHRASE if it was made without one; otherwise restore the folder of keys'
   throw new Failure('key.invalid', `${subject} is not locked, but a passphrase is set`, {}, help)
-}
-
-function kdfOf(members: Members): Kdf | undefined {
-  if (members['kdf'] === null) return undefined
-  const kdf = membersOf(members['kdf'])
-  if (kdf['name'] !== kdfName) throw new Damage()
-  return { name: kdfName, salt: textOf(kdf, 'salt'), check: textOf(kdf, 'check') }
 }

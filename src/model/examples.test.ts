@@ -135,7 +135,7 @@ test('a key file of a host has the public part we publish the shape of [F-10 F-0
     history: [],
     revoked: [],
   }
-  const file = readJson(encodeKeyFile(keys, undefined, (bytes) => new Uint8Array(bytes)))
+  const file = readJson(encodeKeyFile(keys, null, (bytes) => new Uint8Array(bytes)))
   assert.equal(parseAs(signingKey, file, 'the key file').current.key_id, '34750f98bd59fcfc')
 })
 
