@@ -1,7 +1,7 @@
 import { Failure } from '../base/failure.ts'
 import { readJson } from '../base/json.ts'
 import { limits } from '../base/limits.ts'
-import { type Row, rows, text, type Value, type Work } from './work.ts'
+import { type Row, rows, type Value, type Work } from './work.ts'
 
 /** Where a page ended: opaque to callers, good for this list alone. */
 export type Cursor = string
@@ -19,14 +19,14 @@ export interface Page<T> {
 
 /**
  * One page by key, never by offset: rows that come or go elsewhere cannot shift it. `fetch` gives at most `limit`
- * rows behind the key where the last page ended, `start` stands for the beginning.
+ * rows behind the key where the last page ended, a value of `column`; `start` stands for the beginning.
  */
 export function* page<T, K extends string | number>(
   options: PageOptions,
   start: NoInfer<K>,
+  column: string,
   fetch: (after: K, limit: number) => Work<readonly Row[]>,
   item: (row: Row) => T,
-  keyOf: (row: Row) => K,
 ): Work<Page<T>> {
   const limit = boundedLimit(options.limit)
   const after = options.cursor === undefined ? start : (readCursor(options.cursor, typeof start) as K)
@@ -34,23 +34,17 @@ export function* page<T, K extends string | number>(
   const kept = found.slice(0, limit)
   const last = kept.at(-1)
   const items = kept.map(item)
-  return found.length > limit && last !== undefined ? { items, next: writeCursor(keyOf(last)) } : { items }
+  return found.length > limit && last !== undefined ? { items, next: writeCursor(last[column] as K) } : { items }
 }
 
-/** One page in the order of a column, whose text is asked for last but one in the select, and how many rows last. */
+/** One page in the order of a column, whose value is asked for last but one in the select, and how many rows last. */
 export const pageBy = <T>(
   column: string,
   options: PageOptions,
   [select, ...params]: readonly [select: string, ...params: readonly Value[]],
   item: (row: Row) => T,
-): Work<Page<T>> =>
-  page(
-    options,
-    '',
-    (after: string, limit) => rows(select, ...params, after, limit),
-    item,
-    (found) => text(found, column),
-  )
+  start: string | number = '',
+): Work<Page<T>> => page(options, start, column, (after, limit) => rows(select, ...params, after, limit), item)
 
 /** The whole of a list that comes in pages, from one snapshot. */
 export function* allPages<T>(read: (options: PageOptions) => Work<Page<T>>): Work<readonly T[]> {
@@ -73,13 +67,12 @@ function boundedLimit(limit: number = limits.pageRowsDefault): number {
 
 const writeCursor = (key: string | number): Cursor => Buffer.from(JSON.stringify([key])).toString('base64url')
 
-const isBroken = (key: unknown): boolean => typeof key === 'number' && !Number.isSafeInteger(key)
-
 function readCursor(cursor: Cursor, type: string): string | number {
   try {
     const read = readJson(Buffer.from(cursor, 'base64url'))
     const [key, ...rest] = Array.isArray(read) ? read : []
-    if (typeof key === type && rest.length === 0 && !isBroken(key)) return key as string | number
+    if (typeof key === type && rest.length === 0 && (type === 'string' || Number.isSafeInteger(key)))
+      return key as string | number
   } catch {
     // Falls through to the one refusal below.
   }

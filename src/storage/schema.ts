@@ -45,7 +45,7 @@ export const approvals = table(
 export const approvers = table('approvers', { approver_id: 'text' }, { body: 'text' })
 const statements = table('statements', { kind: 'text', statement_id: 'text' }, { body: 'text' })
 export const histories = table('histories', { session: 'text' }, { expires_at_ms: 'number', body: 'text' })
-const budgetUses = table(
+export const budgetUses = table(
   'budget_uses',
   { budget: 'text', holder: 'text', starts_at_ms: 'number', ends_at_ms: 'number' },
   { calls: 'number', time_ms: 'number', cost: 'number', bytes: 'number' },

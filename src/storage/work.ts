@@ -96,7 +96,3 @@ export function memberName(column: string): string {
 
 export const text = (row: Row, column: string): string => String(row[column])
 export const number = (row: Row, column: string): number => Number(row[column])
-export const optionalText = (row: Row, column: string): string | null => {
-  const value = row[column] ?? null
-  return value === null ? null : String(value)
-}

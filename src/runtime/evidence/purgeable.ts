@@ -5,13 +5,12 @@ import { callScope } from '../../gateway/journal.ts'
 import { correlationUses } from '../../gateway/limits/limits.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { isOwnCorrelation } from '../../model/wire/correlation.ts'
+import { type EventPlace, placesFrom } from '../../storage/tables/events.ts'
 import {
   bodiesOf,
   type CallRows,
   callRowsOf,
-  type EventPlace,
   lastTimeOf,
-  placesFrom,
   placesOf,
   removeCorrelation,
 } from '../../storage/tables/purge.ts'

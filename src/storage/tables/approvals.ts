@@ -1,9 +1,9 @@
 import type { Json } from '../../base/canonical.ts'
 import type { ApprovalRequest } from '../../model/approval.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
-import { type Page, type PageOptions, page } from '../page.ts'
+import { type Page, type PageOptions, pageBy } from '../page.ts'
 import { approvals } from '../schema.ts'
-import { type Change, number, row, rows, text, type Value, type Work } from '../work.ts'
+import { type Change, number, row, rows, type Work } from '../work.ts'
 import { bodyOf, storedIn } from './records.ts'
 
 /** A request for approval, and what the queue keeps to itself: nothing of `private` is shown or recorded. */
@@ -64,21 +64,14 @@ function* countPending(tenant: TenantId, asker: string, nowMs: number): Work<num
 }
 
 /** Requests newest first, from before the cursor on: ids are made in the order of time. */
-function* list(
-  tenant: TenantId,
-  { state }: ApprovalFilter = {},
-  options: PageOptions = {},
-): Work<Page<StoredApproval>> {
-  const fetch = (before: string, limit: number) => {
-    const given: [condition: string, param: Value][] = [['tenant_id = ?', tenant]]
-    if (state !== undefined) given.push(['state = ?', state])
-    if (before !== '') given.push(['approval_id < ?', before])
-    const where = given.map(([condition]) => condition).join(' AND ')
-    const select = `SELECT approval_id, body FROM approvals WHERE ${where} ORDER BY approval_id DESC LIMIT ?`
-    return rows(select, ...given.map(([, param]) => param), limit)
-  }
-  return yield* page(options, '', fetch, bodyOf<StoredApproval>, (found) => text(found, 'approval_id'))
+function list(tenant: TenantId, { state }: ApprovalFilter = {}, options: PageOptions = {}): Work<Page<StoredApproval>> {
+  const [condition, params] = state === undefined ? ['', []] : ['AND state = ?', [state]]
+  const select = `SELECT approval_id, body FROM approvals WHERE tenant_id = ? ${condition} AND approval_id < ?
+    ORDER BY approval_id DESC LIMIT ?`
+  return pageBy('approval_id', options, [select, tenant, ...params], bodyOf<StoredApproval>, behindAllIds)
 }
+
+const behindAllIds = '\u{10ffff}'
 
 /** Requests that wait for people, or whose yes waits to be used, though their time has passed: at most `limit`, the longest overdue first. */
 function* overdue(tenant: TenantId, nowMs: number, limit: number): Work<readonly StoredApproval[]> {

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { Failure, quote } from '../../base/failure.ts'
 import { type Amounts, measures } from '../../model/config/budget.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
-import { type Change, number, type Row, row, rows, sql, type Value, type Work } from '../work.ts'
+import { budgetUses } from '../schema.ts'
+import { type Change, number, type Row, row, sql, type Value, type Work } from '../work.ts'
+import { dropOldest } from './records.ts'
 
 /** What one holder may take of a budget in one window. */
 export interface BudgetPlace {
@@ -78,19 +80,7 @@ const amountsIn = (found: Row): Amounts =>
 
 /** Drops at most `limit` places whose window ended a day ago, the oldest first, and returns how many. */
 export const dropEndedBudgets = (nowMs: number, limit: number): Change<number> =>
-  function* (tenant) {
-    // A clock that goes back by less finds what was taken before.
-    const endedMs = nowMs - keptMs
-    const dropped = yield* rows(
-      `DELETE FROM budget_uses WHERE tenant_id = ? AND (budget, holder, starts_at_ms, ends_at_ms) IN
-       (SELECT budget, holder, starts_at_ms, ends_at_ms FROM budget_uses WHERE tenant_id = ? AND ends_at_ms <= ?
-        ORDER BY ends_at_ms LIMIT ?) RETURNING 1 AS done`,
-      tenant,
-      tenant,
-      endedMs,
-      limit,
-    )
-    return dropped.length
-  }
+  // A clock that goes back by less finds what was taken before.
+  dropOldest(budgetUses, 'ends_at_ms', nowMs - keptMs, limit)
 
 const keptMs = 86_400_000

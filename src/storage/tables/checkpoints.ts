@@ -1,8 +1,8 @@
 import { Failure } from '../../base/failure.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
-import { type Page, type PageOptions, page } from '../page.ts'
+import { type Page, type PageOptions, pageBy } from '../page.ts'
 import { checkpoints } from '../schema.ts'
-import { type Change, number, record, row, rows, sql, type Work } from '../work.ts'
+import { type Change, record, row, rows, sql, type Work } from '../work.ts'
 
 /** A signed head as the store keeps it: `body` is its JSON text, `hash` the hash of it, `log` what it is the root of. */
 export interface StoredCheckpoint {
@@ -38,14 +38,10 @@ export function* checkpointAt(tenant: TenantId, logSize: number): Work<StoredChe
 }
 
 /** One page of them, newest first. */
-export const listCheckpoints = (tenant: TenantId, options: PageOptions = {}): Work<Page<StoredCheckpoint>> =>
-  page(
-    options,
-    Number.MAX_SAFE_INTEGER,
-    (before: number, limit) => rows(`${select} AND log_size < ? ORDER BY log_size DESC LIMIT ?`, tenant, before, limit),
-    record<StoredCheckpoint>,
-    (found) => number(found, 'log_size'),
-  )
+export const listCheckpoints = (tenant: TenantId, options: PageOptions = {}): Work<Page<StoredCheckpoint>> => {
+  const older = `${select} AND log_size < ? ORDER BY log_size DESC LIMIT ?`
+  return pageBy('log_size', options, [older, tenant], record<StoredCheckpoint>, Number.MAX_SAFE_INTEGER)
+}
 
 /** All of them, oldest first. */
 export function* allCheckpoints(tenant: TenantId): Work<readonly StoredCheckpoint[]> {

@@ -120,10 +120,10 @@ export function* findClaim(tenant: TenantId, scope: string, key: string): Work<C
 }
 
 /** The claims of a scope that somebody runs, or ran when the process ended; in order of key. */
-export function* runningClaims(tenant: TenantId, scope: string, options: PageOptions = {}): Work<Page<Claim>> {
+export function runningClaims(tenant: TenantId, scope: string, options: PageOptions = {}): Work<Page<Claim>> {
   const select = `SELECT ${columns} FROM claims
     WHERE tenant_id = ? AND scope = ? AND claim_key > ? AND state = 'running' ORDER BY claim_key LIMIT ?`
-  return yield* pageBy('key', options, [select, tenant, scope], record<Claim>)
+  return pageBy('key', options, [select, tenant, scope], record<Claim>)
 }
 
 /** At most `limit` claims of a scope that are to be asked about by now, those first that have waited longest. */

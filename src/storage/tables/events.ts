@@ -32,7 +32,7 @@ export function* findEvents(tenant: TenantId, filter: EventFilter, options: Page
     const params = where.flatMap(([, ...values]) => values)
     return rows(`SELECT ${columns} FROM ${from} WHERE ${text} ORDER BY ${order} LIMIT ?`, ...params, limit)
   }
-  return yield* page(options, before, fetch, record<SealedEvent>, (found) => number(found, 'sequence'))
+  return yield* page(options, before, 'sequence', fetch, record<SealedEvent>)
 }
 
 /** Sequence numbers between which all events that are looked for lie. */
@@ -179,15 +179,21 @@ export function* chainTails(
   )
 }
 
-/** The leaves in order, strictly after a sequence number, at most `limit`. */
-export function* leavesFrom(tenant: TenantId, after: number, limit: number): Work<readonly Leaf[]> {
-  const select =
-    'SELECT sequence, correlation_id, content_hash FROM events WHERE tenant_id = ? AND sequence > ? ORDER BY sequence LIMIT ?'
-  return (yield* rows(select, tenant, after, limit)).map(record<Leaf>)
+/** An event without its body. */
+export interface EventPlace extends Leaf {
+  readonly eventType: string
+  readonly invocationId: string
+  readonly timestamp: string
 }
+export const placeColumns = 'sequence, correlation_id, content_hash, event_type, invocation_id, timestamp'
 
-/** All events in order, strictly after a sequence number, at most `limit`. */
-export function* eventsFrom(tenant: TenantId, after: number, limit: number): Work<readonly SealedEvent[]> {
-  const select = `SELECT ${columns} FROM events WHERE tenant_id = ? AND sequence > ? ORDER BY sequence LIMIT ?`
-  return (yield* rows(select, tenant, after, limit)).map(record<SealedEvent>)
-}
+/** These columns of the events of a tenant in order, strictly after a sequence number, at most `limit`. */
+const from = <T>(columns: string) =>
+  function* (tenant: TenantId, after: number, limit: number): Work<readonly T[]> {
+    const select = `SELECT ${columns} FROM events WHERE tenant_id = ? AND sequence > ? ORDER BY sequence LIMIT ?`
+    return (yield* rows(select, tenant, after, limit)).map(record<T>)
+  }
+
+export const eventsFrom = from<SealedEvent>(columns)
+export const leavesFrom = from<Leaf>('sequence, correlation_id, content_hash')
+export const placesFrom = from<EventPlace>(placeColumns)

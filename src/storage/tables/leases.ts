@@ -1,6 +1,6 @@
 import { Failure, quote } from '../../base/failure.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
-import { type Change, number, record, row, type Work } from '../work.ts'
+import { type Change, counted, number, oneStatement, record, row, type Work } from '../work.ts'
 
 /** The sole right to do something until a time. `fence` rises with every new holder: who shows an older one is late. */
 export interface Lease {
@@ -35,24 +35,16 @@ export const acquireLease = (
     return { name: wish.name, holder: wish.holder, fence: number(held, 'fence'), expiresAtMs }
   }
 
-/** Keeps one's lease for longer; `lease.lost` when it lapsed or went to another, even if it is free again. */
-export const renewLease = (lease: Lease, ttlMs: number, nowMs: number): Change<Lease> =>
-  endLease(lease, nowMs + ttlMs, nowMs)
+/** Gives one's lease back; `lease.lost` when it went to another. The row stays, so that the fence goes on rising. */
+export const releaseLease = ({ name, holder, fence }: Lease): Change<void> =>
+  oneStatement(
+    (tenant) => counted(release, tenant, name, holder, fence),
+    ([done]) => {
+      if (done?.['count'] === 0) throw new Failure('lease.lost', `lease ${quote(name)} is no longer held`, { name })
+    },
+  )
 
-/** Gives one's lease back. The row stays, so that the fence goes on rising. */
-export const releaseLease = (lease: Lease): Change<Lease> => endLease(lease, 0, -1)
-
-/** Sets when a lease ends, if it is still held after `afterMs`. */
-const endLease = (lease: Lease, expiresAtMs: number, afterMs: number): Change<Lease> =>
-  function* (tenant) {
-    const { name, holder, fence } = lease
-    if ((yield* row(setEnd, expiresAtMs, tenant, name, holder, fence, afterMs)) === undefined)
-      throw new Failure('lease.lost', `lease ${quote(name)} is no longer held`, { name })
-    return { ...lease, expiresAtMs }
-  }
-
-const setEnd = `UPDATE leases SET expires_at_ms = ?
-  WHERE tenant_id = ? AND name = ? AND holder = ? AND fence = ? AND expires_at_ms > ? RETURNING fence`
+const release = 'UPDATE leases SET expires_at_ms = 0 WHERE tenant_id = ? AND name = ? AND holder = ? AND fence = ?'
 
 /** The lease of this name, whether or not it has lapsed. */
 export function* leaseOf(tenant: TenantId, name: string): Work<Lease | undefined> {

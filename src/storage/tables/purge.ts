@@ -5,14 +5,8 @@ import { purgedEvents } from '../schema.ts'
 import { type Change, record, row, rows, type Statement, sql, text, type Work } from '../work.ts'
 import { neverEnds } from './budget-uses.ts'
 import type { Claim } from './claims.ts'
+import { type EventPlace, placeColumns } from './events.ts'
 import { withoutEvents } from './sections.ts'
-
-/** An event without its body. */
-export interface EventPlace extends Leaf {
-  readonly eventType: string
-  readonly invocationId: string
-  readonly timestamp: string
-}
 
 /** The events of one correlation, in order. */
 export function* placesOf(tenant: TenantId, correlation: string): Work<readonly EventPlace[]> {
@@ -27,14 +21,6 @@ export function* lastTimeOf(tenant: TenantId, correlation: string): Work<string 
   const found = yield* row(select, tenant, correlation)
   return found && text(found, 'timestamp')
 }
-
-/** The events of a tenant in order, strictly after a sequence number, at most `limit`. */
-export function* placesFrom(tenant: TenantId, after: number, limit: number): Work<readonly EventPlace[]> {
-  const select = `SELECT ${placeColumns} FROM events WHERE tenant_id = ? AND sequence > ? ORDER BY sequence LIMIT ?`
-  return (yield* rows(select, tenant, after, limit)).map(record<EventPlace>)
-}
-
-const placeColumns = 'sequence, correlation_id, content_hash, event_type, invocation_id, timestamp'
 
 /** The bodies of the events of one type in one correlation, in order. */
 export function* bodiesOf(tenant: TenantId, correlation: string, type: string): Work<readonly string[]> {

@@ -14,21 +14,12 @@ import {
   type Work,
 } from '../work.ts'
 
-interface StoredRecords<T> {
-  /** The record, or undefined. */
-  find(tenant: TenantId, id: string): Work<T | undefined>
-  /** The record, or `<noun>.not_found`. */
-  get(tenant: TenantId, id: string): Work<T>
-  /** Replaces a record by what `next` makes of it, with no other change in between. Its id stays. */
-  amend(id: string, next: (record: T) => T): Change<T>
-}
-
 /** Records that are stored whole, as JSON. `columns` are those beside the body that follow from the record. */
 export function storedIn<T>(
   table: Table,
   noun: 'principal' | 'key' | 'approver' | 'approval',
   columns: (record: T) => Readonly<Record<string, Value>>,
-): StoredRecords<T> {
+) {
   const where = `WHERE tenant_id = ? AND ${table.key[1]} = ?`
   const missing = (id: string): Failure => new Failure(`${noun}.not_found`, `${noun} ${quote(id)} not found`, { id })
 
@@ -37,13 +28,16 @@ export function storedIn<T>(
     return found && bodyOf<T>(found)
   }
   return {
-    find,
-    *get(tenant, id) {
+    /** The record, or undefined. */
+    find: (tenant: TenantId, id: string) => find(tenant, id),
+    /** The record, or `<noun>.not_found`. */
+    *get(tenant: TenantId, id: string): Work<T> {
       const found = yield* find(tenant, id)
       if (found === undefined) throw missing(id)
       return found
     },
-    amend: (id, next) =>
+    /** Replaces a record by what `next` makes of it, with no other change in between. Its id stays. */
+    amend: (id: string, next: (record: T) => T): Change<T> =>
       function* (tenant) {
         const found = yield* find(tenant, id, ' FOR UPDATE')
         if (found === undefined) throw missing(id)
@@ -57,24 +51,18 @@ export function storedIn<T>(
   }
 }
 
-export interface Records<T> extends StoredRecords<T> {
-  /** Adds a record; one with this id already there is `<noun>.exists`. */
-  add(record: T): Change<void>
-  /** Records in order of id, from after the cursor on. */
-  list(tenant: TenantId, options?: PageOptions): Work<Page<T>>
-}
-
 /** Records with an id of their own, in order of it. `columns` are the id, and others beside the body. */
 export function recordsIn<T>(
   table: Table,
   noun: 'principal' | 'key' | 'approver',
   columns: (record: T) => Readonly<Record<string, Value>>,
-): Records<T> {
+) {
   const [, idColumn = ''] = table.key
   const stored = storedIn(table, noun, columns)
   return {
     ...stored,
-    add: (record) =>
+    /** Adds a record; one with this id already there is `<noun>.exists`. */
+    add: (record: T): Change<void> =>
       function* (tenant) {
         const values = Object.values(columns(record))
         const id = String(values[0])
@@ -82,9 +70,10 @@ export function recordsIn<T>(
           throw new Failure(`${noun}.exists`, `${noun} ${quote(id)} exists already`, { id })
         yield [{ into: table, rows: [[tenant, ...values, JSON.stringify(record)]] }]
       },
-    *list(tenant, options = {}) {
+    /** Records in order of id, from after the cursor on. */
+    list(tenant: TenantId, options: PageOptions = {}): Work<Page<T>> {
       const select = `SELECT ${idColumn} AS id, body FROM ${table.name} WHERE tenant_id = ? AND ${idColumn} > ? ORDER BY ${idColumn} LIMIT ?`
-      return yield* pageBy('id', options, [select, tenant], bodyOf<T>)
+      return pageBy('id', options, [select, tenant], bodyOf<T>)
     },
   }
 }

@@ -1,7 +1,7 @@
 import { type Recent, recent } from '../../base/recent.ts'
 import type { SealedEvent } from '../../model/evidence.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
-import { counted, number, optionalText, rows, type Statement, type Work } from '../work.ts'
+import { counted, number, rows, type Statement, type Work } from '../work.ts'
 
 /** So many events in a row are a section of a chain. What is stored was divided by it, so it cannot change. */
 export const sectionEvents = 64
@@ -60,7 +60,7 @@ export function* withoutEvents(tenant: TenantId, correlation: string): Work<read
   const select = `SELECT sequence, ${fields.join(', ')} FROM events WHERE tenant_id = ? AND correlation_id = ?`
   const gone = noSections()
   for (const found of yield* rows(select, tenant, correlation))
-    for (const field of fields) note(gone, sectionOf(number(found, 'sequence')), field, optionalText(found, field))
+    for (const field of fields) note(gone, sectionOf(number(found, 'sequence')), field, found[field] as string | null)
   return gone.rows.map(([field, value, section]) => {
     const left = `SELECT 1 FROM events WHERE tenant_id = ? AND sequence > ? AND sequence <= ? AND ${field} = ?`
     const drop = `DELETE FROM event_sections WHERE tenant_id = ? AND field = ? AND value = ? AND section = ? AND NOT EXISTS (${left})`

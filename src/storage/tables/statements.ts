@@ -24,12 +24,12 @@ export const addStatement = ({ kind, id, body }: StoredStatement): Change<boolea
   }
 
 /** The statements of one kind, in order of id. */
-export function* listStatements(
+export function listStatements(
   tenant: TenantId,
   kind: StoredStatement['kind'],
   options: PageOptions = {},
 ): Work<Page<StoredStatement>> {
   const select = `SELECT kind, statement_id AS id, body FROM statements
     WHERE tenant_id = ? AND kind = ? AND statement_id > ? ORDER BY statement_id LIMIT ?`
-  return yield* pageBy('id', options, [select, tenant, kind], record<StoredStatement>)
+  return pageBy('id', options, [select, tenant, kind], record<StoredStatement>)
 }

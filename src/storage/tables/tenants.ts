@@ -33,9 +33,9 @@ export const amendTenant = (next: (record: Tenant) => Tenant): Change<Tenant> =>
   }
 
 /** All tenants in order of id: for the operator of the store, who stands above them. */
-export function* listTenants(options: PageOptions = {}): Work<Page<Tenant>> {
+export function listTenants(options: PageOptions = {}): Work<Page<Tenant>> {
   const select = 'SELECT tenant_id, body FROM tenants WHERE tenant_id > ? ORDER BY tenant_id LIMIT ?'
-  return yield* pageBy('tenant_id', options, [select], bodyOf<Tenant>)
+  return pageBy('tenant_id', options, [select], bodyOf<Tenant>)
 }
 
 export const noTenant = (tenant: string): Failure =>

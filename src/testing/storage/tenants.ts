@@ -20,7 +20,7 @@ import {
 } from '../../storage/tables/claims.ts'
 import { chainTails, eventsFrom, eventsOf, findEvents, getEvent, lastSequence } from '../../storage/tables/events.ts'
 import { approverRecords, keyRecords, keysOf, principalRecords } from '../../storage/tables/identities.ts'
-import { acquireLease, type Lease, releaseLease, renewLease } from '../../storage/tables/leases.ts'
+import { acquireLease, type Lease, releaseLease } from '../../storage/tables/leases.ts'
 import { addStatement, listStatements } from '../../storage/tables/statements.ts'
 import { addTenant, amendTenant, getTenant, listTenants } from '../../storage/tables/tenants.ts'
 import { inOrder } from '../../storage/work.ts'
@@ -98,7 +98,7 @@ async function apart({ store, tenant, other }: Given): Promise<void> {
 
   await changeEverything(store, tenant, lease)
   assert.deepEqual(await everything(store, other, 'first'), before)
-  await store.write(other, renewLease(others, 1000, 0))
+  await store.write(other, releaseLease(others))
 }
 
 async function fill(store: Store, tenant: TenantId, mark: string): Promise<Lease> {
