@@ -49,16 +49,12 @@ function* dumpAll(createdAt: string, write: (line: string) => void): Work<Backup
   return { rows: count, sha256: digest }
 }
 
-function nextRows(table: Table, last: Row | undefined): Work<readonly Row[]> {
-  const key = table.key.join(', ')
-  const columns = Object.keys(table.columns).join(', ')
-  if (last === undefined) return rows(`SELECT ${columns} FROM ${table.name} ORDER BY ${key} LIMIT ${rowsPerStep}`)
-  const places = table.key.map(() => '?').join(', ')
-  const after = table.key.map((column) => last[column] ?? null)
-  return rows(
-    `SELECT ${columns} FROM ${table.name} WHERE (${key}) > (${places}) ORDER BY ${key} LIMIT ${rowsPerStep}`,
-    ...after,
-  )
+function nextRows({ name, columns, key }: Table, last: Row | undefined): Work<readonly Row[]> {
+  const order = key.join(', ')
+  const after = last === undefined ? '' : `WHERE (${order}) > (${key.map(() => '?').join(', ')})`
+  const params = last === undefined ? [] : key.map((column) => last[column] ?? null)
+  const select = `SELECT ${Object.keys(columns).join(', ')} FROM ${name} ${after} ORDER BY ${order} LIMIT ${rowsPerStep}`
+  return rows(select, ...params)
 }
 
 /** Reads a backup from end to end and checks it, touching no store. Anything wrong is `backup.invalid`. */

@@ -6,6 +6,7 @@ import {
   type Chain,
   eventRow,
   isEnd,
+  type KnownChains,
   noteTime,
   readChains,
   recallChains,
@@ -13,7 +14,6 @@ import {
   unsureOf,
 } from './chain.ts'
 import { type Database, Duplicate } from './database.ts'
-import type { KnownChains } from './known-chains.ts'
 import { events as eventsTable } from './schema.ts'
 import type { Commit, Committed } from './store.ts'
 import { noteEvent } from './tables/sections.ts'

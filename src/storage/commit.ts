@@ -2,8 +2,8 @@ import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import type { TenantId } from '../model/identity/tenant-id.ts'
 import { type BatchCommit, commitBatch, type Done, forgetAll, type Place, type Progress } from './batch.ts'
+import { knownChains } from './chain.ts'
 import { type Database, Duplicate } from './database.ts'
-import { knownChains } from './known-chains.ts'
 import type { Commit, Committed } from './store.ts'
 
 interface Pending extends BatchCommit {

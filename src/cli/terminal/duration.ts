@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import { parseDuration, parseInstant } from '../../base/duration.ts'
+import { parseDuration, parseInstant } from '../../base/time.ts'
 
 /** `90d`, `12h`, `30m`, `45s` in milliseconds. */
 export function duration(text: string): number {

@@ -1,5 +1,5 @@
-import { parseDuration, parseInstant } from '../../base/duration.ts'
 import { Failure } from '../../base/failure.ts'
+import { parseDuration, parseInstant } from '../../base/time.ts'
 import type { CallCaller } from '../../gateway/call.ts'
 import type { Operation } from '../../operations/operation.ts'
 import type { AmbitHost } from '../hosting/host.ts'

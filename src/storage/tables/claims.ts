@@ -2,7 +2,17 @@ import { Failure } from '../../base/failure.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { type Page, type PageOptions, pageBy } from '../page.ts'
 import { claims } from '../schema.ts'
-import { type Change, counted, oneStatement, record, row, rows, type Value, type Work } from '../work.ts'
+import {
+  type Change,
+  counted,
+  oneStatement,
+  record,
+  row,
+  rows,
+  type Statement,
+  type Value,
+  type Work,
+} from '../work.ts'
 import { dropOldest } from './records.ts'
 
 /**
@@ -42,35 +52,27 @@ export const takeClaim = (claim: NewClaim, nowMs: number): Change<void> =>
 
 /** Adds a claim as it is, such as one that has its result already. Fails with `claim.taken` where `takeClaim` does. */
 export const addClaim = (claim: Claim, nowMs: number): Change<void> =>
-  change(
-    taken,
-    `INSERT INTO claims (tenant_id, scope, claim_key, fingerprint, owner, state, body, result, expires_at_ms)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (tenant_id, scope, claim_key) DO UPDATE
-     SET fingerprint = excluded.fingerprint, owner = excluded.owner, state = excluded.state, body = excluded.body,
-         result = excluded.result, expires_at_ms = excluded.expires_at_ms
-     WHERE claims.state = 'settled' AND claims.expires_at_ms <= ?`,
-    (tenant) => [
-      tenant,
-      claim.scope,
-      claim.key,
-      claim.fingerprint,
-      claim.owner,
-      claim.state,
-      claim.body,
-      claim.result,
-      claim.expiresAtMs,
-      nowMs,
-    ],
+  touchOne(taken, (tenant) =>
+    counted(
+      insert,
+      ...[tenant, claim.scope, claim.key, claim.fingerprint, claim.owner],
+      ...[claim.state, claim.body, claim.result, claim.expiresAtMs, nowMs],
+    ),
   )
+
+const insert = `INSERT INTO claims (tenant_id, scope, claim_key, fingerprint, owner, state, body, result, expires_at_ms)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (tenant_id, scope, claim_key) DO UPDATE
+  SET fingerprint = excluded.fingerprint, owner = excluded.owner, state = excluded.state, body = excluded.body,
+      result = excluded.result, expires_at_ms = excluded.expires_at_ms
+  WHERE claims.state = 'settled' AND claims.expires_at_ms <= ?`
 
 /** Lets one go on with a waiting claim of the same fingerprint; everybody else fails with `claim.taken`. */
 export const resumeClaim = ({ scope, key, owner, fingerprint, body }: NewClaim): Change<void> =>
-  change(
+  update(
+    { state: 'running', owner, body, result: null, expires_at_ms: null },
+    { scope, claim_key: key, fingerprint, state: 'waiting' },
     taken,
-    `UPDATE claims SET state = 'running', owner = ?, body = ?, result = NULL, expires_at_ms = NULL
-     WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND fingerprint = ? AND state = 'waiting'`,
-    (tenant) => [owner, body, tenant, scope, key, fingerprint],
   )
 
 /** Ends the owner's running claim with a result that is kept until `expiresAtMs`, and with the body that it has from now on. */
@@ -80,24 +82,15 @@ export const settleClaim = (
   expiresAtMs: number | null,
   state: Exclude<Claim['state'], 'running'> = 'settled',
 ): Change<void> =>
-  change(
-    missing,
-    `UPDATE claims SET state = ?, body = ?, result = ?, expires_at_ms = ?
-     WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND owner = ? AND state = 'running'`,
-    (tenant) => [state, body, result, expiresAtMs, tenant, scope, key, owner],
-  )
+  update({ state, body, result, expires_at_ms: expiresAtMs }, { scope, claim_key: key, owner, state: 'running' })
 
 /** Changes a claim that is over, unless somebody else has done so since it was read: then it fails with `claim.not_found`. */
 export const amendClaim = (claim: Claim, by: Partial<Claim>): Change<void> => {
-  const { state, body, result, expiresAtMs } = { ...claim, ...by }
-  return change(
-    missing,
-    `UPDATE claims SET state = ?, body = ?, result = ?, expires_at_ms = ?
-     WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND state = ? AND result = ? AND expires_at_ms = ?`,
-    (tenant) => [
-      ...[state, body, result, expiresAtMs],
-      ...[tenant, claim.scope, claim.key, claim.state, claim.result, claim.expiresAtMs],
-    ],
+  const { scope, key, state, result } = claim
+  const next = { ...claim, ...by }
+  return update(
+    { state: next.state, body: next.body, result: next.result, expires_at_ms: next.expiresAtMs },
+    { scope, claim_key: key, state, result, expires_at_ms: claim.expiresAtMs },
   )
 }
 
@@ -106,12 +99,7 @@ export const holdClaim = (claim: OwnClaim, result: string): Change<void> => sett
 
 /** Ends a waiting claim, whoever held it last: it will not be resumed any more. */
 export const settleWaiting = ({ scope, key }: ClaimName, result: string, expiresAtMs: number): Change<void> =>
-  change(
-    missing,
-    `UPDATE claims SET state = 'settled', result = ?, expires_at_ms = ?
-     WHERE tenant_id = ? AND scope = ? AND claim_key = ? AND state = 'waiting'`,
-    (tenant) => [result, expiresAtMs, tenant, scope, key],
-  )
+  update({ state: 'settled', result, expires_at_ms: expiresAtMs }, { scope, claim_key: key, state: 'waiting' })
 
 export function* findClaim(tenant: TenantId, scope: string, key: string): Work<Claim | undefined> {
   const select = `SELECT ${columns} FROM claims WHERE tenant_id = ? AND scope = ? AND claim_key = ?`
@@ -137,18 +125,22 @@ export function* unknownClaims(tenant: TenantId, scope: string, nowMs: number, l
 export const dropExpiredClaims = (nowMs: number, limit: number): Change<number> =>
   dropOldest(claims, 'expires_at_ms', nowMs, limit, "state = 'settled'")
 
-/** A change that is one statement and touches one claim; `otherwise` is why it touched none. */
-const change = (
-  otherwise: () => Failure,
-  statement: string,
-  params: (tenant: TenantId) => readonly Value[],
-): Change<void> =>
-  oneStatement(
-    (tenant) => counted(statement, ...params(tenant)),
-    ([done]) => {
-      if (done?.['count'] === 0) throw otherwise()
-    },
-  )
+type Cells = Readonly<Record<string, Value>>
+
+/** Sets columns of the one claim that has these values; `otherwise` is why there is none. */
+function update(set: Cells, where: Cells, otherwise: () => Failure = missing): Change<void> {
+  const places = (cells: Cells, between: string) =>
+    Object.keys(cells)
+      .map((column) => `${column} = ?`)
+      .join(between)
+  const text = `UPDATE claims SET ${places(set, ', ')} WHERE tenant_id = ? AND ${places(where, ' AND ')}`
+  return touchOne(otherwise, (tenant) => counted(text, ...Object.values(set), tenant, ...Object.values(where)))
+}
+
+const touchOne = (otherwise: () => Failure, statement: (tenant: TenantId) => Statement): Change<void> =>
+  oneStatement(statement, ([done]) => {
+    if (done?.['count'] === 0) throw otherwise()
+  })
 
 const taken = (): Failure => new Failure('claim.taken', 'this has been claimed already')
 const missing = (): Failure => new Failure('claim.not_found', 'no such claim in the state that this needs')

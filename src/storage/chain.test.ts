@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { tenantId } from '../model/identity/tenant-id.ts'
 import { times } from '../testing/storage/given.ts'
-import type { Chain } from './chain.ts'
-import { type KnownChains, knownChains } from './known-chains.ts'
+import { type Chain, type KnownChains, knownChains } from './chain.ts'
 import { noSections } from './tables/sections.ts'
 
 const acme = tenantId('acme')
