@@ -23,15 +23,17 @@ export class Failure extends Error {
 
 /** What a door may say of an error: a failure of the caller as it is, trouble of ours in words that fit any. */
 export function shown(error: unknown): Failure {
-  if (!(error instanceof Failure)) return new Failure('internal', 'something went wrong inside')
+  if (!(error instanceof Failure)) return internal()
   const status = statusOf[error.code]
   if (status < 500 || ownTrouble.has(error.code)) return error
   if (status === 503)
     return error.data['outcome'] === 'unknown'
       ? new Failure(error.code, 'the store has not answered, and may have done it', {}, 'look before you repeat it')
       : new Failure(error.code, 'the store cannot take this now; nothing was done')
-  return new Failure('internal', 'something went wrong inside')
+  return internal()
 }
+
+const internal = (): Failure => new Failure('internal', 'something went wrong inside')
 
 const ownTrouble: ReadonlySet<string> = new Set(['overloaded', 'call.in_progress', 'host.closed'])
 
@@ -49,7 +51,7 @@ export interface Problem {
 
 /** Anything that is not a `Failure` is answered as `internal`, without its message, stack or class. */
 export function problem(error: unknown, traceId?: string): Problem {
-  const failure = error instanceof Failure ? error : new Failure('internal', 'something went wrong inside')
+  const failure = error instanceof Failure ? error : internal()
   const code = wireCode(failure.code)
   return {
     type: `urn:ambit:problem:${code}`,

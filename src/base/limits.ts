@@ -53,7 +53,6 @@ export const limits = {
   storeWaitMs: 5_000,
   commitsPerBatchMax: 256,
   eventsPerCommitMax: 1_000,
-  /** Requests for approval of one caller that wait for people. */
   pendingRequestsPerCallerMax: 200,
   unsignedEventsKeptMax: 10_000,
   callTimeoutMs: 30_000,
@@ -101,9 +100,7 @@ export const limits = {
   refusalsPerSecondMax: 10,
   retryAfterS: 1,
   headerCharsMax: 16_384,
-  /** One message of an MCP server, and so one answer. */
   mcpMessageBytesMax: 4 * 1024 * 1024,
-  /** Subscriptions that one caller has open at a host. */
   mcpListenersPerCallerMax: 64,
   mcpMessagesPerSecondMax: 5_000,
   mcpLinesPerSecondMax: 100_000,
@@ -147,9 +144,7 @@ export const limits = {
   knowledgeFoldersMax: 50_000,
   knowledgeFilesMax: 20_000,
   knowledgeFileBytesMax: 16 * 1024 * 1024,
-  /** Folders walked before others get a turn. */
   knowledgeFoldersPerTurn: 200,
-  /** Findings of one kind that are told one by one. */
   knowledgeFindingsMax: 1_000,
   /** A file changed so shortly before it was read may change again within the same timestamp. */
   knowledgeSettledMs: 2_000,
@@ -167,7 +162,6 @@ export const limits = {
   knowledgeCatalogTokens: 8_000,
   /** Of fields that have no limit of their own: versions, paths, names of maintainers. */
   knowledgeFieldCharsMax: 1_024,
-  /** Candidates that a trace tells of. */
   knowledgeTracedMax: 50,
   knowledgeTracesReadMax: 10_000,
   knowledgeTermCharsMax: 64,

@@ -9,14 +9,22 @@ import type { FileLock, Passphrase } from './passphrase.ts'
 import { fileBytes, openFile } from './sealed-file.ts'
 import { signerOf } from './signer.ts'
 
-/** All that is kept for one host, secrets included: never leaves this folder. */
-export interface HostKeys {
+/** What may be known of a host's keys. */
+export interface PublicKeys {
   readonly hostId: string
+  readonly keyId: string
+  readonly publicKey: string
   readonly createdAt: string
+  /** From the first key to the current one, each step signed by the key that was left. */
+  readonly history: readonly KeyRotation[]
+  /** Ids of keys of the history that are no longer to be believed. */
+  readonly revoked: readonly string[]
+}
+
+/** All that is kept for one host, secrets included: never leaves this folder. */
+export interface HostKeys extends Omit<PublicKeys, 'keyId' | 'publicKey'> {
   readonly seed: Uint8Array
   readonly digestKey: Uint8Array
-  readonly history: readonly KeyRotation[]
-  readonly revoked: readonly string[]
 }
 
 const version = 'ambit-key-v1'

@@ -3,36 +3,14 @@ import type { Signer } from '../base/ed25519.ts'
 import { Failure, quote } from '../base/failure.ts'
 import { digestUnder } from '../base/hash.ts'
 import { limits } from '../base/limits.ts'
-import { type Clock, formatTime } from '../base/time.ts'
+import { formatTime } from '../base/time.ts'
 import type { FileRoot } from '../files/root.ts'
 import type { HostIdentity, KeyRotation } from '../model/evidence.ts'
 import { wireId } from '../model/wire/correlation.ts'
-import type { Random } from './cipher.ts'
-import { decodeKeyFile, encodeKeyFile, type HostKeys, keyFileName } from './key-file.ts'
-import { type FileLock, type Passphrase, passphraseOf } from './passphrase.ts'
+import { decodeKeyFile, encodeKeyFile, type HostKeys, keyFileName, type PublicKeys } from './key-file.ts'
+import { type FileLock, type KeyFolder, type Passphrase, passphraseIn } from './passphrase.ts'
 import { readPrivate } from './sealed-file.ts'
 import { identityStatement, rotationStatement, signerOf } from './signer.ts'
-
-export interface KeyringDeps {
-  /** The folder of keys, one file per host; best 0700. */
-  readonly files: FileRoot
-  /** With one, keys are encrypted at rest, and a file in plain text is refused. */
-  readonly passphrase?: string
-  readonly clock: Clock
-  readonly random: Random
-}
-
-/** What may be known of a host's keys. */
-export interface PublicKeys {
-  readonly hostId: string
-  readonly keyId: string
-  readonly publicKey: string
-  readonly createdAt: string
-  /** From the first key to the current one, each step signed by the key that was left. */
-  readonly history: readonly KeyRotation[]
-  /** Ids of keys of the history that are no longer to be believed. */
-  readonly revoked: readonly string[]
-}
 
 export interface Signing {
   readonly signer: Signer
@@ -61,8 +39,8 @@ export interface Keyring {
   digest(hostId: string): Promise<(parts: readonly string[]) => string>
 }
 
-export function openKeyring(deps: KeyringDeps): Keyring {
-  const passphrase = deps.passphrase === undefined ? undefined : passphraseOf(deps.passphrase, deps.random)
+export function openKeyring(deps: KeyFolder): Keyring {
+  const passphrase = passphraseIn(deps)
   const current = async (hostId: string): Promise<HostKeys> => (await load(deps.files, hostId, passphrase)).keys
   const change = (hostId: string, next: (keys: HostKeys) => HostKeys): Promise<HostKeys> =>
     deps.files.exclusive(async () => {
@@ -99,7 +77,7 @@ async function load(files: FileRoot, hostId: string, passphrase: Passphrase | un
   return decodeKeyFile(bytes, hostId, passphrase)
 }
 
-async function save(keys: HostKeys, lock: FileLock, deps: KeyringDeps, exclusive: boolean): Promise<HostKeys> {
+async function save(keys: HostKeys, lock: FileLock, deps: KeyFolder, exclusive: boolean): Promise<HostKeys> {
   try {
     await deps.files.write(keyFileName(keys.hostId), encodeKeyFile(keys, lock, deps.random), { mode: 0o600, exclusive })
     return keys
@@ -109,12 +87,12 @@ async function save(keys: HostKeys, lock: FileLock, deps: KeyringDeps, exclusive
   }
 }
 
-function newKeys(hostId: string, { clock, random }: KeyringDeps): HostKeys {
+function newKeys(hostId: string, { clock, random }: KeyFolder): HostKeys {
   const createdAt = formatTime(clock.now())
   return { hostId, createdAt, seed: random(32), digestKey: random(32), history: [], revoked: [] }
 }
 
-function rotated(keys: HostKeys, { clock, random }: KeyringDeps): HostKeys {
+function rotated(keys: HostKeys, { clock, random }: KeyFolder): HostKeys {
   const now = formatTime(clock.now())
   const seed = random(32)
   const statement = rotationStatement(signerOf(keys.seed), signerOf(seed), now)

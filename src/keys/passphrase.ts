@@ -1,8 +1,23 @@
 import { scrypt } from 'node:crypto'
 import { promisify } from 'node:util'
 import { Failure } from '../base/failure.ts'
+import type { Clock } from '../base/time.ts'
+import type { FileRoot } from '../files/root.ts'
 import type { Kdf } from '../model/sealed.ts'
 import type { Random } from './cipher.ts'
+
+/** The folder of keys and secrets, and what it takes to use it. */
+export interface KeyFolder {
+  /** Best 0700. */
+  readonly files: FileRoot
+  /**
+   * With one, keys and secrets are encrypted with it, and a file in plain text is refused. Without, keys lie in plain text,
+   * and secrets are encrypted with a master key in a file of its own.
+   */
+  readonly passphrase?: string
+  readonly clock: Clock
+  readonly random: Random
+}
 
 /** Keys of one file: one to encrypt with, one to protect the whole file from changes. */
 export interface FileKeys {
@@ -24,7 +39,8 @@ const cost = { N: 32768, r: 8, p: 3, maxmem: 64 * 1024 * 1024 }
 const checkBytes = 16
 
 /** Deriving takes a fifth of a second by design, so the keys of each salt are cached. */
-export function passphraseOf(text: string, random: Random): Passphrase {
+export function passphraseIn({ passphrase: text, random }: KeyFolder): Passphrase | undefined {
+  if (text === undefined) return undefined
   if (text === '')
     throw new Failure('key.invalid', 'the passphrase is empty', {}, 'set one, or leave it out altogether')
   const derived = new Map<string, Promise<NonNullable<FileLock>>>()

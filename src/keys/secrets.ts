@@ -1,21 +1,13 @@
 import { inspect } from 'node:util'
 import { Failure, quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
-import { type Clock, formatTime } from '../base/time.ts'
+import { formatTime } from '../base/time.ts'
 import type { FileRoot } from '../files/root.ts'
 import type { TenantId } from '../model/identity/tenant-id.ts'
 import { type SecretEntry, type SecretsFile, secretsFile } from '../model/sealed.ts'
 import { decrypt, encrypt, type Random } from './cipher.ts'
-import { type FileKeys, fileKeys, fileKeysBytes, type Passphrase, passphraseOf } from './passphrase.ts'
+import { type FileKeys, fileKeys, fileKeysBytes, type KeyFolder, type Passphrase, passphraseIn } from './passphrase.ts'
 import { fileBytes, openFile, readPrivate } from './sealed-file.ts'
-
-export interface SecretsDeps {
-  readonly files: FileRoot
-  /** With one, the store opens only with it; without, a master key lies beside it in a file of its own. */
-  readonly passphrase?: string
-  readonly clock: Clock
-  readonly random: Random
-}
 
 /** A secret that prints only its handle; `reveal` gives the value, where it is used. */
 export interface SecretValue {
@@ -41,8 +33,8 @@ export interface Secrets {
   resolve(tenant: TenantId, handle: string): Promise<SecretValue>
 }
 
-export function openSecrets(deps: SecretsDeps): Secrets {
-  const passphrase = deps.passphrase === undefined ? undefined : passphraseOf(deps.passphrase, deps.random)
+export function openSecrets(deps: KeyFolder): Secrets {
+  const passphrase = passphraseIn(deps)
   const place = { files: deps.files, passphrase, random: deps.random }
   const change = (next: (open: OpenSecrets) => SecretEntry[]): Promise<void> =>
     deps.files.exclusive(async () => {

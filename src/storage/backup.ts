@@ -59,10 +59,11 @@ function nextRows({ name, columns, key }: Table, last: Row | undefined): Work<re
 
 /** Reads a backup from end to end and checks it, touching no store. Anything wrong is `backup.invalid`. */
 export function inspect(lines: Iterable<string>): BackupSummary {
-  let summary: BackupSummary | undefined
-  for (const step of parse(lines)) if ('end' in step) summary = step.end
-  if (summary === undefined) throw invalidBackup('it has no end')
-  return summary
+  const reading = parse(lines)
+  for (;;) {
+    const step = reading.next()
+    if (step.done) return step.value
+  }
 }
 
 /** Fills an empty store from a backup, all or nothing. A store that holds anything is `store.not_empty`. */
@@ -78,41 +79,46 @@ function* loadAll(lines: Iterable<string>): Work<BackupSummary> {
   for (const table of tables) {
     if ((yield* row(`SELECT 1 AS found FROM ${table.name} LIMIT 1`)) !== undefined) throw notEmpty()
   }
+  const reading = parse(lines)
   let waiting: { into: Table; rows: Value[][] } | undefined
-  for (const step of parse(lines)) {
-    if ('end' in step) {
-      if (waiting !== undefined) yield [waiting]
-      return step.end
-    }
-    if (waiting !== undefined && (waiting.into !== step.into || waiting.rows.length === rowsPerStep)) {
+  for (;;) {
+    const step = reading.next()
+    if (
+      waiting !== undefined &&
+      (step.done || waiting.into !== step.value.into || waiting.rows.length === rowsPerStep)
+    ) {
       yield [waiting]
       waiting = undefined
     }
-    waiting ??= { into: step.into, rows: [] }
-    waiting.rows.push(step.row)
+    if (step.done) return step.value
+    waiting ??= { into: step.value.into, rows: [] }
+    waiting.rows.push(step.value.row)
   }
-  throw invalidBackup('it has no end')
 }
 
-type Step = { readonly into: Table; readonly row: Value[] } | { readonly end: BackupSummary }
+interface TableRow {
+  readonly into: Table
+  readonly row: Value[]
+}
 
-function* parse(lines: Iterable<string>): Generator<Step> {
+/** The rows, and at the end what the last line says of them. */
+function* parse(lines: Iterable<string>): Generator<TableRow, BackupSummary> {
   let digest = ''
   let line = 0
-  let ended = false
+  let end: BackupSummary | undefined
   for (const text of lines) {
     line++
-    if (ended) throw invalidBackup('it goes on after its end', line)
+    if (end !== undefined) throw invalidBackup('it goes on after its end', line)
     const value = readLine(text, line)
     if (line === 1) checkHeader(value)
     else if ('end' in value) {
-      const end = { rows: line - 2, sha256: digest }
+      end = { rows: line - 2, sha256: digest }
       checkEnd(value, end, line)
-      ended = true
-      yield { end }
     } else yield readRow(value, line)
     digest = sha256(digest + text)
   }
+  if (end === undefined) throw invalidBackup('it has no end')
+  return end
 }
 
 type Members = Readonly<Record<string, unknown>>
@@ -143,7 +149,7 @@ function checkEnd({ end, rows, sha256, ...more }: Members, found: BackupSummary,
     throw invalidBackup('what came before does not have the count and the hash it names', line)
 }
 
-function readRow({ t, r: cells, ...more }: Members, line: number): Step {
+function readRow({ t, r: cells, ...more }: Members, line: number): TableRow {
   const into = tables.find((table) => table.name === t)
   const types = Object.values(into?.columns ?? {})
   if (into === undefined || !Array.isArray(cells) || cells.length !== types.length || Object.keys(more).length > 0)

@@ -66,7 +66,7 @@ export function* commitBatch(batch: Batch, progress: Progress, place: Place): Wo
   if (firstTravelling > 0) yield* makeChanges(batch, firstTravelling, values, progress)
   progress.sealing = true
   const recalled = recallChains(batch, place.known)
-  if (recalled.unread.length > 0) yield* readChains(recalled)
+  if (recalled.unread.size > 0) yield* readChains(recalled)
   const { chains } = recalled
   for (const chain of chains.values()) progress.remembered ||= chain.remembered
   const { events, rows } = sealAll(batch, chains, progress)

@@ -78,11 +78,10 @@ export interface Wanted {
   readonly opens: string | undefined
 }
 
-/** The chains of the tenants that are about to write events, and what has to be read of them first. */
+/** The chains of the tenants that are about to write events, and the correlations whose tails have to be read of them first. */
 interface Chains {
   readonly chains: Map<TenantId, Chain>
-  /** With the correlation whose tail it is, or undefined for the chain itself. */
-  readonly unread: readonly (readonly [tenant: TenantId, correlation: string | undefined])[]
+  readonly unread: ReadonlyMap<TenantId, ReadonlySet<string>>
 }
 
 /**
@@ -91,27 +90,23 @@ interface Chains {
  */
 export function recallChains(wanted: readonly Wanted[], known: KnownChains): Chains {
   const chains = new Map<TenantId, Chain>()
-  const unread: [TenantId, string | undefined][] = []
+  const unread = new Map<TenantId, Set<string>>()
   for (const { tenant, drafts, opens } of wanted) {
     if (drafts.length === 0) continue
     const chain = chains.get(tenant) ?? known.recall(tenant)
-    if (chain === undefined) unread.push([tenant, undefined])
-    else chains.set(tenant, chain)
+    if (chain !== undefined) chains.set(tenant, chain)
+    const ids = unread.get(tenant) ?? new Set()
     for (const { correlation } of drafts) {
       const id = correlation.correlation_id
-      if (id !== opens && !chain?.tails.has(id)) unread.push([tenant, id])
+      if (id !== opens && !chain?.tails.has(id)) ids.add(id)
     }
+    if (chain === undefined || ids.size > 0) unread.set(tenant, ids)
   }
   return { chains, unread }
 }
 
 export function* readChains({ chains, unread }: Chains): Work<void> {
-  const correlations = new Map<TenantId, Set<string>>()
-  for (const [tenant, id] of unread) {
-    const ids = correlations.get(tenant) ?? new Set()
-    correlations.set(tenant, id === undefined ? ids : ids.add(id))
-  }
-  for (const [tenant, ids] of correlations) chains.set(tenant, yield* readChain(tenant, chains.get(tenant), [...ids]))
+  for (const [tenant, ids] of unread) chains.set(tenant, yield* readChain(tenant, chains.get(tenant), [...ids]))
 }
 
 /** The chain with the tails of more correlations; read whole when nothing is remembered of it. */
@@ -194,23 +189,16 @@ const selectEnd = `SELECT (SELECT MAX(sequence) FROM events WHERE tenant_id = ?)
  * The chains that are only remembered: the store may have gone back behind them, or others may have written what was then
  * purged, and its numbers look free. Where the version of the store says that nobody else has written, there are none.
  */
-export function unsureOf(chains: ReadonlyMap<TenantId, Chain>, version: number | undefined): readonly Unsure[] {
-  const unsure: Unsure[] = []
-  for (const [tenant, chain] of chains)
-    if (chain.remembered && (version === undefined || chain.seen !== version)) unsure.push({ tenant, chain })
-  return unsure
-}
+export const unsureOf = (chains: ReadonlyMap<TenantId, Chain>, version: number | undefined): readonly Unsure[] =>
+  [...chains].filter(([, chain]) => chain.remembered && (version === undefined || chain.seen !== version))
 
-export interface Unsure {
-  readonly tenant: TenantId
-  readonly chain: Chain
-}
+export type Unsure = readonly [tenant: TenantId, chain: Chain]
 
 /** Asks, once a chain is written, how it ends and what its new events were put behind. */
-export const askEnd = ({ tenant, chain }: Unsure): Statement => sql(selectEnd, tenant, tenant, chain.from.sequence)
+export const askEnd = ([tenant, chain]: Unsure): Statement => sql(selectEnd, tenant, tenant, chain.from.sequence)
 
 /** Whether they were put behind the remembered event, and nothing is behind them. */
-export const isEnd = ({ chain }: Unsure, [end]: readonly Row[] = []): boolean =>
+export const isEnd = ([, chain]: Unsure, [end]: readonly Row[] = []): boolean =>
   end !== undefined && end['last'] === chain.sequence && end['hash'] === chain.from.hash
 
 const saveClock = `INSERT INTO clocks (tenant_id, latest, lag_ms) VALUES (?, ?, ?)

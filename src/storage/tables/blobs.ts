@@ -11,14 +11,9 @@ export const putBlob = (bytes: Uint8Array): Change<string> =>
       throw new Failure('blob.too_large', `${bytes.byteLength} bytes, at most ${limits.blobBytesMax} are kept`)
     }
     const hash = sha256(bytes)
-    yield [
-      sql(
-        'INSERT INTO blobs (tenant_id, sha256, bytes) VALUES (?, ?, ?) ON CONFLICT (tenant_id, sha256) DO NOTHING',
-        tenant,
-        hash,
-        bytes,
-      ),
-    ]
+    const insert =
+      'INSERT INTO blobs (tenant_id, sha256, bytes) VALUES (?, ?, ?) ON CONFLICT (tenant_id, sha256) DO NOTHING'
+    yield [sql(insert, tenant, hash, bytes)]
     return hash
   }
 

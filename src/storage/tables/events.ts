@@ -116,20 +116,19 @@ const given = (value: string | undefined, text: string): readonly [text: string,
 const hasToo = (field: string): string =>
   `EXISTS (SELECT 1 FROM event_sections AS o WHERE o.tenant_id = s.tenant_id AND o.field = '${field}' AND o.value = ? AND o.section = s.section)`
 
+type MemberText = readonly [member: keyof EventFilter, text: string]
+
 /** What sections are chosen by, the rarer first. */
-const searched: readonly [member: keyof EventFilter, field: string][] = [
+const searched: readonly MemberText[] = [
   ['subject', 'subject_id'],
   ['capability', 'capability_id'],
   ['type', 'event_type'],
   ['outcome', 'outcome'],
 ]
 
-const compared: readonly [member: keyof EventFilter, condition: string][] = [
+const compared: readonly MemberText[] = [
   ['correlation', 'correlation_id = ?'],
-  ['subject', 'subject_id = ?'],
-  ['capability', 'capability_id = ?'],
-  ['outcome', 'outcome = ?'],
-  ['type', 'event_type = ?'],
+  ...searched.map(([member, field]): MemberText => [member, `${field} = ?`]),
   ['since', 'timestamp >= ?'],
   ['until', 'timestamp < ?'],
 ]

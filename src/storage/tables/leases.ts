@@ -17,23 +17,17 @@ export const acquireLease = (
 ): Change<Lease> =>
   function* (tenant) {
     const expiresAtMs = nowMs + wish.ttlMs
-    const held = yield* row(
-      `INSERT INTO leases (tenant_id, name, holder, fence, expires_at_ms) VALUES (?, ?, ?, 1, ?)
-       ON CONFLICT (tenant_id, name) DO UPDATE
-       SET fence = CASE WHEN leases.holder = excluded.holder AND leases.expires_at_ms > ? THEN leases.fence ELSE leases.fence + 1 END,
-           holder = excluded.holder, expires_at_ms = excluded.expires_at_ms
-       WHERE leases.expires_at_ms <= ? OR leases.holder = excluded.holder RETURNING fence`,
-      tenant,
-      wish.name,
-      wish.holder,
-      expiresAtMs,
-      nowMs,
-      nowMs,
-    )
+    const held = yield* row(acquire, tenant, wish.name, wish.holder, expiresAtMs, nowMs, nowMs)
     if (held === undefined)
       throw new Failure('lease.taken', `lease ${quote(wish.name)} is held by another`, { name: wish.name })
     return { name: wish.name, holder: wish.holder, fence: number(held, 'fence'), expiresAtMs }
   }
+
+const acquire = `INSERT INTO leases (tenant_id, name, holder, fence, expires_at_ms) VALUES (?, ?, ?, 1, ?)
+  ON CONFLICT (tenant_id, name) DO UPDATE
+  SET fence = CASE WHEN leases.holder = excluded.holder AND leases.expires_at_ms > ? THEN leases.fence ELSE leases.fence + 1 END,
+      holder = excluded.holder, expires_at_ms = excluded.expires_at_ms
+  WHERE leases.expires_at_ms <= ? OR leases.holder = excluded.holder RETURNING fence`
 
 /** Gives one's lease back; `lease.lost` when it went to another. The row stays, so that the fence goes on rising. */
 export const releaseLease = ({ name, holder, fence }: Lease): Change<void> =>

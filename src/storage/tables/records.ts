@@ -21,27 +21,26 @@ export function storedIn<T>(
   columns: (record: T) => Readonly<Record<string, Value>>,
 ) {
   const where = `WHERE tenant_id = ? AND ${table.key[1]} = ?`
-  const missing = (id: string): Failure => new Failure(`${noun}.not_found`, `${noun} ${quote(id)} not found`, { id })
 
   function* find(tenant: TenantId, id: string, lock = ''): Work<T | undefined> {
     const found = yield* row(`SELECT body FROM ${table.name} ${where}${lock}`, tenant, id)
     return found && bodyOf<T>(found)
   }
+
+  function* get(tenant: TenantId, id: string, lock = ''): Work<T> {
+    const found = yield* find(tenant, id, lock)
+    if (found === undefined) throw new Failure(`${noun}.not_found`, `${noun} ${quote(id)} not found`, { id })
+    return found
+  }
   return {
     /** The record, or undefined. */
     find: (tenant: TenantId, id: string) => find(tenant, id),
     /** The record, or `<noun>.not_found`. */
-    *get(tenant: TenantId, id: string): Work<T> {
-      const found = yield* find(tenant, id)
-      if (found === undefined) throw missing(id)
-      return found
-    },
+    get: (tenant: TenantId, id: string) => get(tenant, id),
     /** Replaces a record by what `next` makes of it, with no other change in between. Its id stays. */
     amend: (id: string, next: (record: T) => T): Change<T> =>
       function* (tenant) {
-        const found = yield* find(tenant, id, ' FOR UPDATE')
-        if (found === undefined) throw missing(id)
-        const record = next(found)
+        const record = next(yield* get(tenant, id, ' FOR UPDATE'))
         const values = Object.entries({ ...columns(record), body: JSON.stringify(record) })
         const others = values.filter(([column]) => !table.key.includes(column))
         const set = others.map(([column]) => `${column} = ?`).join(', ')

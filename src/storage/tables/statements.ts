@@ -1,6 +1,6 @@
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { type Page, type PageOptions, pageBy } from '../page.ts'
-import { type Change, record, row, type Work } from '../work.ts'
+import { type Change, counted, oneStatement, record, type Work } from '../work.ts'
 
 /** A signed statement somebody sent us about a chain or a mandate, as JSON text: kept beside the store, never an event. */
 export interface StoredStatement {
@@ -11,17 +11,13 @@ export interface StoredStatement {
 
 /** Keeps a statement and answers true; one with this id that is there already stays as it is, and false is answered. */
 export const addStatement = ({ kind, id, body }: StoredStatement): Change<boolean> =>
-  function* (tenant) {
-    const added = yield* row(
-      `INSERT INTO statements (tenant_id, kind, statement_id, body) VALUES (?, ?, ?, ?)
-       ON CONFLICT (tenant_id, kind, statement_id) DO NOTHING RETURNING 1 AS added`,
-      tenant,
-      kind,
-      id,
-      body,
-    )
-    return added !== undefined
-  }
+  oneStatement(
+    (tenant) => counted(add, tenant, kind, id, body),
+    ([added]) => added?.['count'] === 1,
+  )
+
+const add = `INSERT INTO statements (tenant_id, kind, statement_id, body) VALUES (?, ?, ?, ?)
+  ON CONFLICT (tenant_id, kind, statement_id) DO NOTHING`
 
 /** The statements of one kind, in order of id. */
 export function listStatements(

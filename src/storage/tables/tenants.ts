@@ -16,21 +16,21 @@ export const addTenant = (record: Tenant): Change<void> =>
   }
 
 /** The tenant, or `tenant.not_found`. */
-export function* getTenant(tenant: TenantId): Work<Tenant> {
-  const found = yield* row('SELECT body FROM tenants WHERE tenant_id = ?', tenant)
-  if (found === undefined) throw noTenant(tenant)
-  return bodyOf<Tenant>(found)
-}
+export const getTenant = (tenant: TenantId): Work<Tenant> => read(tenant, '')
 
 /** Replaces the tenant's record by what `next` makes of it. The host id stays. */
 export const amendTenant = (next: (record: Tenant) => Tenant): Change<Tenant> =>
   function* (tenant) {
-    const found = yield* row('SELECT body FROM tenants WHERE tenant_id = ? FOR UPDATE', tenant)
-    if (found === undefined) throw noTenant(tenant)
-    const record = next(bodyOf<Tenant>(found))
+    const record = next(yield* read(tenant, ' FOR UPDATE'))
     yield [sql('UPDATE tenants SET body = ? WHERE tenant_id = ?', JSON.stringify(record), tenant)]
     return record
   }
+
+function* read(tenant: TenantId, lock: string): Work<Tenant> {
+  const found = yield* row(`SELECT body FROM tenants WHERE tenant_id = ?${lock}`, tenant)
+  if (found === undefined) throw noTenant(tenant)
+  return bodyOf<Tenant>(found)
+}
 
 /** All tenants in order of id: for the operator of the store, who stands above them. */
 export function listTenants(options: PageOptions = {}): Work<Page<Tenant>> {
