@@ -69,11 +69,9 @@ const insert = `INSERT INTO claims (tenant_id, scope, claim_key, fingerprint, ow
 
 /** Lets one go on with a waiting claim of the same fingerprint; everybody else fails with `claim.taken`. */
 export const resumeClaim = ({ scope, key, owner, fingerprint, body }: NewClaim): Change<void> =>
-  update(
-    { state: 'running', owner, body, result: null, expires_at_ms: null },
-    { scope, claim_key: key, fingerprint, state: 'waiting' },
-    taken,
-  )
+  update(resume, ['running', owner, body, null, null], [scope, key, fingerprint, 'waiting'], taken)
+
+const resume = updateText('state owner body result expires_at_ms', 'scope claim_key fingerprint state')
 
 /** Ends the owner's running claim with a result that is kept until `expiresAtMs`, and with the body that it has from now on. */
 export const settleClaim = (
@@ -81,25 +79,31 @@ export const settleClaim = (
   result: string,
   expiresAtMs: number | null,
   state: Exclude<Claim['state'], 'running'> = 'settled',
-): Change<void> =>
-  update({ state, body, result, expires_at_ms: expiresAtMs }, { scope, claim_key: key, owner, state: 'running' })
+): Change<void> => update(settle, [state, body, result, expiresAtMs], [scope, key, owner, 'running'])
+
+const settle = updateText('state body result expires_at_ms', 'scope claim_key owner state')
 
 /** Changes a claim that is over, unless somebody else has done so since it was read: then it fails with `claim.not_found`. */
 export const amendClaim = (claim: Claim, by: Partial<Claim>): Change<void> => {
   const { scope, key, state, result } = claim
   const next = { ...claim, ...by }
   return update(
-    { state: next.state, body: next.body, result: next.result, expires_at_ms: next.expiresAtMs },
-    { scope, claim_key: key, state, result, expires_at_ms: claim.expiresAtMs },
+    amend,
+    [next.state, next.body, next.result, next.expiresAtMs],
+    [scope, key, state, result, claim.expiresAtMs],
   )
 }
+
+const amend = updateText('state body result expires_at_ms', 'scope claim_key state result expires_at_ms')
 
 /** Leaves the owner's running claim waiting, with its body and with what to answer until it is resumed or settled. */
 export const holdClaim = (claim: OwnClaim, result: string): Change<void> => settleClaim(claim, result, null, 'waiting')
 
 /** Ends a waiting claim, whoever held it last: it will not be resumed any more. */
 export const settleWaiting = ({ scope, key }: ClaimName, result: string, expiresAtMs: number): Change<void> =>
-  update({ state: 'settled', result, expires_at_ms: expiresAtMs }, { scope, claim_key: key, state: 'waiting' })
+  update(settleHeld, ['settled', result, expiresAtMs], [scope, key, 'waiting'])
+
+const settleHeld = updateText('state result expires_at_ms', 'scope claim_key state')
 
 export function* findClaim(tenant: TenantId, scope: string, key: string): Work<Claim | undefined> {
   const select = `SELECT ${columns} FROM claims WHERE tenant_id = ? AND scope = ? AND claim_key = ?`
@@ -125,17 +129,17 @@ export function* unknownClaims(tenant: TenantId, scope: string, nowMs: number, l
 export const dropExpiredClaims = (nowMs: number, limit: number): Change<number> =>
   dropOldest(claims, 'expires_at_ms', nowMs, limit, "state = 'settled'")
 
-type Cells = Readonly<Record<string, Value>>
-
-/** Sets columns of the one claim that has these values; `otherwise` is why there is none. */
-function update(set: Cells, where: Cells, otherwise: () => Failure = missing): Change<void> {
-  const places = (cells: Cells, between: string) =>
-    Object.keys(cells)
-      .map((column) => `${column} = ?`)
-      .join(between)
-  const text = `UPDATE claims SET ${places(set, ', ')} WHERE tenant_id = ? AND ${places(where, ' AND ')}`
-  return touchOne(otherwise, (tenant) => counted(text, ...Object.values(set), tenant, ...Object.values(where)))
+/** Sets these columns of the one claim whose others have the values asked for. */
+function updateText(set: string, where: string): string {
+  const places = (columns: string, between: string) => `${columns.replaceAll(' ', ` = ?${between}`)} = ?`
+  return `UPDATE claims SET ${places(set, ', ')} WHERE tenant_id = ? AND ${places(where, ' AND ')}`
 }
+
+type Values = readonly Value[]
+
+/** Changes the one claim that has these values; `otherwise` is why there is none. */
+const update = (text: string, set: Values, where: Values, otherwise: () => Failure = missing): Change<void> =>
+  touchOne(otherwise, (tenant) => counted(text, ...set, tenant, ...where))
 
 const touchOne = (otherwise: () => Failure, statement: (tenant: TenantId) => Statement): Change<void> =>
   oneStatement(statement, ([done]) => {
