@@ -1,14 +1,14 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import type { Writable } from 'node:stream'
-import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { Readable, Writable } from 'node:stream'
+import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import { quote } from '../../base/failure.ts'
 import { limits } from '../../base/limits.ts'
 import { lineCutter } from '../../base/lines.ts'
 import { isObject } from '../../base/object.ts'
 import { CallEnded } from '../../gateway/ended.ts'
 import { within } from '../../gateway/within.ts'
-import { flood, openFloodGate } from './flood-gate.ts'
-import { type ClosableTransport, NotSent } from './transport.ts'
+import { type ClosableTransport, flood, NotSent, openFloodGate } from './transport.ts'
 
 /** A program as it is started: all secrets are in their places. */
 export interface Program {
@@ -18,13 +18,15 @@ export interface Program {
   readonly cwd: string
 }
 
+type Child = ChildProcessByStdio<Writable, Readable, null>
+
 /**
- * Speaks with a program over its standard streams. What it writes to its error stream is not read: it may hold secrets.
- * Whoever writes lines without an end, floods us or does not read our answers is cut off; calls that it does not read are
- * refused before they pile up, for it may only be busy with one of them.
+ * Speaks with a program over its standard streams. Its error stream is not read, because it may hold secrets. A program
+ * that writes lines without an end, floods us or does not read our answers is killed. Calls that it does not read are
+ * refused before they pile up: it may only be busy with one of them.
  */
 export function stdioTransport(program: Program): ClosableTransport {
-  let child: ChildProcess | undefined
+  let child: Child | undefined
   let why: string | undefined
   let isClosed = false
   let draining: Promise<boolean> | undefined
@@ -35,10 +37,10 @@ export function stdioTransport(program: Program): ClosableTransport {
 
   const cutOff = (reason: string) => {
     why ??= reason
-    child?.stdout?.destroy()
-    if (child?.pid !== undefined) signalGroup(child.pid, 'SIGKILL')
+    child?.stdout.destroy()
+    signalGroup(child?.pid, 'SIGKILL')
   }
-  const take = (chunk: Buffer) => {
+  const read = (chunk: Buffer) => {
     if (!gate.admitsBytes(chunk.length)) return cutOff(flood)
     let lines: readonly string[]
     try {
@@ -46,11 +48,17 @@ export function stdioTransport(program: Program): ClosableTransport {
     } catch {
       return cutOff('it wrote a line that is too long')
     }
-    for (const line of lines) {
-      const message = messageIn(line)
-      // Some write a log there: that is no message, and may be long.
+    for (const message of lines.map(messageIn)) {
+      // Some programs write a log there, which is no message and may be long.
       if (!(message === undefined ? gate.admitsLine() : gate.admits(message))) return cutOff(flood)
-      if (message !== undefined) deliver(transport, message)
+      if (message !== undefined) deliver(message)
+    }
+  }
+  const deliver = (message: JSONRPCMessage) => {
+    try {
+      transport.onmessage?.(message)
+    } catch {
+      // A message that its reader cannot take answers nothing.
     }
   }
   const transport: ClosableTransport & { stderr: null; pid: number | null } = {
@@ -63,31 +71,35 @@ export function stdioTransport(program: Program): ClosableTransport {
       return why
     },
     start: async () => {
-      child = await started(program, (reason) => {
-        why ??= reason
+      child = start(program)
+      child.on('error', ({ code = 'unknown' }: NodeJS.ErrnoException) => {
+        why ??= `${quote(program.command)} could not be started (${code})`
       })
-      // Whoever closed it while it started found nothing to end.
+      await once(child, 'spawn')
+      endWithUs(child)
+      // When it was closed while it started, there was nothing to end yet.
       if (isClosed) await end(child)
       if (isClosed) throw new NotSent()
-      child.stdout?.on('data', take).on('error', () => undefined)
-      whenOver(child, (code) => {
-        if (!isClosed) why ??= `it ended with ${code}`
+      child.stdout.on('data', read).on('error', () => undefined)
+      child.once('close', (code, signal) => {
+        if (!isClosed) why ??= `it ended with ${signal ?? `code ${code}`}`
         transport.onclose?.()
       })
     },
     send: async (message) => {
       const stdin = child?.stdin
       const id = 'id' in message ? message.id : Symbol('notification')
-      // Of a call that waits the program never hears.
-      if (waiting.delete(takenBackBy(message))) return
-      while (stdin?.writable && isFull(stdin)) {
+      // The program never hears of a call that is cancelled while it waits.
+      if (waiting.delete(cancelledBy(message))) return
+      while (stdin?.writable && stdin.writableLength > limits.mcpUnsentBytesMax) {
         if (!('method' in message)) return cutOff('it does not read what it is sent')
         draining ??= drains(stdin).finally(() => {
           draining = undefined
         })
         waiting.add(id)
         const isRead = await draining
-        if (!waiting.delete(id) || !isRead) throw unread()
+        if (!waiting.delete(id) || !isRead)
+          throw new CallEnded('unavailable', 'the server does not read what it is sent', { effect: 'none' })
       }
       if (!stdin?.writable) throw new NotSent()
       gate.sent(message)
@@ -101,65 +113,39 @@ export function stdioTransport(program: Program): ClosableTransport {
   return transport
 }
 
-async function started({ command, args, env, cwd }: Program, tell: (why: string) => void): Promise<ChildProcess> {
-  const stdio = ['pipe', 'pipe', 'ignore'] as const
-  const child = spawn(command, args, { cwd, env: { ...env }, stdio: [...stdio], detached: true, windowsHide: true })
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  child.once('spawn', resolve)
-  child.on('error', (error: NodeJS.ErrnoException) => {
-    tell(`${quote(command)} could not be started (${error.code ?? 'unknown'})`)
-    reject(error)
+function start({ command, args, env, cwd }: Program): Child {
+  // The leader of a process group of its own, so that what it starts ends with it.
+  const options = { cwd, env: { ...env }, detached: true, windowsHide: true } as const
+  const child = spawn(command, args, { ...options, stdio: ['pipe', 'pipe', 'ignore'] })
+  // Broken when the program is gone, which its end reports.
+  child.stdin.on('error', () => undefined)
+  child.once('exit', () => {
+    // Another process may keep its stream open.
+    const timer = setTimeout(() => child.stdout.destroy(), limits.mcpGraceMs)
+    child.once('close', () => clearTimeout(timer))
   })
-  // Broken when the program is gone, which is told by its end.
-  child.stdin?.on('error', () => undefined)
-  await promise
-  endWithUs(child)
   return child
 }
 
-/** The id of the request that a message takes back. */
-const takenBackBy = (message: JSONRPCMessage): unknown =>
+/** The id of the request that a message cancels. */
+const cancelledBy = (message: JSONRPCMessage): unknown =>
   'method' in message && message.method === 'notifications/cancelled' ? message.params?.['requestId'] : undefined
-
-const isFull = (stdin: Writable): boolean => stdin.writableLength > limits.mcpUnsentBytesMax
 
 /** False if the program does not read all that waits for it. */
 async function drains(stdin: Writable): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>()
-  const drained = (): void => resolve(true)
-  stdin.once('drain', drained)
-  try {
-    return await within(promise, limits.mcpGraceMs, () => false)
-  } finally {
-    stdin.off('drain', drained)
-  }
+  const stop = new AbortController()
+  const drained = once(stdin, 'drain', { signal: stop.signal }).then(
+    () => true,
+    () => false,
+  )
+  return within(drained, limits.mcpGraceMs, () => false).finally(() => stop.abort())
 }
 
-const unread = (): CallEnded =>
-  new CallEnded('unavailable', 'the server does not read what it is sent', { effect: 'none' })
-
-/** Calls back once the program has ended and all it wrote before has been read, or someone else keeps its stream. */
-function whenOver(child: ChildProcess, over: (code: string) => void): void {
-  child.once('exit', (code, signal) => {
-    const told = signal ?? `code ${code}`
-    const done = (): void => {
-      clearTimeout(timer)
-      child.stdout?.off('close', done)
-      child.stdout?.destroy()
-      over(told)
-    }
-    const timer = setTimeout(done, limits.mcpGraceMs)
-    if (child.stdout?.closed) done()
-    else child.stdout?.on('close', done)
-  })
-}
-
-/** Asks the program to end by the end of its input, then by a signal, then does it. */
-async function end(child: ChildProcess): Promise<void> {
+/** Asks the program to end by the end of its input, then by a signal, then kills it. */
+async function end(child: Child): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
-  const { promise: exited, resolve } = Promise.withResolvers<boolean>()
-  child.once('exit', () => resolve(true))
-  child.stdin?.end()
+  const exited = once(child, 'exit').then(() => true)
+  child.stdin.end()
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     if (await within(exited, limits.mcpGraceMs, () => false)) return
     signalGroup(child.pid, signal)
@@ -167,7 +153,7 @@ async function end(child: ChildProcess): Promise<void> {
   await exited
 }
 
-/** Lines that are no messages are left out: some programs write greetings. Whether it is a whole one, its reader finds out. */
+/** Lines that are no messages are left out: some programs write greetings. The client checks the rest of a message. */
 function messageIn(line: string): JSONRPCMessage | undefined {
   try {
     const message: unknown = JSON.parse(line)
@@ -178,50 +164,33 @@ function messageIn(line: string): JSONRPCMessage | undefined {
   }
 }
 
-function deliver(transport: Transport, message: JSONRPCMessage): void {
-  try {
-    transport.onmessage?.(message)
-  } catch {
-    // A message that its reader chokes on is no answer to anything.
-  }
-}
-
-// Every program we started is the leader of a group of its own, so that what it started ends with it.
 const running = new Set<number>()
 
-/** Ends the program with us: however we end, except by a signal that nobody can handle, its group is killed. */
-function endWithUs(child: ChildProcess): void {
+/** Ends the program's group with us, however we end, except by a signal that no process can handle. */
+function endWithUs(child: Child): void {
   const { pid } = child
   if (pid === undefined) return
-  if (running.size === 0) watch()
+  if (running.size === 0) watch('on')
   running.add(pid)
   child.once('exit', () => {
-    // What it left behind has lost the one it worked for.
+    // What it left behind works for nobody any more.
     signalGroup(pid, 'SIGKILL')
     running.delete(pid)
-    if (running.size === 0) unwatch()
+    if (running.size === 0) watch('off')
   })
 }
 
-/** True if there was something to signal. */
-function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
+function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   try {
-    return process.kill(-pid, signal)
+    if (pid !== undefined) process.kill(-pid, signal)
   } catch {
-    return false
+    // Nothing is left to signal.
   }
 }
 
-const deadly = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-
-function watch(): void {
-  process.on('exit', killAll)
-  for (const signal of deadly) process.on(signal, onSignal)
-}
-
-function unwatch(): void {
-  process.off('exit', killAll)
-  for (const signal of deadly) process.off(signal, onSignal)
+function watch(change: 'on' | 'off'): void {
+  process[change]('exit', killAll)
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process[change](signal, onSignal)
 }
 
 function killAll(): void {
@@ -232,6 +201,6 @@ function killAll(): void {
 function onSignal(signal: NodeJS.Signals): void {
   if (process.listenerCount(signal) > 1) return
   killAll()
-  unwatch()
+  watch('off')
   process.kill(process.pid, signal)
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, test, vi } from 'vitest'
 import { limits } from '../../base/limits.ts'
-import { openFloodGate } from './flood-gate.ts'
+import { openFloodGate } from './transport.ts'
 
 const { mcpMessageBytesMax: answerMax, mcpUnaskedBytesPerSecondMax: unaskedMax } = limits
 const request = { jsonrpc: '2.0', id: 1, method: 'tools/call' } as const
