@@ -1,7 +1,6 @@
 import {
   closeSync,
   constants,
-  existsSync,
   fstatSync,
   lstatSync,
   openSync,
@@ -10,9 +9,8 @@ import {
   realpathSync,
   type Stats,
 } from 'node:fs'
-import { Failure, quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
-import type { Place } from './folder.ts'
+import { hasPins, outside, type Place } from './folder.ts'
 import { refusal } from './trouble.ts'
 
 // Synchronous on purpose: a scan makes tens of thousands of short calls, and a promise for each costs more than the call.
@@ -56,10 +54,6 @@ export function stampAt(place: Place, path: string, kind: 'folder' | 'file'): St
   }
 }
 
-// What was changed so shortly before it was read may change again within the same timestamp.
-const isSettled = ({ modifiedMs, changedMs }: Stamp, readMs: number): boolean =>
-  Math.max(modifiedMs, changedMs) <= readMs - limits.knowledgeSettledMs
-
 /** Something read at a time, from a file or folder as it was then. */
 export interface Kept {
   readonly stamp: Stamp
@@ -68,25 +62,17 @@ export interface Kept {
 
 /** Whether what was read then is what one would read now. */
 export function isCurrent(place: Place, path: string, kind: 'folder' | 'file', { stamp, readMs }: Kept): boolean {
-  if (!isSettled(stamp, readMs)) return false
+  // What was changed so shortly before it was read may change again within the same timestamp.
+  if (Math.max(stamp.modifiedMs, stamp.changedMs) > readMs - limits.knowledgeSettledMs) return false
   const now = stampAt(place, path, kind)
   return now !== undefined && sameStamp(now, stamp)
 }
 
 /** Where a folder really lies; fails with `file.not_found` and the like. */
-export function placeOf(path: string, options: { readonly pins?: boolean } = {}): Place {
+export function placeOf(path: string, { pins = true } = {}): Place {
   const real = realpathSync.native(path)
   if (!lstatSync(real).isDirectory()) throw refusal('ENOTDIR', '.')
-  return { real, pins: options.pins !== false && hasPins() }
-}
-
-/** Open folders have paths of their own here, and this process may use them. */
-function hasPins(): boolean {
-  try {
-    return existsSync('/proc/self/fd')
-  } catch {
-    return false
-  }
+  return { real, pins: pins && hasPins() }
 }
 
 /** The host's path of what lies below a place: for system calls, never for people. */
@@ -115,7 +101,8 @@ export function withOpen<T>(place: Place, path: string, kind: 'folder' | 'file',
     const held = `/proc/self/fd/${descriptor}`
     const real = place.pins ? readlinkSync(held) : realpathSync.native(at)
     const stats = fstatSync(descriptor)
-    if (real !== at || !(place.pins || isSame(stats, lstatSync(at)))) throw outside(path)
+    if (real !== at || !(place.pins || isSame(stats, lstatSync(at))))
+      throw outside(path, 'leads out of the file root, or through a link')
     if (!(kind === 'folder' ? stats.isDirectory() : stats.isFile())) throw refusal('EISDIR', path)
     return work({ descriptor, stats, host: place.pins ? held : at })
   } finally {
@@ -135,9 +122,6 @@ const fileFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLO
 const folderFlags = fileFlags | constants.O_DIRECTORY
 
 const isSame = (left: Stats, right: Stats): boolean => left.ino === right.ino && left.dev === right.dev
-
-const outside = (path: string): Failure =>
-  new Failure('file.outside_root', `${quote(path)} leads out of the file root, or through a link`, { path })
 
 /** Bytes of an open file from `from` up to `to`, or up to its end. */
 export function readBytes(descriptor: number, from: number, to: number): Buffer {

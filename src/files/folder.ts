@@ -1,4 +1,4 @@
-import { constants } from 'node:fs'
+import { constants, existsSync } from 'node:fs'
 import { type FileHandle, open, readlink, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure, quote } from '../base/failure.ts'
@@ -9,6 +9,15 @@ export interface Place {
   readonly real: string
   /** Whether an open folder has a path of its own under `/proc/self/fd`. */
   readonly pins: boolean
+}
+
+/** Whether open files and folders have paths of their own on this system, which this process may use. */
+export function hasPins(): boolean {
+  try {
+    return existsSync('/proc/self/fd')
+  } catch {
+    return false
+  }
 }
 
 /** A folder held open while something is done in it. */
@@ -32,12 +41,12 @@ export async function inFolder<T>(
   try {
     const held = place.pins ? `/proc/self/fd/${handle.fd}` : location
     const real = place.pins ? await readlink(held) : await realpath(held)
-    if (!`${real}/`.startsWith(`${place.real}/`)) throw outside(segments.join('/'))
+    if (!`${real}/`.startsWith(`${place.real}/`)) throw outside(segments.join('/'), 'leads out of the file root')
     return await work({ handle, entry: (name) => `${held}/${name}` })
   } finally {
     await handle.close()
   }
 }
 
-const outside = (path: string): Failure =>
-  new Failure('file.outside_root', `${quote(path)} leads out of the file root`, { path })
+export const outside = (path: string, what: string): Failure =>
+  new Failure('file.outside_root', `${quote(path)} ${what}`, { path })

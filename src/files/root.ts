@@ -1,14 +1,14 @@
-import { constants, existsSync } from 'node:fs'
-import { mkdir, open, realpath, stat, unlink } from 'node:fs/promises'
+import assert from 'node:assert/strict'
+import { constants } from 'node:fs'
+import { type FileHandle, link, lstat, mkdir, open, readdir, realpath, rename, stat, unlink } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { Failure } from '../base/failure.ts'
+import { Failure, quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
-import { appendLine, atEntry, modeOf, namesIn, readAll, readTail, withFile } from './entry.ts'
-import { inFolder, type Place } from './folder.ts'
+import { tornMark } from '../base/lines.ts'
+import { type Folder, hasPins, inFolder, type Place } from './folder.ts'
 import { locked } from './lock.ts'
 import { reservedPrefix, segmentsOf } from './path.ts'
-import { replace, type WriteOptions } from './replace.ts'
-import { systemCode, telling } from './trouble.ts'
+import { refusal, systemCode, telling } from './trouble.ts'
 
 /**
  * Regular files below one folder. Paths are relative, with `/`; one that leaves the root, by its spelling or through a
@@ -36,6 +36,13 @@ export interface FileRoot {
   exclusive<T>(work: () => Promise<T>): Promise<T>
 }
 
+interface WriteOptions {
+  /** The file's permissions, whatever the umask; 0600 unless said. */
+  readonly mode?: number
+  /** Fails with `file.exists` when there is such a file; of several such writers one wins. */
+  readonly exclusive?: boolean
+}
+
 export interface RootOptions {
   /** Makes the folder, and those above it, when it is missing. */
   readonly create?: boolean
@@ -51,18 +58,29 @@ export async function openRoot(path: string, options: RootOptions = {}): Promise
     if (create) await makeFolder(path, mode)
     const real = await realpath(path)
     checkFolder(await stat(real), mode)
-    return fileRoot({ real, pins: pins && existsSync('/proc/self/fd') })
+    return fileRoot({ real, pins: pins && hasPins() })
   })
 }
 
 function fileRoot(place: Place): FileRoot {
   return Object.freeze<FileRoot>({
     read: (path, { bytesMax = limits.fileBytesMax } = {}) =>
-      withFile(place, path, constants.O_RDONLY, (handle) => readAll(handle, path, bytesMax)),
-    readEnd: (path, bytesMax) => withFile(place, path, constants.O_RDONLY, (handle) => readTail(handle, bytesMax)),
+      withFile(place, path, constants.O_RDONLY, async (handle) => {
+        const { size } = await handle.stat()
+        if (size <= bytesMax) return handle.readFile()
+        throw new Failure('file.too_large', `${quote(path)} has ${size} bytes, at most ${bytesMax} are read`, { path })
+      }),
+    readEnd: (path, bytesMax) =>
+      withFile(place, path, constants.O_RDONLY, async (handle) => {
+        const { size } = await handle.stat()
+        const length = Math.min(size, bytesMax)
+        return (await handle.read(Buffer.alloc(length), 0, length, size - length)).buffer
+      }),
     write: (path, bytes, options = {}) =>
       atEntry(place, path, async (folder, name) => {
-        await modeOf(folder, name, path).catch(unlessMissing)
+        await modeOf(folder, name, path).catch((error: unknown) => {
+          if (systemCode(error) !== 'ENOENT') throw error
+        })
         await replace(folder, name, bytes, options)
       }),
     append: (path, line) =>
@@ -81,8 +99,88 @@ function fileRoot(place: Place): FileRoot {
   })
 }
 
-function unlessMissing(error: unknown): void {
-  if (systemCode(error) !== 'ENOENT') throw error
+/** Works on the last segment of a path, in the folder that the others name. */
+function atEntry<T>(place: Place, path: string, work: (folder: Folder, name: string) => Promise<T>): Promise<T> {
+  return telling(path, () => {
+    const segments = segmentsOf(path)
+    return inFolder(place, segments.slice(0, -1), (folder) => work(folder, segments.at(-1) ?? ''))
+  })
+}
+
+/** Works on an open regular file. */
+function withFile<T>(
+  place: Place,
+  path: string,
+  flags: number,
+  work: (handle: FileHandle, folder: Folder) => Promise<T>,
+): Promise<T> {
+  return atEntry(place, path, async (folder, name) => {
+    // Without O_NONBLOCK the opening of a pipe would wait for its other end.
+    const handle = await open(folder.entry(name), flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0o600)
+    try {
+      if (!(await handle.stat()).isFile()) throw refusal('EISDIR', path)
+      return await work(handle, folder)
+    } finally {
+      await handle.close()
+    }
+  })
+}
+
+/** The permission bits of a regular file; of a link, which is not followed, and of anything else: a refusal. */
+async function modeOf(folder: Folder, name: string, path: string): Promise<number> {
+  const found = await lstat(folder.entry(name))
+  if (found.isSymbolicLink()) throw refusal('ELOOP', path)
+  if (!found.isFile()) throw refusal('EISDIR', path)
+  return found.mode & 0o777
+}
+
+/** Readers see the old content or the new, whole; when this returns the new one is on the disk. */
+async function replace(folder: Folder, name: string, bytes: Uint8Array, options: WriteOptions): Promise<void> {
+  const { handle, temp } = await openTemp(folder, name)
+  try {
+    await handle.chmod(options.mode ?? 0o600)
+    await handle.writeFile(bytes)
+    await handle.sync()
+    await (options.exclusive ? link : rename)(temp, folder.entry(name))
+  } catch (error) {
+    await unlink(temp)
+    throw error
+  } finally {
+    await handle.close()
+  }
+  if (options.exclusive) await unlink(temp)
+  await folder.handle.sync()
+}
+
+/** The first free name: another writer, or one that was killed, may hold the ones before it. */
+async function openTemp(folder: Folder, name: string): Promise<{ handle: FileHandle; temp: string }> {
+  for (let number = 0; ; number++) {
+    const temp = folder.entry(`${reservedPrefix}${number}-${name}`)
+    try {
+      const handle = await open(temp, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600)
+      return { handle, temp }
+    } catch (error) {
+      if (systemCode(error) !== 'EEXIST') throw error
+    }
+  }
+}
+
+async function appendLine(handle: FileHandle, folder: Folder, line: string): Promise<void> {
+  assert(!line.includes('\n'), 'a line has no line feed')
+  const { size } = await handle.stat()
+  const last = size === 0 ? undefined : (await handle.read(Buffer.alloc(1), 0, 1, size - 1)).buffer[0]
+  const torn = last !== undefined && last !== 0x0a
+  await handle.appendFile(`${torn ? `${tornMark}\n` : ''}${line}\n`)
+  await handle.sync()
+  if (size === 0) await folder.handle.sync()
+}
+
+async function namesIn(folder: Folder): Promise<readonly string[]> {
+  const entries = await readdir(folder.entry('.'), { withFileTypes: true })
+  return entries
+    .filter((entry) => entry.isFile() && !entry.name.startsWith(reservedPrefix))
+    .map((entry) => entry.name)
+    .sort()
 }
 
 function checkFolder(found: { isDirectory(): boolean; readonly mode: number }, mode: number | undefined): void {
@@ -97,10 +195,8 @@ async function makeFolder(path: string, mode = 0o777): Promise<void> {
   const made = await mkdir(resolve(path), { recursive: true, mode })
   if (made === undefined) return
   const above = dirname(await realpath(made))
-  for (let at = await realpath(path); at !== above; at = dirname(at)) await syncFolder(dirname(at))
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY)
-  await handle.sync().finally(() => handle.close())
+  for (let at = await realpath(path); at !== above; at = dirname(at)) {
+    const handle = await open(dirname(at), constants.O_RDONLY | constants.O_DIRECTORY)
+    await handle.sync().finally(() => handle.close())
+  }
 }

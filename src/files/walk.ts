@@ -59,59 +59,54 @@ interface Step {
   readonly depth: number
 }
 
-interface Walk {
-  readonly place: Place
-  readonly options: WalkOptions
-  readonly queue: Step[]
-  readonly links: Step[]
-  readonly seen: Set<string>
-  readonly skipped: SkippedLink[]
-  readonly unreadable: { path: string; why: string }[]
-  folders: number
-  tooDeep: number
-}
-
 /**
  * Walks the folders below a place, breadth first and by name, so that a cut falls at the same spot on every machine.
  * Links are gone into after all real folders, each real folder once, and only while they stay below the place.
  */
 export async function walkFolders(place: Place, options: WalkOptions): Promise<WalkEnd> {
-  const start: Step = { path: '', realPath: '', depth: 0 }
-  const walk: Walk = {
-    place,
-    options,
-    queue: [start],
-    links: [],
-    seen: new Set(),
-    skipped: [],
-    unreadable: [],
-    folders: 0,
-    tooDeep: 0,
-  }
-  let at = 0
-  for (;;) {
-    for (; at < walk.queue.length && walk.folders < options.foldersMax; at++) {
-      visit(walk, walk.queue[at] as Step)
-      if (walk.folders % limits.knowledgeFoldersPerTurn === 0) await turn()
-    }
-    const link = at < walk.queue.length ? undefined : walk.links.shift()
-    if (link === undefined) break
-    follow(walk, link)
-  }
-  const { folders, tooDeep, skipped, unreadable } = walk
-  return { folders, tooDeep, tooMany: walk.queue.length - at + walk.links.length, links: skipped, unreadable }
-}
+  const queue: Step[] = [{ path: '', realPath: '', depth: 0 }]
+  const waiting: Step[] = []
+  const seen = new Set<string>()
+  const links: SkippedLink[] = []
+  const unreadable: { path: string; why: string }[] = []
+  let [at, folders, tooDeep] = [0, 0, 0]
 
-function visit(walk: Walk, step: Step): void {
-  if (walk.seen.has(step.realPath)) return
-  walk.seen.add(step.realPath)
-  walk.folders++
-  const entries = entriesOf(walk, step)
-  if (entries === undefined) return
-  for (const { name, kind } of walk.options.into({ ...step, entries })) {
-    if (step.depth >= walk.options.depthMax) walk.tooDeep++
-    else (kind === 'link' ? walk.links : walk.queue).push(below(step, name))
+  const visit = (step: Step): void => {
+    if (seen.has(step.realPath)) return
+    seen.add(step.realPath)
+    folders++
+    for (const { name, kind } of wantedIn(step)) {
+      if (step.depth >= options.depthMax) tooDeep++
+      else (kind === 'link' ? waiting : queue).push(below(step, name))
+    }
   }
+  const wantedIn = (step: Step): readonly Entry[] => {
+    let entries: readonly Entry[]
+    try {
+      entries = list(place, step.realPath, options)
+    } catch (error) {
+      unreadable.push({ path: step.path, why: (error as { code?: string }).code ?? 'unknown' })
+      return []
+    }
+    return options.into({ ...step, entries })
+  }
+  const follow = (link: Step): void => {
+    const target = targetOf(place, link)
+    if (typeof target === 'string') links.push({ path: link.path, why: target })
+    else if (seen.has(target.realPath)) links.push({ path: link.path, why: 'known' })
+    else queue.push({ ...link, realPath: target.realPath })
+  }
+
+  for (;;) {
+    for (; at < queue.length && folders < options.foldersMax; at++) {
+      visit(queue[at] as Step)
+      if (folders % limits.knowledgeFoldersPerTurn === 0) await turn()
+    }
+    const link = at < queue.length ? undefined : waiting.shift()
+    if (link === undefined) break
+    follow(link)
+  }
+  return { folders, tooDeep, tooMany: queue.length - at + waiting.length, links, unreadable }
 }
 
 const below = (step: Step, name: string): Step => ({
@@ -121,15 +116,6 @@ const below = (step: Step, name: string): Step => ({
 })
 
 const joined = (path: string, name: string): string => (path === '' ? name : `${path}/${name}`)
-
-function entriesOf(walk: Walk, { path, realPath }: Step): readonly Entry[] | undefined {
-  try {
-    return list(walk.place, realPath, walk.options)
-  } catch (error) {
-    walk.unreadable.push({ path, why: (error as { code?: string }).code ?? 'unknown' })
-    return undefined
-  }
-}
 
 function list(place: Place, path: string, options: WalkOptions): readonly Entry[] {
   const known = options.known?.get(path)
@@ -156,13 +142,6 @@ function kindOf(entry: Dirent): Entry['kind'] {
 }
 
 const byName = (left: Entry, right: Entry): number => (left.name < right.name ? -1 : 1)
-
-function follow(walk: Walk, link: Step): void {
-  const target = targetOf(walk.place, link)
-  if (typeof target === 'string') walk.skipped.push({ path: link.path, why: target })
-  else if (walk.seen.has(target.realPath)) walk.skipped.push({ path: link.path, why: 'known' })
-  else walk.queue.push({ ...link, realPath: target.realPath })
-}
 
 /** Where a link really leads below the place. */
 function targetOf(place: Place, link: Step): { readonly realPath: string } | SkippedLink['why'] {
