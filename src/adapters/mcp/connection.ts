@@ -2,6 +2,7 @@ import type { Client, ClientOptions } from '@modelcontextprotocol/client'
 import type { Json } from '../../base/canonical.ts'
 import { limits } from '../../base/limits.ts'
 import { version } from '../../base/version.ts'
+import { within } from '../../gateway/within.ts'
 import type { Egress } from '../egress/egress.ts'
 import { readTools, type ToolDefinition } from './definition.ts'
 import { type Address, httpTransport } from './http.ts'
@@ -13,9 +14,11 @@ export interface ToolCall {
   readonly tool: ToolDefinition
   readonly input: Readonly<Record<string, Json>>
   readonly traceparent: string
-  /** Falls when the time of the call is over, or nobody waits for it any more. */
+  /** Aborts when the time of the call is over, or its caller no longer waits. */
   readonly signal: AbortSignal
 }
+
+export type Tools = readonly ToolDefinition[]
 
 /** One conversation with a server. */
 export interface Connection {
@@ -23,7 +26,10 @@ export interface Connection {
   readonly server: { readonly name: string; readonly version: string } | undefined
   /** The revision of the protocol that both speak. */
   readonly protocol: string
-  list(): Promise<readonly ToolDefinition[]>
+  /** The tools as they were listed last, or anew if that may be outdated. */
+  tools(): Promise<Tools>
+  /** Lists the tools anew soon, or at the next call. */
+  refresh(): void
   call(call: ToolCall): Promise<Json>
   /** Closes it when the calls under way have ended. */
   retire(): void
@@ -31,17 +37,15 @@ export interface Connection {
 }
 
 export interface Listener {
-  /** Nobody waits for the connection any more. */
+  /** Aborts when nobody waits for the connection any more. */
   readonly signal: AbortSignal
-  /** The server says that its tools have changed. */
-  changed(): void
-  /** Nobody is sent there any more; calls under way go on. */
+  /** Receives every new list of tools. */
+  listed(tools: Tools): void
+  /** No new call may be sent there; calls under way go on. */
   retired(): void
-  /** The conversation is over, whoever ended it. */
+  /** The conversation is over; `why` unless we ended it. */
   closed(why: string | undefined): void
 }
-
-const clientInfo = { name: 'ambit', version }
 
 type Sdk = typeof import('@modelcontextprotocol/client')
 
@@ -55,14 +59,13 @@ export async function connect(
   // Loaded when it is needed: it takes longer than all the rest of a start.
   const sdk = await import('@modelcontextprotocol/client')
   if ('url' in server) return attempt(name, sdk, httpTransport(server, egress, sdk), listener)
-  const open = () => stdioTransport(server)
   try {
-    return await attempt(name, sdk, open(), listener)
+    return await attempt(name, sdk, stdioTransport(server), listener)
   } catch (error) {
-    const isUnknown = error instanceof Error && codeOf(error.cause) === 'ERA_NEGOTIATION_FAILED'
+    const isUnknown = ((error as Error).cause as { code?: unknown } | undefined)?.code === 'ERA_NEGOTIATION_FAILED'
     if (!isUnknown || listener.signal.aborted) throw error
     // Some programs end at a question that they do not know. They speak the older revision.
-    return attempt(name, sdk, open(), listener, { prior: { kind: 'legacy' } })
+    return attempt(name, sdk, stdioTransport(server), listener, { prior: { kind: 'legacy' } })
   }
 }
 
@@ -73,7 +76,11 @@ async function attempt(
   listener: Listener,
   options: { readonly prior?: { readonly kind: 'legacy' } } = {},
 ): Promise<Connection> {
-  const client = new sdk.Client(clientInfo, clientOptions(listener))
+  let connection: Connection | undefined
+  const client = new sdk.Client(
+    { name: 'ambit', version },
+    clientOptions(() => connection?.refresh()),
+  )
   const giveUp = () => void transport.close().catch(() => undefined)
   listener.signal.addEventListener('abort', giveUp)
   try {
@@ -86,62 +93,65 @@ async function attempt(
   } finally {
     listener.signal.removeEventListener('abort', giveUp)
   }
-  return conversation(name, sdk, client, transport, listener)
+  connection = conversation(name, client, transport, listener)
+  return connection
 }
 
-const clientOptions = (listener: Listener): ClientOptions => ({
-  // No sampling, no elicitation, no roots: whoever asks for them is refused.
+const clientOptions = (changed: () => void): ClientOptions => ({
+  // No sampling, no elicitation, no roots: a server that asks for them is refused.
   capabilities: {},
   versionNegotiation: { mode: 'auto', probe: { timeoutMs: limits.mcpProbeMs } },
   inputRequired: { autoFulfill: false },
-  listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => listener.changed() } },
-  // Answers are held against the schema that people accepted, by the gateway.
+  listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: changed } },
+  // The gateway checks answers against the schema that people accepted.
   jsonSchemaValidator: {
     getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
   },
 })
 
-function conversation(
-  name: string,
-  sdk: Sdk,
-  client: Client,
-  transport: ClosableTransport,
-  listener: Listener,
-): Connection {
+function conversation(name: string, client: Client, transport: ClosableTransport, listener: Listener): Connection {
+  const listing = openListing(client, listener)
   const underway = new Set<{ asked: boolean }>()
   let retired = false
   const retire = () => {
     retired = true
+    listing.stop()
     listener.retired()
     if (underway.size === 0) void close()
   }
   const close = async () => {
     retired = true
-    await Promise.race([transport.leave?.().catch(() => undefined), pause(limits.mcpGraceMs)])
+    await within(transport.leave?.(), limits.mcpGraceMs, () => undefined, { aside: true }).catch(() => undefined)
     await client.close().catch(() => undefined)
     await transport.close().catch(() => undefined)
   }
-  client.onclose = () => listener.closed(retired ? undefined : (transport.why ?? 'it closed the connection'))
+  client.onclose = () => {
+    listing.stop()
+    listener.closed(retired ? undefined : (transport.why ?? 'it closed the connection'))
+  }
   client.fallbackRequestHandler = async () => {
     // Which call it asks for cannot be told.
     for (const call of underway) call.asked = true
     throw Object.assign(new Error('Method not found'), { code: methodNotFound })
   }
-  // Whoever no longer hears of changes starts anew, and looks at everything again.
+  // Without news of changes, a new connection looks at everything again.
   client.autoOpenedSubscription?.closed.then(() => retired || retire())
   return {
     server: client.getServerVersion(),
     protocol: client.getNegotiatedProtocolVersion() ?? '',
-    list: () => listTools(client),
+    tools: listing.tools,
+    refresh: listing.refresh,
     call: async ({ tool, input, traceparent, signal }) => {
       const state = { asked: false }
       underway.add(state)
       try {
-        const params = { name: tool.name, arguments: { ...input }, _meta: { [sdk.TRACEPARENT_META_KEY]: traceparent } }
-        const options = { signal, timeout: longerThanAnyCallMs, toolDefinition: headersOf(tool) }
+        const params = { name: tool.name, arguments: { ...input }, _meta: { traceparent } }
+        // Its schema says which members of the input are sent as headers too.
+        const toolDefinition = { name: tool.name, inputSchema: tool['inputSchema'] } as never
+        const options = { signal, timeout: longerThanAnyCallMs, toolDefinition }
         return resultOf(await client.callTool(params, options), state.asked)
       } catch (error) {
-        // It has forgotten our session: others may still get their answers, nobody is sent there any more.
+        // It has forgotten our session: others may still get their answers, but no new call is sent there.
         if (transport.sessionId !== undefined && statusOf(error) === 404) retire()
         throw failureOf(error, name, state.asked)
       } finally {
@@ -157,11 +167,43 @@ function conversation(
 const methodNotFound = -32601
 const longerThanAnyCallMs = 2 * limits.callTimeoutMaxMs
 
-/** As much of a tool as says which members of its input are sent as headers too. */
-const headersOf = ({ name, inputSchema }: ToolDefinition) => ({ name, inputSchema }) as never
+function openListing(client: Client, { listed }: Listener) {
+  let last: { readonly at: number; readonly tools: Promise<Tools> } | undefined
+  let asked = 0
+  let soon: NodeJS.Timeout | undefined
+  const list = async () => {
+    asked += 1
+    const mine = asked
+    const found = await listTools(client)
+    // Answers may come out of order: only the latest request counts.
+    if (mine === asked) listed(found)
+    return found
+  }
+  const tools = () => {
+    if (last && performance.now() - last.at < limits.mcpListMs) return last.tools
+    const listing = { at: performance.now(), tools: list() }
+    last = listing
+    listing.tools.catch(() => {
+      if (last === listing) last = undefined
+    })
+    return listing.tools
+  }
+  return {
+    tools,
+    refresh: () => {
+      last = undefined
+      // Not sooner, however often the server says it, and not later either.
+      soon ??= setTimeout(() => {
+        soon = undefined
+        tools().catch(() => undefined)
+      }, limits.mcpListPauseMs).unref()
+    },
+    stop: () => clearTimeout(soon),
+  }
+}
 
 /** All pages, as they came: the digest of a tool does not depend on how much of it a library knows. */
-async function listTools(client: Client): Promise<readonly ToolDefinition[]> {
+async function listTools(client: Client): Promise<Tools> {
   if (!client.getServerCapabilities()?.tools) return []
   const tools: ToolDefinition[] = []
   let cursor: string | undefined
@@ -181,12 +223,8 @@ const anything = {
   '~standard': { version: 1, vendor: 'ambit', validate: (value: unknown) => ({ value }) },
 } as const
 
-const codeOf = (error: unknown): unknown => (error as { code?: unknown } | undefined)?.code
-
 function reasonOf(error: unknown): string {
   const status = statusOf(error)
   if (status !== undefined) return `it answered with the status ${status}`
   return endedIn(error)?.message ?? 'it does not answer as an MCP server'
 }
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms).unref())

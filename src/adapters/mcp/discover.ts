@@ -32,14 +32,14 @@ export async function discoverTools(
     return value
   })
   const ignore = () => undefined
-  const quiet = { signal: new AbortController().signal, changed: ignore, retired: ignore, closed: ignore }
+  const quiet = { signal: new AbortController().signal, listed: ignore, retired: ignore, closed: ignore }
   try {
     const connection = await connect(name, filled, deps.egress, quiet)
     try {
       const { server: told, protocol } = connection
       const shown = (text: string) => said(scrubText(text, secrets), 256)
       const identity = told && { name: shown(told.name), version: shown(told.version) }
-      const tools = (await connection.list()).map((tool) => withoutSecrets(tool, secrets))
+      const tools = (await connection.tools()).map((tool) => withoutSecrets(tool, secrets))
       return { server: identity, protocol, tools }
     } finally {
       await connection.close()

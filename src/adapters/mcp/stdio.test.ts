@@ -71,7 +71,7 @@ test.each(['older', 'newer'])(
   async (revision) => {
     const program = { command: process.execPath, args: ['-e', busyServer(revision)], env: {}, cwd: '.' }
     const ignore = () => undefined
-    const listener = { signal: never, changed: ignore, retired: ignore, closed: ignore }
+    const listener = { signal: never, listed: ignore, retired: ignore, closed: ignore }
     const connection = await connect('busy', program, openEgress(), listener)
     onTestFinished(() => connection.close())
     const call = (name: string, signal = never) =>

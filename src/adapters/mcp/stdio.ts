@@ -155,6 +155,8 @@ async function end(child: Child): Promise<void> {
 
 /** Lines that are no messages are left out: some programs write greetings. The client checks the rest of a message. */
 function messageIn(line: string): JSONRPCMessage | undefined {
+  // To find out by parsing is slow where a program floods us with lines.
+  if (!/^\s*\{/.test(line)) return undefined
   try {
     const message: unknown = JSON.parse(line)
     const isMessage = isObject(message) && ('method' in message || 'result' in message || 'error' in message)
