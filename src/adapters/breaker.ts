@@ -4,7 +4,7 @@ import type { Hindrance } from '../gateway/capability.ts'
 import { CallEnded, Cancelled } from '../gateway/ended.ts'
 
 /** Stops calling a server that keeps failing; after a while one call may test whether it is back. */
-export interface Breaker {
+interface Breaker {
   /** Why no call may be sent now; undefined if one may. */
   hindrance(): Hindrance | undefined
   /**
@@ -16,11 +16,29 @@ export interface Breaker {
 
 /** `name` is what people call the server. */
 export function openBreaker(name: string, clock: Clock): Breaker {
-  let state = closed
+  let failures = 0
+  // Since when the server is left alone, and whether a call is testing if it is back.
+  let openedAt: number | undefined
+  let probing = false
+  const close = () => {
+    failures = 0
+    openedAt = undefined
+  }
+  const fail = () => {
+    failures += 1
+    if (probing || failures >= limits.breakerFailuresMax) openedAt = clock.now()
+  }
+  /** Milliseconds until a call may go. A clock that stepped back does not make the wait longer. */
+  const waitMs = (): number => {
+    if (openedAt === undefined) return 0
+    const passed = clock.now() - openedAt
+    const left = passed < 0 ? 0 : Math.max(0, limits.breakerOpenMs - passed)
+    return left === 0 && probing ? 1_000 : left
+  }
   const hindrance = (): Hindrance | undefined => {
-    const wait = waitMs(state, clock.now())
+    const wait = waitMs()
     if (wait === 0) return undefined
-    const reason = `the server \`${name}\` failed ${state.failures} times in a row and is left alone for a while`
+    const reason = `the server \`${name}\` failed ${failures} times in a row and is left alone for a while`
     return { lifecycle: 'unavailable', reason, retryAfterS: Math.ceil(wait / 1000) }
   }
   return {
@@ -28,43 +46,17 @@ export function openBreaker(name: string, clock: Clock): Breaker {
     run: async (work, isFault, signal) => {
       const before = hindrance()
       if (before) throw new CallEnded('upstream_unavailable', before.reason, { effect: 'none' })
-      state = started(state)
+      probing = openedAt !== undefined
       try {
         const value = await work()
-        state = closed
+        close()
         return value
       } catch (error) {
-        if (signal.reason instanceof Cancelled) state = { ...state, probing: false }
-        else state = isFault(error) ? failed(state, clock.now()) : closed
+        if (!(signal.reason instanceof Cancelled)) (isFault(error) ? fail : close)()
         throw error
+      } finally {
+        probing = false
       }
     },
   }
-}
-
-/** Failures in a row, since when the server is left alone, and whether one call is now testing if it is back. */
-export interface BreakerState {
-  readonly failures: number
-  readonly openedAt: number | undefined
-  readonly probing: boolean
-}
-
-export const closed: BreakerState = { failures: 0, openedAt: undefined, probing: false }
-
-/** A call begins. While the server is left alone, this call tests whether it is back. */
-export const started = (state: BreakerState): BreakerState =>
-  state.openedAt === undefined ? state : { ...state, probing: true }
-
-export function failed(state: BreakerState, now: number): BreakerState {
-  const failures = state.failures + 1
-  const opens = state.probing || failures >= limits.breakerFailuresMax
-  return { failures, openedAt: opens ? now : state.openedAt, probing: false }
-}
-
-/** Milliseconds until a call may go, 0 if it may now. A clock that stepped back does not make the wait longer. */
-export function waitMs({ openedAt, probing }: BreakerState, now: number): number {
-  if (openedAt === undefined) return 0
-  const passed = now - openedAt
-  const left = passed < 0 ? 0 : Math.max(0, limits.breakerOpenMs - passed)
-  return left === 0 && probing ? 1_000 : left
 }

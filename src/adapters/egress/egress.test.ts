@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import { selfSigned } from '../../../test/support/certificate.ts'
 import { deadPort, givenServer, givenTcp } from '../../../test/support/upstream.ts'
-import { reachOf } from './addresses.ts'
+import { reachOf } from './allow-list.ts'
 import { openEgress } from './egress.ts'
 
 const ok = async () => await givenServer((response) => response.end('here'))
@@ -130,7 +130,7 @@ test.each([
   expect(() => openEgress({ allow: [entry] })).toThrow(expect.objectContaining({ code: 'config.invalid' }))
 })
 
-test('a body goes out as text, bytes or a stream, and comes back piece by piece [H-90]', async () => {
+test('a body goes out as text or bytes, and comes back piece by piece [H-90]', async () => {
   const { origin, seen } = await givenServer(async (response, { body }) => {
     response.writeHead(201, { 'set-cookie': ['a=1', 'b=2'], 'x-a': 'ä'.normalize() })
     response.write(`1:${body}`)
@@ -139,8 +139,7 @@ test('a body goes out as text, bytes or a stream, and comes back piece by piece 
   })
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   const { fetch } = openEgress({ allow: [origin] })
-  const stream = () => new Blob(['text']).stream()
-  const bodies = ['text', new TextEncoder().encode('text'), stream()]
+  const bodies = ['text', new TextEncoder().encode('text')]
   const answers = await Promise.all(
     bodies.map((body) =>
       fetch(`${origin}/a?b=c`, {
@@ -170,8 +169,7 @@ test('a body goes out whole with every method, and nothing with none [H-90]', as
   const { fetch } = openEgress({ allow: [origin] })
   for (const method of ['DELETE', 'PUT', 'OPTIONS']) {
     await (await fetch(origin, { method, body: 'a=b' })).text()
-    await (await fetch(origin, { method, body: new URLSearchParams({ a: 'b' }) })).text()
-    await (await fetch(origin, { method, body: new Blob(['a=b']).stream() })).text()
+    await (await fetch(origin, { method, body: new TextEncoder().encode('a=b') })).text()
     await (await fetch(origin, { method })).text()
   }
   assert.deepEqual([...new Set(seen.map(({ body }) => body))], ['a=b', ''])

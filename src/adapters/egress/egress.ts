@@ -1,8 +1,7 @@
 import { lookup as dnsLookup } from 'node:dns/promises'
 import { limits } from '../../base/limits.ts'
 import { CallEnded } from '../../gateway/ended.ts'
-import { familyOf } from './addresses.ts'
-import { type AllowList, hostOf, readAllowList } from './allow-list.ts'
+import { type AllowList, familyOf, hostOf, readAllowList } from './allow-list.ts'
 import { type Outgoing, openSender } from './send.ts'
 
 /** The one way out: every request of an adapter goes through it. */
@@ -90,18 +89,10 @@ function readInit(init: RequestInit): Omit<Outgoing, 'url'> {
   const headers = new Headers(init.headers)
   for (const name of connectionHeaders) headers.delete(name)
   headers.set('accept-encoding', 'identity')
-  const body = readBody(init.body, headers)
-  return { method: (init.method ?? 'GET').toUpperCase(), headers, body, signal: init.signal ?? undefined }
-}
-
-function readBody(body: RequestInit['body'], headers: Headers): Outgoing['body'] {
-  if (body === undefined || body === null) return undefined
-  if (body instanceof ReadableStream) return body
-  if (body instanceof URLSearchParams && !headers.has('content-type'))
-    headers.set('content-type', 'application/x-www-form-urlencoded;charset=UTF-8')
-  if (typeof body === 'string' || body instanceof URLSearchParams) return Buffer.from(String(body))
-  if (body instanceof Uint8Array) return body
-  throw refused('a body is text, bytes or a stream')
+  const { body = null, method = 'GET', signal } = init
+  if (body !== null && typeof body !== 'string' && !(body instanceof Uint8Array))
+    throw refused('a body is text or bytes')
+  return { method: method.toUpperCase(), headers, body: body ?? undefined, signal: signal ?? undefined }
 }
 
 const isRedirect = ({ status, headers }: Response): boolean =>

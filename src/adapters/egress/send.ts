@@ -1,22 +1,21 @@
 import * as http from 'node:http'
 import * as https from 'node:https'
 import type { LookupFunction } from 'node:net'
-import { pipeline, Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import { limits } from '../../base/limits.ts'
 import { CallEnded, type Effect } from '../../gateway/ended.ts'
-import { familyOf } from './addresses.ts'
-import { hostOf } from './allow-list.ts'
+import { familyOf, hostOf } from './allow-list.ts'
 
 export interface Outgoing {
   readonly url: URL
   readonly method: string
   readonly headers: Headers
-  readonly body: Uint8Array | ReadableStream<Uint8Array> | undefined
+  readonly body: string | Uint8Array | undefined
   readonly signal: AbortSignal | undefined
 }
 
 /** Answers the addresses a request may be sent to, or throws. */
-export type Resolve = (url: URL) => Promise<readonly string[]>
+type Resolve = (url: URL) => Promise<readonly string[]>
 
 /** Sends single requests, over connections that are kept for a moment. `resolve` is asked for each new connection. */
 export function openSender(resolve: Resolve): (outgoing: Outgoing) => Promise<Response> {
@@ -69,28 +68,25 @@ function sendOnce(outgoing: Outgoing, way: Way): Promise<Response> {
         fail(endedAs('no_answer', url, 'unknown'))
       }
     })
-    if (body instanceof ReadableStream) pipeline(Readable.fromWeb(body as never), request, () => undefined)
-    else request.end(body)
+    request.end(body)
   })
 }
 
 function start({ url, method, headers, body, signal }: Outgoing, way: Way): http.ClientRequest {
   // Node says nothing of the size of a body where it expects none.
-  const size = body instanceof Uint8Array ? { 'content-length': body.byteLength } : {}
+  const size = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }
   return (url.protocol === 'https:' ? https : http).request({
     ...way,
     host: hostOf(url),
     port: url.port,
     path: url.pathname + url.search,
     method,
-    headers: { ...Object.fromEntries(headers), ...size, ...(body instanceof ReadableStream && chunked) },
+    headers: { ...Object.fromEntries(headers), ...size },
     // Whatever the environment says.
     rejectUnauthorized: true,
     ...(signal && { signal }),
   })
 }
-
-const chunked = { 'transfer-encoding': 'chunked' }
 
 /** How far a request came: to nobody yet, to a host, or to the server that was meant. */
 type Reached = 'nobody' | 'host' | 'server'
