@@ -64,3 +64,19 @@ export function traceparentOf({
   const traceId = /^(?!0{32})[0-9a-f]{32}$/.test(given) ? given : sha256(correlation.correlation_id).slice(0, 32)
   return formatTraceparent({ traceId, spanId: sha256(invocationId).slice(0, 16), sampled: true })
 }
+
+/** The server answered, and the answer is that it failed. Whether it did something before that is not known. */
+export class UpstreamFailed extends Error {
+  override readonly name: string
+  readonly code: string
+
+  constructor(code: string, message: string, type = 'UpstreamError') {
+    super(message)
+    this.name = type
+    this.code = code
+  }
+}
+
+/** The answer says that the server is at fault, not the call. */
+export const isServerError = (error: unknown): boolean =>
+  error instanceof UpstreamFailed && error.code.startsWith('http_5')

@@ -36,45 +36,37 @@ export function checkSecretPlaces(
 ): void {
   for (const [member, value] of Object.entries(texts))
     for (const [key, text] of Object.entries<string>(typeof value === 'string' ? { '': value } : (value ?? {}))) {
-      const hasPlaces = ['headers', 'query', 'env'].includes(member)
+      const hasPlaces = members.has(member)
       if (!/\{\s*secret\s*:/i.test(hasPlaces ? text.replace(place, '') : text)) continue
-      const at = `${within}.${member}${key === '' ? '' : `[${key}]`}`
+      const at = `\`${within}.${member}${key === '' ? '' : `[${key}]`}\``
       const pointer = `/${within.replaceAll('.', '/')}/${member}${key === '' ? '' : `/${escapedKey(key)}`}`
-      throw hasPlaces ? malformed(at, pointer) : misplaced(at, pointer, 'url' in texts)
+      const [problem, help] = hasPlaces
+        ? [`${at} holds the handle of a secret that is not well formed`, handleHelp]
+        : [`${at} holds a secret, and can be read by others`, 'url' in texts ? addressHelp : commandHelp]
+      throw new Failure('upstream.invalid', problem, { place: pointer }, help)
     }
 }
 
-const malformed = (at: string, pointer: string): Failure =>
-  new Failure(
-    'upstream.invalid',
-    `\`${at}\` holds the handle of a secret that is not well formed`,
-    { place: pointer },
-    'write `{secret:NAME}`, where the name begins with a letter and has letters, digits, `_`, `.` and `-`',
-  )
-
-const misplaced = (at: string, pointer: string, isAddress: boolean): Failure =>
-  new Failure(
-    'upstream.invalid',
-    `\`${at}\` holds a secret, and can be read by others`,
-    { place: pointer },
-    isAddress ? 'give it in `server.headers` or `server.query`' : 'give it in `server.env`',
-  )
+/** What is sent with every request to a server, or given to a process. */
+const members: ReadonlySet<string> = new Set(['headers', 'query', 'env'])
+const handleHelp =
+  'write `{secret:NAME}`, where the name begins with a letter and has letters, digits, `_`, `.` and `-`'
+const addressHelp = 'give it in `server.headers` or `server.query`'
+const commandHelp = 'give it in `server.env`'
 
 /** The server with what likely is a credential replaced, in all that it is sent with every request or given to start. */
 export function replaceCredentials<T extends Upstream['server']>(
   server: T,
   replace: (name: string, credential: string) => string,
 ): T {
-  const replaced = (texts: unknown) =>
-    Object.entries<string>(texts as Readonly<Record<string, string>>).map(([name, text]) => {
-      const [, scheme = '', rest = ''] = /^((?:bearer|basic|token)\s+)?(.*)$/is.exec(text) ?? []
-      return [name, isCredential(name, text) ? `${scheme}${replace(name, rest)}` : text]
-    })
-  const fixed = Object.entries(server).filter(([member]) => ['headers', 'query', 'env'].includes(member))
-  return {
-    ...server,
-    ...Object.fromEntries(fixed.map(([member, texts]) => [member, Object.fromEntries(replaced(texts))])),
+  const replaced = ([name, text]: [string, string]) => {
+    const [, scheme = '', rest = ''] = /^((?:bearer|basic|token)\s+)?(.*)$/is.exec(text) ?? []
+    return [name, isCredential(name, text) ? `${scheme}${replace(name, rest)}` : text]
   }
+  const changed = Object.entries(server)
+    .filter(([member]) => members.has(member))
+    .map(([member, texts]) => [member, Object.fromEntries(Object.entries(texts as Texts).map(replaced))])
+  return { ...server, ...Object.fromEntries(changed) }
 }
 
 /** By its name or its shape. One too many does no harm: it is given all the same. */

@@ -1,11 +1,14 @@
 // What `import 'ambit/ai-sdk'` gives, for the AI SDK (`ai`).
 
-import { type Tool as AITool, tool as aiTool, jsonSchema } from 'ai'
+import { tool as aiTool, asSchema, type FlexibleSchema, jsonSchema, type Tool } from 'ai'
+import type { Json } from '../base/canonical.ts'
+import { Failure, quote } from '../base/failure.ts'
 import type { CallCaller } from '../gateway/call.ts'
+import { type CallContext, type Capability, type CapabilitySpec, defineCapability } from '../gateway/capability.ts'
+import type { JsonSchema, SchemaLike, StandardSchema } from '../gateway/schema-like.ts'
 import { type BridgeOptions, type Door, openBridge } from './bridge.ts'
 
 export type { BridgeOptions, Door } from './bridge.ts'
-export { type FromAISDKTool, fromAISDKTool } from './from-ai-sdk.ts'
 
 type Input = Record<string, unknown>
 
@@ -17,7 +20,7 @@ export function toAISDKTools(
   door: Door,
   principal: CallCaller,
   options?: BridgeOptions,
-): Record<string, AITool<Input, string>> {
+): Record<string, Tool<Input, string>> {
   const bridge = openBridge(door, principal, options)
   return Object.fromEntries(
     bridge.tools.map((tool) => [
@@ -31,3 +34,82 @@ export function toAISDKTools(
     ]),
   )
 }
+
+/** What a tool does not say of itself: what it is called here, and under which policy. */
+export interface FromAISDKTool extends Omit<CapabilitySpec, 'input' | 'output' | 'description'> {
+  /** The tool's own unless given. */
+  readonly description?: string
+  /** What the tool gets as its `context`. */
+  readonly toolContext?: unknown
+}
+
+/**
+ * A tool of the AI SDK as a capability: from then on it is called through the gateway. Without `policy` nobody may; one that
+ * `needsApproval`, always or by a function of its own, asks people at every call unless `policy` or `autonomy` say
+ * something of that. The results of a tool that streams are chunks, and the last of them is the result.
+ */
+export function fromAISDKTool(tool: Tool, { toolContext, ...spec }: FromAISDKTool): Capability {
+  const { execute, needsApproval = false } = tool
+  const asks = needsApproval !== false && spec.policy?.approval_required === undefined
+  const description = spec.description ?? tool.description
+  if (execute === undefined) throw invalid(spec.id, 'the tool has no `execute`: nothing here could carry it out')
+  if (typeof description !== 'string') throw invalid(spec.id, 'give a `description`: the tool has none that is text')
+  const options = ({ invocationId, signal }: CallContext) => ({
+    toolCallId: invocationId,
+    messages: [],
+    abortSignal: signal,
+    context: toolContext,
+  })
+  return defineCapability(
+    {
+      ...spec,
+      // Not by its policy: where it has none, one of the host may let it be called.
+      ...(asks && { autonomy: { ...spec.autonomy, tier: spec.autonomy?.tier ?? 'approval_required' } }),
+      description,
+      input: readable(spec.id, tool.inputSchema),
+      ...(tool.outputSchema && { output: readable(spec.id, tool.outputSchema) }),
+    },
+    (input, call) => {
+      const result: unknown = execute(input, options(call))
+      return isIterable(result) ? chunksOf(result) : result
+    },
+  )
+}
+
+/** Schemas that can tell themselves as JSON Schema of today are taken as they are, all others as the AI SDK reads them. */
+function readable(id: string, schema: FlexibleSchema): SchemaLike {
+  if (isSelfTelling(schema)) return schema
+  const { jsonSchema, validate } = asSchema(schema)
+  if ('then' in jsonSchema) throw invalid(id, 'its schema is made only later: give the tool one that is there')
+  const { $schema: _, ...json } = jsonSchema as JsonSchema
+  if (validate === undefined) return json
+  return {
+    '~standard': {
+      version: 1,
+      vendor: 'ai',
+      validate: async (value) => {
+        const read = await validate(value)
+        return read.success ? { value: read.value } : { issues: [{}] }
+      },
+      jsonSchema: { input: () => json },
+    },
+  }
+}
+
+const isSelfTelling = (schema: unknown): schema is StandardSchema =>
+  (schema as Partial<StandardSchema>)['~standard']?.jsonSchema !== undefined
+
+const isIterable = (value: unknown): value is AsyncIterable<Json> =>
+  typeof value === 'object' && value !== null && Symbol.asyncIterator in value
+
+async function* chunksOf(results: AsyncIterable<Json>): AsyncGenerator<Json, Json, undefined> {
+  let last: Json = null
+  for await (const result of results) {
+    yield result
+    last = result
+  }
+  return last
+}
+
+const invalid = (id: string, why: string): Failure =>
+  new Failure('capability.invalid', `capability ${quote(id)}: ${why}`, { id })

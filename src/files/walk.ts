@@ -53,11 +53,7 @@ export interface SkippedLink {
   readonly why: 'outside' | 'loop' | 'known' | 'no-folder'
 }
 
-interface Step {
-  readonly path: string
-  readonly realPath: string
-  readonly depth: number
-}
+type Step = Omit<Walked, 'entries'>
 
 /**
  * Walks the folders below a place, breadth first and by name, so that a cut falls at the same spot on every machine.

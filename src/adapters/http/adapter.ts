@@ -6,11 +6,18 @@ import { type CallContext, type Capability, describedCapability } from '../../ga
 import { CallEnded } from '../../gateway/ended.ts'
 import type { CapabilityDescriptor } from '../../model/capability.ts'
 import type { HttpUpstream, ServerAddress } from '../../model/config/upstream.ts'
-import { foreignDescriptor, isTextOnly, type OpenUpstream, traceparentOf, type UpstreamDeps } from '../adapter.ts'
+import {
+  foreignDescriptor,
+  isServerError,
+  isTextOnly,
+  type OpenUpstream,
+  traceparentOf,
+  type UpstreamDeps,
+} from '../adapter.ts'
 import { openBreaker } from '../breaker.ts'
 import { type Egress, transportCodes } from '../egress/egress.ts'
 import { fillSecrets, secretNames } from '../secret-text.ts'
-import { HttpFailed, readAnswer } from './answer.ts'
+import { readAnswer } from './answer.ts'
 import { checkHttp, isSafe } from './check.ts'
 import { type FilledRequest, fillRequest, isHeaderText, serverFor } from './request.ts'
 
@@ -26,7 +33,9 @@ export function openHttp(upstream: HttpUpstream, { egress, clock }: UpstreamDeps
     const descriptor = describe(server, method, offered)
     const attempts = attemptsOf(descriptor, isSafe(method) && descriptor.side_effects?.length === 0)
     const handler: Parameters<typeof describedCapability>[1] = async (input, call) => {
-      const filled = await prepare(async () => fillRequest(request, await withSecrets(server, call), input))
+      const filled = await withSecrets(server, call)
+        .then((ready) => fillRequest(request, ready, input))
+        .catch(notSent)
       const once = () => breaker.run(() => exchange(egress, method, filled, call), isFault, call.signal)
       return await tryAgain(once, attempts, { signal: call.signal, mayGoOn: () => breaker.hindrance() === undefined })
     }
@@ -35,19 +44,15 @@ export function openHttp(upstream: HttpUpstream, { egress, clock }: UpstreamDeps
   return { capabilities: upstream.capabilities.map(capability), close: async () => undefined }
 }
 
-/** What goes wrong here goes wrong before anything is sent. */
-async function prepare<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error
-    throw new CallEnded(wireCode(error.code), advised(error), { effect: 'none', type: error.name })
-  }
+/** Before anything is sent, a failure has no effect. */
+function notSent(error: unknown): never {
+  if (!(error instanceof Failure)) throw error
+  throw new CallEnded(wireCode(error.code), advised(error), { effect: 'none', type: error.name })
 }
 
 /** The answer shows that the server, or the way to it, is at fault. */
 const isFault = (error: unknown): boolean =>
-  error instanceof CallEnded ? transportCodes.has(error.code) : error instanceof HttpFailed && error.status >= 500
+  error instanceof CallEnded ? transportCodes.has(error.code) : isServerError(error)
 
 function describe(server: ServerAddress, method: string, offered: Operation['descriptor']): CapabilityDescriptor {
   const side_effects = offered.side_effects ?? (isSafe(method) ? [] : [`http.${method}`])
@@ -86,26 +91,17 @@ async function exchange(
   for (const [name, value] of filled) headers.set(name, value)
   if (body) headers.set('content-type', body.type)
   headers.set('traceparent', traceparentOf(call))
-  const { signal } = call
-  return await readAnswer(
-    await egress.fetch(url, { method, headers, signal, ...(body && { body: body.bytes as never }) }),
-    method,
-  )
+  const init = { method, headers, signal: call.signal, ...(body && { body: body.bytes as never }) }
+  return await readAnswer(await egress.fetch(url, init), method)
 }
 
 /** How often and for what something is tried again; once is enough where repeating could do it twice. */
-interface Attempts {
-  readonly max: number
-  readonly backoffMs: number
-  readonly on: ReadonlySet<string>
-}
-
-function attemptsOf({ retry, idempotency }: CapabilityDescriptor, isSafe: boolean): Attempts {
+function attemptsOf({ retry, idempotency }: CapabilityDescriptor, isSafe: boolean) {
   const may = isSafe || idempotency === 'required'
   return {
     max: may ? Math.min(retry?.max_attempts ?? 1, limits.attemptsMax) : 1,
     backoffMs: Math.min((retry?.backoff_s ?? limits.backoffMs / 1000) * 1000, limits.backoffMaxMs),
-    on: new Set(retry?.retry_on ?? [...transportCodes, 'http_429', 'http_502', 'http_503', 'http_504']),
+    on: new Set<string>(retry?.retry_on ?? [...transportCodes, 'http_429', 'http_502', 'http_503', 'http_504']),
   }
 }
 
@@ -115,7 +111,7 @@ function attemptsOf({ retry, idempotency }: CapabilityDescriptor, isSafe: boolea
  */
 async function tryAgain<T>(
   work: () => Promise<T>,
-  { max, backoffMs, on }: Attempts,
+  { max, backoffMs, on }: ReturnType<typeof attemptsOf>,
   { signal, mayGoOn }: { readonly signal: AbortSignal; readonly mayGoOn: () => boolean },
 ): Promise<T> {
   let isDoubtful = false

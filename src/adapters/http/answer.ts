@@ -4,23 +4,8 @@ import { readJson } from '../../base/json.ts'
 import { limits } from '../../base/limits.ts'
 import { isJsonObject } from '../../base/object.ts'
 import { CallEnded, type Effect } from '../../gateway/ended.ts'
+import { UpstreamFailed } from '../adapter.ts'
 import { mediaOf } from './media.ts'
-
-/** A server that answered, and not with success. Whether it did something before it failed nobody knows. */
-export class HttpFailed extends Error {
-  override readonly name: string = 'HttpError'
-  readonly code: string
-  readonly status: number
-  readonly retryAfterS: number
-
-  constructor(status: number, said: string, retryAfterS: number) {
-    const again = retryAfterS > 0 ? `; it can be tried again in ${retryAfterS} s` : ''
-    super(`the server answered ${status} ${STATUS_CODES[status] ?? ''}`.trimEnd() + said + again)
-    this.code = `http_${status}`
-    this.status = status
-    this.retryAfterS = retryAfterS
-  }
-}
 
 /**
  * The result of an answer: JSON as it is, other text as `{content_type, text}`, anything else as
@@ -80,15 +65,12 @@ function dataOf(bytes: Uint8Array, type: string): Json {
 
 function jsonOf(bytes: Uint8Array): Json {
   try {
-    return readJson(withoutMark(bytes), { bytesMax: limits.answerBytesMax })
+    // Some servers begin every text with a byte order mark, which readers may pass over (RFC 8259, 8.1).
+    return readJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes), { bytesMax: limits.answerBytesMax })
   } catch (error) {
     throw unusable('answer_invalid', `the answer is no JSON that can be trusted: ${(error as Error).message}`)
   }
 }
-
-/** Some servers begin every text with a mark that says how it is written, and readers may pass over it (RFC 8259, 8.1). */
-const withoutMark = (bytes: Uint8Array): Uint8Array =>
-  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes
 
 function decoded(bytes: Uint8Array, charset: string): string | undefined {
   try {
@@ -102,17 +84,18 @@ function decoded(bytes: Uint8Array, charset: string): string | undefined {
 async function failureOf(response: Response): Promise<Error> {
   const { status, headers } = response
   const code = codeIn(await refusalOf(response))
-  const failed = new HttpFailed(
-    status,
-    code === undefined ? '' : ` (\`${code}\`)`,
-    secondsOf(headers.get('retry-after')),
-  )
-  return status >= 400 && status < 500 ? refusal(failed) : failed
+  const seconds = headers.get('retry-after') ?? ''
+  const retryAfterS = /^\d{1,5}$/.test(seconds) ? Number(seconds) : 0
+  const said = code === undefined ? '' : ` (\`${code}\`)`
+  const again = retryAfterS > 0 ? `; it can be tried again in ${retryAfterS} s` : ''
+  const message = `the server answered ${status} ${STATUS_CODES[status] ?? ''}`.trimEnd() + said + again
+  const isRefusal = status >= 400 && status < 500
+  const failed = isRefusal
+    ? // That it did nothing is the word of the server.
+      new CallEnded(`http_${status}`, message, { effect: 'none', type: 'HttpError', isClaimed: true })
+    : new UpstreamFailed(`http_${status}`, message, 'HttpError')
+  return Object.assign(failed, { retryAfterS })
 }
-
-/** The server says that it is the request that is wrong: that it did nothing is its word. */
-const refusal = ({ code, message, retryAfterS }: HttpFailed): CallEnded =>
-  Object.assign(new CallEnded(code, message, { effect: 'none', type: 'HttpError', isClaimed: true }), { retryAfterS })
 
 async function refusalOf(response: Response): Promise<Json> {
   try {
@@ -131,5 +114,3 @@ function codeIn(body: Json): string | undefined {
     (code) => typeof code === 'string' && /^[A-Za-z0-9]+(?:[_.-][A-Za-z0-9]+){0,3}$/.test(code) && code.length <= 40,
   ) as string | undefined
 }
-
-const secondsOf = (header: string | null): number => (/^\d{1,5}$/.test(header ?? '') ? Number(header) : 0)

@@ -32,30 +32,23 @@ function formOf(value: Json, name: string, encoding: Template['encoding'] = {}):
       return asPairs(style, { name: key, value: member, explode, write: encoded }).map((pair) => pair.join('='))
     return new URLSearchParams(itemsOf(member).map((item): [string, string] => [key, textOf(item)])).toString()
   })
-  return fields
-    .flat()
-    .filter((field) => field !== '')
-    .join('&')
+  return fields.flat().filter(Boolean).join('&')
 }
 
 async function multipartOf(value: Json, name: string): Promise<Body> {
+  if (!isJsonObject(value)) return refuse(name, 'an object')
   const form = new FormData()
-  for (const [key, item] of fieldsOf(value, name)) {
-    if (isFile(item)) form.append(key, new Blob([bytesOf(item.base64, key)], { type: typeOf(item) }), fileNameOf(item))
-    else if (isJsonObject(item)) form.append(key, new Blob([JSON.stringify(item)], { type: 'application/json' }))
-    else form.append(key, textOf(item))
-  }
+  // A list is one field per item.
+  for (const [key, member = null] of Object.entries(value))
+    for (const item of itemsOf(member)) {
+      if (isFile(item))
+        form.append(key, new Blob([bytesOf(item.base64, key)], { type: typeOf(item) }), fileNameOf(item))
+      else if (isJsonObject(item)) form.append(key, new Blob([JSON.stringify(item)], { type: 'application/json' }))
+      else form.append(key, textOf(item))
+    }
   // The platform chooses the boundary and escapes the names.
   const made = new Response(form)
   return { type: made.headers.get('content-type') ?? '', bytes: new Uint8Array(await made.arrayBuffer()) }
-}
-
-/** A list is one field per item. */
-function fieldsOf(value: Json, name: string): [string, Json][] {
-  if (!isJsonObject(value)) return refuse(name, 'an object')
-  return Object.entries(value).flatMap(([key, member = null]) =>
-    itemsOf(member).map((item): [string, Json] => [key, item]),
-  )
 }
 
 const itemsOf = (member: Json): readonly Json[] => (isList(member) ? member : [member])

@@ -90,32 +90,22 @@ export const isSafe = (method: string): boolean => ['GET', 'HEAD', 'OPTIONS'].in
 type Parameter = NonNullable<HttpRequestTemplate['parameters']>[number]
 
 /** The styles in which a parameter can be written at its place; the first unless it says another. */
-export const stylesOf = (place: Parameter['in']): readonly NonNullable<Parameter['style']>[] =>
-  (
-    ({
-      path: ['simple', 'label', 'matrix', 'json'],
-      query: ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject', 'json'],
-      header: ['simple', 'json'],
-      cookie: ['form', 'json'],
-    }) as const
-  )[place]
+export const styles: Readonly<Record<Parameter['in'], readonly NonNullable<Parameter['style']>[]>> = {
+  path: ['simple', 'label', 'matrix', 'json'],
+  query: ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject', 'json'],
+  header: ['simple', 'json'],
+  cookie: ['form', 'json'],
+}
 
 function problemOf({ path, parameters = [], body, method }: HttpRequestTemplate, fixed: Fixed): string | undefined {
-  const places = [...path.matchAll(/\{([^{}]*)\}/g)].map(([, place = '']) => place)
-  const filled = parameters.filter((parameter) => parameter.in === 'path').map((parameter) => parameter.name)
-  const open = places.find((place) => !filled.includes(place))
+  const filled = new Set(parameters.map((parameter) => parameter.in === 'path' && parameter.name))
+  const open = Array.from(path.matchAll(/\{([^{}]*)\}/g), ([, place = '']) => place).find((place) => !filled.has(place))
   if (open !== undefined) return `no parameter fills ${quote(open)} of its path`
-  if (
-    path
-      .replace(/\{[^{}]*\}/g, 'x')
-      .split('/')
-      .some(isDots)
-  )
-    return 'its path leads out of itself'
+  const segments = path.replace(/\{[^{}]*\}/g, 'x').split('/')
+  if (segments.some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment))) return 'its path leads out of itself'
   if (body && (method === 'GET' || method === 'HEAD')) return `a ${method} request has no body`
   for (const { name, in: place, style } of parameters) {
-    if (style !== undefined && !stylesOf(place).includes(style))
-      return `${quote(name)} cannot be written as ${quote(style)}`
+    if (style && !styles[place].includes(style)) return `${quote(name)} cannot be written as ${quote(style)}`
     const isTaken = fixed[place](name) || isReserved(name, place)
     if (isTaken || (place === 'header' && (!token.test(name) || isOurKey(name, method))))
       return `an input cannot set the ${placeNames[place]} ${quote(name)}`
@@ -124,5 +114,3 @@ function problemOf({ path, parameters = [], body, method }: HttpRequestTemplate,
 }
 
 const placeNames = { path: 'path', query: 'query parameter', header: 'header', cookie: 'cookie' } as const
-
-const isDots = (segment: string): boolean => /^(?:\.|%2e){1,2}$/i.test(segment)

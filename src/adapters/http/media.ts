@@ -1,11 +1,5 @@
-/** A media type, read: what it is at its core, how its content is written, and its character set. */
-export interface Media {
-  readonly essence: string
-  readonly kind: 'json' | 'text' | 'bytes'
-  readonly charset: string
-}
-
-export function mediaOf(type: string): Media {
+/** What a media type is at its core, how its content is written, and its character set. */
+export function mediaOf(type: string) {
   const [first = '', ...parameters] = type.split(';')
   const essence = first.trim().toLowerCase()
   const charset = parameters
@@ -14,7 +8,7 @@ export function mediaOf(type: string): Media {
   return { essence, kind: kindOf(essence), charset: charset?.toLowerCase() ?? 'utf-8' }
 }
 
-function kindOf(essence: string): Media['kind'] {
+function kindOf(essence: string): 'json' | 'text' | 'bytes' {
   if (/^(?:application|text)\/(?:json|[\w.!#$&^-]+\+json)$/.test(essence)) return 'json'
   const isText = /^text\/|^application\/(?:xml|yaml|x-yaml|javascript|graphql|x-ndjson|sql|toml)$|\+(?:xml|yaml)$/
   return isText.test(essence) ? 'text' : 'bytes'

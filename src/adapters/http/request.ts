@@ -81,12 +81,9 @@ function addressOf(
   // A reader of addresses takes away `.` and `..`, however they are written: then this is another path.
   const isSame =
     new URL(server.url).origin === url.origin && url.pathname.split('/').length === pathOf(whole).split('/').length
-  if (!isSame)
-    throw new CallEnded('request_invalid', 'the input leads to another path', {
-      effect: 'none',
-      type: 'InvalidRequest',
-    })
-  return url
+  if (isSame) return url
+  const problem = { effect: 'none', type: 'InvalidRequest' } as const
+  throw new CallEnded('request_invalid', 'the input leads to another path', problem)
 }
 
 const pathOf = (url: string): string => url.slice(url.indexOf('/', url.indexOf('//') + 2))

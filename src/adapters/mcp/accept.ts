@@ -1,5 +1,7 @@
-import { Failure, quote } from '../../base/failure.ts'
+import { canonical, type Json } from '../../base/canonical.ts'
+import { Failure, problem, quote } from '../../base/failure.ts'
 import { defined } from '../../base/object.ts'
+import { escapedKey } from '../../base/pointer.ts'
 import type { McpUpstream } from '../../model/config/upstream.ts'
 import { renewDescriptor } from '../merge.ts'
 import type { ToolDefinition } from './definition.ts'
@@ -20,22 +22,20 @@ export function acceptDrift(
   tools: readonly ToolDefinition[],
   looked: readonly Looked[],
 ): McpUpstream {
-  const accepted = new Map(looked.map((one) => [one.tool, lookedAt(one, presentOf(upstream, tools, one.tool))]))
+  const accepted = new Map<string, Offered>()
+  for (const { tool, definition } of looked) {
+    const now = presentOf(upstream, tools, tool)
+    const data = { tool, definition: now.definition }
+    const message = `the tool ${quote(tool)} is not what was looked at`
+    if (now.definition !== definition)
+      throw new Failure('capability.invalid', message, data, 'look again with `ambit capabilities drift`')
+    accepted.set(tool, now)
+  }
   const capabilities = upstream.capabilities.map((old) => {
     const now = accepted.get(old.tool)
     return now === undefined || now.definition === old.definition ? old : now
   })
   return { ...upstream, capabilities }
-}
-
-function lookedAt({ tool, definition }: Looked, now: Offered): Offered {
-  if (now.definition === definition) return now
-  throw new Failure(
-    'capability.invalid',
-    `the tool ${quote(tool)} is not what was looked at`,
-    { tool, definition: now.definition },
-    'look again with `ambit capabilities drift`',
-  )
 }
 
 /** What would be offered of a tool from now on; otherwise why there can be nothing. */
@@ -49,13 +49,8 @@ export function presentOf(
   const [only] = found
   const old = capabilities.find((one) => one.tool === tool)
   if (!old) throw new Failure('capability.not_found', `no capability stands for the tool ${quote(tool)}`, { tool })
-  if (!only)
-    throw new Failure(
-      'capability.not_found',
-      `the server has no tool ${quote(tool)} any more`,
-      { tool },
-      'remove it from the file',
-    )
+  const gone = `the server has no tool ${quote(tool)} any more`
+  if (!only) throw new Failure('capability.not_found', gone, { tool }, 'remove it from the file')
   const made = found.length > 1 ? 'the server has it twice' : offeredAs(name, only, isRead)
   if (typeof made !== 'string') {
     // Where the server says what it said before, what people wrote over it stays.
@@ -77,3 +72,60 @@ function renewed(old: Descriptor, now: Descriptor, tool: ToolDefinition, isRead:
   const isUntouched = JSON.stringify(old.policy) === JSON.stringify(proposed(false).policy)
   return { ...next, side_effects: [], ...(isUntouched && defined({ risk, policy })) }
 }
+
+/** One place at which a tool is not what was accepted: what stands in the file, and what the server says now. */
+export interface Difference {
+  readonly at: string
+  readonly before?: Json
+  readonly now?: Json
+}
+
+/** What became of a tool, for somebody to look at: accepting it names the digest. All of it is the server's word. */
+export interface Change {
+  readonly tool: string
+  readonly definition?: string
+  readonly differences: readonly Difference[]
+  /** Why it cannot be accepted. */
+  readonly problem?: string
+}
+
+export function changeOf(upstream: McpUpstream, tools: readonly ToolDefinition[], tool: string): Change {
+  try {
+    const now = presentOf(upstream, tools, tool)
+    const before = upstream.capabilities.find((one) => one.tool === tool)
+    const { annotations, ...rest } = now
+    const isKept = before?.annotations !== undefined
+    const differences = differencesOf(before && shownOf(before), shownOf(isKept ? now : rest))
+    // A file may be older than that they are kept: then nobody knows which of them changed.
+    const claims = isKept || annotations === undefined ? [] : [{ at: '/annotations', now: annotations }]
+    return { tool, definition: now.definition, differences: [...differences, ...claims] }
+  } catch (error) {
+    return { tool, differences: [], problem: problem(error).detail }
+  }
+}
+
+function shownOf({ annotations, descriptor }: Offered): Json {
+  const { name: title = '', description, input_schema: input = {}, output_schema: output = {}, metadata } = descriptor
+  const claims = Object.keys(annotations ?? {}).length === 0 ? {} : { annotations }
+  return { ...claims, title, description, input, output, context: metadata?.context?.fields ?? {} } as Json
+}
+
+export function differencesOf(before: Json | undefined, now: Json): readonly Difference[] {
+  const [old, present] = [new Map(leavesOf(before ?? {}, '')), new Map(leavesOf(now, ''))]
+  const places = [...new Set([...old.keys(), ...present.keys()])].toSorted()
+  return places.flatMap((at) => {
+    const [was, is] = [old.get(at), present.get(at)]
+    if (was !== undefined && is !== undefined && canonical(was) === canonical(is)) return []
+    return [{ at, ...(was !== undefined && { before: was }), ...(is !== undefined && { now: is }) }]
+  })
+}
+
+/** The places of a value that hold no places themselves. A list of plain values is one. */
+function leavesOf(value: Json, at: string): readonly (readonly [string, Json])[] {
+  const inner = Object.entries(isBranch(value) ? value : {})
+  if (inner.length === 0) return [[at, value]]
+  return inner.flatMap(([key, one]) => leavesOf(one as Json, `${at}/${escapedKey(key)}`))
+}
+
+const isBranch = (value: Json): value is Json & object =>
+  Array.isArray(value) ? value.some(isBranch) : typeof value === 'object' && value !== null

@@ -20,18 +20,9 @@ export const readTools = (page: unknown): readonly ToolDefinition[] => {
  * too large to be looked at.
  */
 export function definitionOf(tool: ToolDefinition): string | undefined {
-  if (!known.has(tool)) known.set(tool, digestOf(tool))
-  return known.get(tool)
-}
-
-// Asked at every call, and of the same object as long as the server lists nothing new.
-const known = new WeakMap<ToolDefinition, string | undefined>()
-
-function digestOf(tool: ToolDefinition): string | undefined {
   const { name, title, description, inputSchema, outputSchema, annotations } = tool
-  const definition = { name, title, description, inputSchema, outputSchema, annotations }
   try {
-    const text = canonical(definition)
+    const text = canonical({ name, title, description, inputSchema, outputSchema, annotations })
     return text.length > limits.mcpDefinitionBytesMax ? undefined : `sha256:${sha256(text)}`
   } catch {
     return undefined
@@ -47,22 +38,16 @@ export interface Drift {
 }
 
 export function driftOf({ capabilities }: McpUpstream, tools: readonly ToolDefinition[]): Drift {
-  const now = definitionsOf(tools)
-  const known = new Set(capabilities.map(({ tool }) => tool))
+  // Of a name that is there twice nobody knows which one is called: it has no digest.
+  const now = new Map<string, string | undefined>()
+  for (const tool of tools) now.set(tool.name, now.has(tool.name) ? undefined : definitionOf(tool))
+  const accepted = new Map(capabilities.map(({ tool, definition }) => [tool, definition]))
+  const known = [...accepted.keys()]
   return {
-    changed: capabilities.filter(({ tool, definition }) => now.has(tool) && now.get(tool) !== definition).map(named),
-    gone: capabilities.filter(({ tool }) => !now.has(tool)).map(named),
-    added: [...now.keys()].filter((tool) => !known.has(tool)),
+    changed: known.filter((tool) => now.has(tool) && now.get(tool) !== accepted.get(tool)),
+    gone: known.filter((tool) => !now.has(tool)),
+    added: [...now.keys()].filter((tool) => !accepted.has(tool)),
   }
-}
-
-const named = ({ tool }: { readonly tool: string }): string => tool
-
-/** Digests by name. Of a name that is there twice nobody knows which one is called: it has none. */
-function definitionsOf(tools: readonly ToolDefinition[]): ReadonlyMap<string, string | undefined> {
-  const found = new Map<string, string | undefined>()
-  for (const tool of tools) found.set(tool.name, found.has(tool.name) ? undefined : definitionOf(tool))
-  return found
 }
 
 /** Foreign words as one line of visible characters. */

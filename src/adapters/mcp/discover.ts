@@ -57,12 +57,10 @@ function helpFor(server: McpUpstream['server'], error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined
   if (endedIn(cause)?.code === 'egress_refused') return egressHelp(server.url)
   const status = statusOf(cause)
-  if (status === 401 || status === 403) return credentialHelp
-  return 'check its address, and whether it speaks MCP there'
+  return status === 401 || status === 403
+    ? 'send what it knows you by as a header such as `authorization: Bearer {secret:NAME}`, and keep it with `ambit secret set NAME`'
+    : 'check its address, and whether it speaks MCP there'
 }
-
-const credentialHelp =
-  'send what it knows you by as a header such as `authorization: Bearer {secret:NAME}`, and keep it with `ambit secret set NAME`'
 
 /** A tool that repeats a secret of its server is known by its name alone: nobody is shown the rest, nothing keeps it. */
 function withoutSecrets(tool: ToolDefinition, secrets: readonly string[]): ToolDefinition {

@@ -17,11 +17,6 @@ export interface ImportOptions {
   readonly reads?: readonly string[]
 }
 
-interface Skipped {
-  readonly tool: string
-  readonly reason: string
-}
-
 export type Offered = McpUpstream['capabilities'][number]
 type Descriptor = Offered['descriptor']
 
@@ -34,11 +29,11 @@ export function importTools(
   server: McpUpstream['server'],
   tools: readonly ToolDefinition[],
   { include = ['*'], exclude = [], reads = [] }: ImportOptions = {},
-): { readonly upstream: McpUpstream; readonly skipped: readonly Skipped[] } {
+): { readonly upstream: McpUpstream; readonly skipped: readonly { readonly tool: string; readonly reason: string }[] } {
   const wanted = tools.filter((tool) => named(include, tool.name) && !named(exclude, tool.name))
   const ids = Map.groupBy(tools, (tool) => idOf(name, tool))
   const capabilities: Offered[] = []
-  const skipped: Skipped[] = []
+  const skipped: { tool: string; reason: string }[] = []
   for (const tool of wanted) {
     const collides = (ids.get(idOf(name, tool))?.length ?? 0) > 1
     const made = collides

@@ -5,16 +5,22 @@ import { within } from '../../gateway/within.ts'
 import type { CapabilityDescriptor } from '../../model/capability.ts'
 import type { McpUpstream } from '../../model/config/upstream.ts'
 import { timeoutMsOf } from '../../policy/budgets.ts'
-import { foreignDescriptor, isTextOnly, type OpenUpstream, traceparentOf, type UpstreamDeps } from '../adapter.ts'
+import {
+  foreignDescriptor,
+  isServerError,
+  isTextOnly,
+  type OpenUpstream,
+  traceparentOf,
+  type UpstreamDeps,
+} from '../adapter.ts'
 import { openBreaker } from '../breaker.ts'
 import { checkServer } from '../http/check.ts'
-import type { Connection } from './connection.ts'
+import type { ToolCall } from './connection.ts'
 import { definitionOf } from './definition.ts'
 import { openLink } from './link.ts'
-import { ToolFailed, unavailable } from './outcome.ts'
+import { unavailable } from './outcome.ts'
 import { credentialsOf } from './server.ts'
 
-type Input = Parameters<Connection['call']>[0]['input']
 type Accepted = McpUpstream['capabilities'][number]
 
 /** The accepted tools of an MCP server as capabilities. It is connected to when the first of them is called. */
@@ -22,7 +28,12 @@ export function openMcp(upstream: McpUpstream, deps: UpstreamDeps): OpenUpstream
   checkServer(upstream)
   const link = openLink(upstream, deps)
   const breaker = openBreaker(upstream.name, deps.clock)
-  const callTool = async (accepted: Accepted, descriptor: CapabilityDescriptor, input: Input, call: CallContext) => {
+  const callTool = async (
+    accepted: Accepted,
+    descriptor: CapabilityDescriptor,
+    input: ToolCall['input'],
+    call: CallContext,
+  ) => {
     // A server that needs half of the call's time to be ready counts as unavailable: so nothing was sent for sure.
     const { connection, tools } = await within(link.ready(call.secret), timeoutMsOf(descriptor) / 2, () => {
       throw unavailable(upstream.name, 'it does not answer')
@@ -34,14 +45,13 @@ export function openMcp(upstream: McpUpstream, deps: UpstreamDeps): OpenUpstream
   }
   const capabilityOf = (accepted: Accepted): Capability => {
     const descriptor = descriptorOf(upstream, accepted)
-    return describedCapability(
-      descriptor,
-      (input, call) => breaker.run(() => callTool(accepted, descriptor, input, call), isFault, call.signal),
-      {
-        hindrance: () => (link.isHeld(accepted.tool) ? heldHindrance(upstream, accepted) : breaker.hindrance()),
-        textOnly: isTextOnly(upstream),
-      },
-    )
+    const handler: Parameters<typeof describedCapability>[1] = (input, call) =>
+      breaker.run(() => callTool(accepted, descriptor, input, call), isFault, call.signal)
+    const hindrance = (): Hindrance | undefined =>
+      link.isHeld(accepted.tool)
+        ? { lifecycle: 'declared', reason: heldReason(upstream, accepted) }
+        : breaker.hindrance()
+    return describedCapability(descriptor, handler, { hindrance, textOnly: isTextOnly(upstream) })
   }
   return { capabilities: upstream.capabilities.map(capabilityOf), close: () => link.close() }
 }
@@ -56,12 +66,6 @@ const heldReason = ({ name }: McpUpstream, { tool }: Accepted): string =>
   `the definition of the tool ${quote(tool)} has changed since it was accepted; what changed and how it is accepted ` +
   `is shown by \`ambit capabilities drift ${name}\``
 
-const heldHindrance = (upstream: McpUpstream, accepted: Accepted): Hindrance => ({
-  lifecycle: 'declared',
-  reason: heldReason(upstream, accepted),
-})
-
 /** The server is at fault, not the call. */
 const isFault = (error: unknown): boolean =>
-  (error instanceof CallEnded && error.code !== 'definition_changed') ||
-  (error instanceof ToolFailed && error.code.startsWith('http_5'))
+  (error instanceof CallEnded && error.code !== 'definition_changed') || isServerError(error)

@@ -1,60 +1,45 @@
+import type { CallToolResult } from '@modelcontextprotocol/client'
 import type { Json } from '../../base/canonical.ts'
 import { CallEnded } from '../../gateway/ended.ts'
+import { UpstreamFailed } from '../adapter.ts'
 import { streamEnded } from './http.ts'
 import { NotSent } from './transport.ts'
-
-/** What a tool answered, as MCP has it. */
-interface ToolAnswer {
-  readonly content: readonly unknown[]
-  readonly structuredContent?: unknown
-  readonly isError?: boolean | undefined
-}
 
 /**
  * The result of a call. A tool that reports an error has failed; whether it had an effect, it does not say. One that
  * asked for input and was refused failed for the want of it.
  */
-export function resultOf({ content, structuredContent, isError }: ToolAnswer, asked: boolean): Json {
+export function resultOf({ content, structuredContent, isError }: CallToolResult, asked: boolean): Json {
   if (isError && asked) throw inputRequired()
-  if (isError) throw new ToolFailed('tool_error', visible(firstText(content)) || 'the tool reported an error')
+  const said = content.find((part) => part.type === 'text')?.text
+  if (isError) throw new UpstreamFailed('tool_error', visible(said) || 'the tool reported an error')
   return { content, ...(structuredContent !== undefined && { structuredContent }) } as unknown as Json
-}
-
-/** The server answered, and the answer is that it failed. */
-export class ToolFailed extends Error {
-  override readonly name = 'UpstreamError'
-  readonly code: string
-
-  constructor(code: string, message: string) {
-    super(message)
-    this.code = code
-  }
 }
 
 /** Nothing was sent: the server is not there. */
 export const unavailable = (name: string, why = 'it cannot be reached'): CallEnded =>
   new CallEnded('unavailable', `the server \`${name}\` is not available: ${why}`, { effect: 'none' })
 
-const inputRequired = (): ToolFailed =>
-  new ToolFailed('input_required', 'the tool asks for more than its input, and nobody is there to answer')
-
-const invalidAnswer = (): ToolFailed => new ToolFailed('invalid_answer', 'the server answered with something else')
+const inputRequired = (): UpstreamFailed =>
+  new UpstreamFailed('input_required', 'the tool asks for more than its input, and nobody is there to answer')
 
 /** What a call ended with that brought no result. Words of the server are kept whole: they are searched for secrets later. */
 export function failureOf(error: unknown, name: string, asked: boolean): Error {
-  if (error instanceof ToolFailed) return error
+  if (error instanceof UpstreamFailed) return error
   const ended = endedIn(error)
   if (ended) return ended
   const { code, message } = error as { code?: unknown; message?: string }
   const status = statusOf(error)
   if (error instanceof NotSent || (!isTheirs(error) && message === 'Not connected'))
     return unavailable(name, 'it went away')
-  if (status !== undefined) return new ToolFailed(`http_${status}`, `the server answered with the status ${status}`)
+  if (status !== undefined) return new UpstreamFailed(`http_${status}`, `the server answered with the status ${status}`)
   if (code === 'UNSUPPORTED_RESULT_TYPE' || wantsInput.has(code)) return inputRequired()
   if (code === 'CONNECTION_CLOSED' || code === 'REQUEST_TIMEOUT' || message === streamEnded)
     return new CallEnded('upstream_gone', `the server \`${name}\` was asked and did not answer`, { effect: 'unknown' })
-  if (!isTheirs(error)) return invalidAnswer()
-  return asked ? inputRequired() : new ToolFailed(`mcp_${code}`, visible(message) || 'the server refused the request')
+  if (!isTheirs(error)) return new UpstreamFailed('invalid_answer', 'the server answered with something else')
+  return asked
+    ? inputRequired()
+    : new UpstreamFailed(`mcp_${code}`, visible(message) || 'the server refused the request')
 }
 
 /** True for the word of the server, which has a number; it says nothing about what lies between us. */
@@ -74,12 +59,6 @@ export function endedIn(error: unknown): CallEnded | undefined {
   for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++)
     if (at instanceof CallEnded) return at
   return undefined
-}
-
-function firstText(content: readonly unknown[]): string {
-  const isText = (part: unknown): part is { text: string } =>
-    typeof part === 'object' && part !== null && typeof (part as { text?: unknown }).text === 'string'
-  return content.find(isText)?.text ?? ''
 }
 
 /** Without what steers a terminal; ends of lines stay, because a secret may hold them. */

@@ -5,11 +5,10 @@ import { isJsonObject } from '../../base/object.ts'
 import { type HttpUpstream, upstream as upstreamShape } from '../../model/config/upstream.ts'
 import { parseAs } from '../../model/parse.ts'
 import { inScope, semver } from '../../model/text.ts'
-import { broken, followed, type OpenApi, openDocument, pointerOf, textOf, Unmapped } from './document.ts'
+import { broken, followed, type OpenApi, openDocument, pointerOf, serverOf, textOf, Unmapped } from './document.ts'
 import { type Found, type Mapping, mapOperation } from './operation.ts'
 import { openSchemas } from './schemas.ts'
 import { type Credential, credentialsOf, keyPlacesOf } from './security.ts'
-import { serverOf } from './server.ts'
 
 export interface ImportOptions {
   readonly name: string
@@ -120,16 +119,17 @@ function everyOperation(api: OpenApi, attempt: Attempt): Unselected[] {
   return Object.entries(isJsonObject(paths) ? paths : {}).flatMap(([path, value]) => {
     if (path.startsWith('x-')) return []
     if (!isJsonObject(value)) throw broken(pointerOf('paths', path), 'must be an object')
-    const [item] = attempt({ method: '*' as never, path }, () => ({ ...followed(api, value, 'the path'), ...value }))
-    return item === undefined ? [] : methods.flatMap((key) => operationAt(key, path, item))
+    const [item = {}] = attempt({ method: '*' as never, path }, () => ({
+      ...followed(api, value, 'the path'),
+      ...value,
+    }))
+    return methods.flatMap((key) => {
+      const operation = item[key]
+      if (operation === undefined) return []
+      if (!isJsonObject(operation)) throw broken(pointerOf('paths', path, key), 'must be an object')
+      return [{ method: key.toUpperCase() as Found['method'], path, operation, item }]
+    })
   })
-}
-
-function operationAt(key: (typeof methods)[number], path: string, item: Found['item']): Unselected[] {
-  const operation = item[key]
-  if (operation === undefined) return []
-  if (!isJsonObject(operation)) throw broken(pointerOf('paths', path, key), 'must be an object')
-  return [{ method: key.toUpperCase() as Found['method'], path, operation, item }]
 }
 
 const emptyUpstream = (url: string, name: string): HttpUpstream =>
@@ -143,11 +143,8 @@ function versionOf({ root }: OpenApi): string {
   return major === undefined ? '1.0.0' : `${Number(major)}.${Number(minor)}.0`
 }
 
-const notesOf = (credentials: readonly Credential[]): readonly string[] => [
-  ...new Set(
-    credentials.map(
-      ({ secret, place }) =>
-        `the secret ${quote(secret)} is needed: ${place.hint}, sent as ${place.in} ${quote(place.name)}`,
-    ),
-  ),
-]
+function notesOf(credentials: readonly Credential[]): readonly string[] {
+  const note = ({ secret, place }: Credential): string =>
+    `the secret ${quote(secret)} is needed: ${place.hint}, sent as ${place.in} ${quote(place.name)}`
+  return [...new Set(credentials.map(note))]
+}

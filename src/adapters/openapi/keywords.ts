@@ -40,11 +40,11 @@ const file: JsonObject = {
 type Reader = (value: Json, conversion: Conversion, schema: JsonObject) => Json | undefined
 
 function known(schema: JsonObject, conversion: Conversion): JsonObject {
-  const read = Object.entries(schema).flatMap(([key, value = null]): [string, Json][] => {
+  const members = Object.entries(schema).flatMap(([key, value = null]): [string, Json][] => {
     const made = readers.get(key)?.(value, conversion, schema)
     return made === undefined ? [] : [[key === 'pattern' ? 'x-pattern' : key, made]]
   })
-  return Object.fromEntries(read)
+  return Object.fromEntries(members)
 }
 
 const text: Reader = (value) => (typeof value === 'string' ? value.slice(0, 1_000).toWellFormed() : undefined)
@@ -86,25 +86,24 @@ function isForOther({ root }: OpenApi, schema: Json | undefined, side: Side): bo
   return isJsonObject(target) && target[side === 'output' ? 'writeOnly' : 'readOnly'] === true
 }
 
+const read = (reader: Reader, ...keys: string[]) => keys.map((key) => [key, reader] as const)
+
 const readers = new Map<string, Reader>([
-  ...['title', 'description', 'format', 'contentEncoding', 'contentMediaType'].map((key) => [key, text] as const),
-  // For people and models to read. A server checks it; here a pattern of others could take for ever.
-  ['pattern', text],
-  ...['uniqueItems', 'deprecated', 'readOnly', 'writeOnly', 'x-sensitive'].map((key) => [key, flag] as const),
-  ...['minLength', 'maxLength', 'minItems', 'maxItems', 'minContains', 'maxContains'].map(
-    (key) => [key, count] as const,
-  ),
-  ...['minProperties', 'maxProperties'].map((key) => [key, count] as const),
-  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'].map((key) => [key, number] as const),
-  ['multipleOf', (value) => (typeof value === 'number' && value > 0 ? value : undefined)],
-  ['enum', (value) => (listOf(value).length > 0 ? value : undefined)],
-  ...['const', 'default'].map((key) => [key, (value: Json) => value] as const),
-  ['type', type],
-  ['required', required],
-  ...['not', 'items', 'contains', 'propertyNames', 'if', 'then', 'else'].map((key) => [key, one] as const),
-  ...['additionalProperties', 'unevaluatedProperties', 'unevaluatedItems'].map((key) => [key, others] as const),
-  ...['allOf', 'anyOf', 'oneOf', 'prefixItems'].map((key) => [key, several] as const),
-  ...['properties', 'dependentSchemas'].map((key) => [key, named] as const),
+  // A pattern is for people and models to read. A server checks it; here a pattern of others could take for ever.
+  ...read(text, 'title', 'description', 'format', 'contentEncoding', 'contentMediaType', 'pattern'),
+  ...read(flag, 'uniqueItems', 'deprecated', 'readOnly', 'writeOnly', 'x-sensitive'),
+  ...read(count, 'minLength', 'maxLength', 'minItems', 'maxItems', 'minContains', 'maxContains'),
+  ...read(count, 'minProperties', 'maxProperties'),
+  ...read(number, 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'),
+  ...read((value) => (typeof value === 'number' && value > 0 ? value : undefined), 'multipleOf'),
+  ...read((value) => (listOf(value).length > 0 ? value : undefined), 'enum'),
+  ...read((value) => value, 'const', 'default'),
+  ...read(type, 'type'),
+  ...read(required, 'required'),
+  ...read(one, 'not', 'items', 'contains', 'propertyNames', 'if', 'then', 'else'),
+  ...read(others, 'additionalProperties', 'unevaluatedProperties', 'unevaluatedItems'),
+  ...read(several, 'allOf', 'anyOf', 'oneOf', 'prefixItems'),
+  ...read(named, 'properties', 'dependentSchemas'),
 ])
 
 /** What 3.0 says in words of its own, and what OpenAPI means by words of JSON Schema. */
@@ -118,10 +117,7 @@ function adjusted(made: JsonObject, schema: JsonObject, conversion: Conversion):
     changed['anyOf'] = made['oneOf']
     delete changed['oneOf']
   }
-  for (const [bound, limit] of [
-    ['exclusiveMinimum', 'minimum'],
-    ['exclusiveMaximum', 'maximum'],
-  ] as const)
+  for (const [bound, limit] of Object.entries({ exclusiveMinimum: 'minimum', exclusiveMaximum: 'maximum' }))
     if (schema[bound] === true && made[limit] !== undefined) {
       changed[bound] = made[limit]
       delete changed[limit]

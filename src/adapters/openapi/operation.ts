@@ -6,11 +6,10 @@ import { higherRisk, type Risk, rankOf } from '../../policy/risk.ts'
 import { schemaFault } from '../../policy/schema/schema.ts'
 import { checkHttp, isSafe } from '../http/check.ts'
 import { answerSchemaOf, type RequestBody, requestBodyOf } from './content.ts'
-import { listOf, type OpenApi, textOf, Unmapped } from './document.ts'
+import { addressOf, listOf, type OpenApi, textOf, Unmapped } from './document.ts'
 import { type Parameter, parametersOf } from './parameters.ts'
 import type { Schemas } from './schemas.ts'
 import { type Credential, fixedOf, type KeyPlaces, metadataOf } from './security.ts'
-import { addressOf } from './server.ts'
 
 type Capability = HttpUpstream['capabilities'][number]
 type Described = Capability['descriptor']

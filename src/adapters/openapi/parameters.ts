@@ -2,7 +2,7 @@ import type { Json } from '../../base/canonical.ts'
 import { quote } from '../../base/failure.ts'
 import { isJsonObject, type JsonObject } from '../../base/object.ts'
 import type { HttpRequestTemplate } from '../../model/config/upstream.ts'
-import { isOurKey, isReserved, stylesOf } from '../http/check.ts'
+import { isOurKey, isReserved, styles } from '../http/check.ts'
 import { mediaOf } from '../http/media.ts'
 import { readsAs } from '../http/names.ts'
 import { followed, listOf, type OpenApi, textOf, Unmapped } from './document.ts'
@@ -81,7 +81,7 @@ function writtenAs(api: OpenApi, parameter: JsonObject, place: Template['in']): 
     if (mediaOf(type).kind !== 'json') return undefined
     return { style: 'json', explode: false, schema: followed(api, media, 'the content of a parameter')['schema'] ?? {} }
   }
-  const style = stylesOf(place).find((known) => known === (parameter['style'] ?? stylesOf(place)[0]))
+  const style = styles[place].find((known) => known === (parameter['style'] ?? styles[place][0]))
   if (style === undefined) return undefined
   const { explode = style === 'form' } = parameter
   return { style, explode: explode === true, schema }

@@ -24,8 +24,15 @@ export interface Credential {
 /** The credentials that a call of an operation needs, and no others; throws if it cannot be given them. */
 export function credentialsOf(api: OpenApi, upstream: string, { security }: JsonObject): readonly Credential[] {
   const ways = listOf(security ?? api.root['security']).filter(isJsonObject)
-  const isFree = ways.length === 0 || ways.some((way) => Object.keys(way).length === 0)
-  return isFree ? [] : firstThat(ways, (way) => wayOf(api, upstream, way))
+  if (ways.length === 0 || ways.some((way) => Object.keys(way).length === 0)) return []
+  let problem: unknown
+  for (const way of ways)
+    try {
+      return wayOf(api, upstream, way)
+    } catch (error) {
+      problem ??= error
+    }
+  throw problem
 }
 
 /** All that one way needs. */
@@ -71,18 +78,6 @@ function keyOf(api: OpenApi, scheme: Json | undefined): readonly JsonObject[] {
   }
 }
 
-function firstThat<T>(ways: readonly JsonObject[], use: (way: JsonObject) => T): T {
-  let problem: unknown
-  for (const way of ways) {
-    try {
-      return use(way)
-    } catch (error) {
-      problem ??= error
-    }
-  }
-  throw problem
-}
-
 // No name of an upstream has a dot: the secrets of one are never those of another.
 const secretName = (upstream: string, scheme: string): string =>
   `${upstream}.${scheme}`.replace(/[^A-Za-z0-9_.-]/g, '_').slice(0, 64)
@@ -106,12 +101,7 @@ const authorization = (word: string, hint: string): Place => ({
 function keyPlace(where: string, name: string, title: string): Place {
   if (!['header', 'query', 'cookie'].includes(where) || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name))
     throw new Unmapped(`it needs ${quote(title)}, which says not where it goes`)
-  return {
-    in: where as Place['in'],
-    name,
-    text: (secret) => `{secret:${secret}}`,
-    hint: 'a key',
-  }
+  return { in: where as Place['in'], name, text: (secret) => `{secret:${secret}}`, hint: 'a key' }
 }
 
 /** What is sent with a request that has them. */
@@ -123,10 +113,7 @@ export function fixedOf(credentials: readonly Credential[]): Pick<HttpRequestTem
     else if (place.in === 'header') headers[place.name] = place.text(secret)
     else headers['Cookie'] = [headers['Cookie'] ?? [], `${place.name}=${place.text(secret)}`].flat().join('; ')
   }
-  return {
-    ...(Object.keys(headers).length > 0 && { headers }),
-    ...(Object.keys(query).length > 0 && { query }),
-  }
+  return { ...(Object.keys(headers).length > 0 && { headers }), ...(Object.keys(query).length > 0 && { query }) }
 }
 
 /** The handles of what an operation is sent, with the scopes it asks for. */

@@ -1,5 +1,4 @@
-import { acceptDrift, type Looked } from '../../adapters/mcp/accept.ts'
-import { type Change, changeOf } from '../../adapters/mcp/changes.ts'
+import { acceptDrift, type Change, changeOf, type Looked } from '../../adapters/mcp/accept.ts'
 import { type Drift, driftOf } from '../../adapters/mcp/definition.ts'
 import { discoverTools } from '../../adapters/mcp/discover.ts'
 import { Failure, problem, quote } from '../../base/failure.ts'

@@ -4,7 +4,7 @@ import { describe, test } from 'vitest'
 import { z } from 'zod'
 import { anyone, givenHost } from '../../test/support/host.ts'
 import type { Json } from '../base/canonical.ts'
-import { fromAISDKTool } from './from-ai-sdk.ts'
+import { fromAISDKTool } from './ai-sdk.ts'
 
 const named = { id: 'test.add', version: '1.0.0', policy: {} } as const
 
