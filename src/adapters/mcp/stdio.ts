@@ -1,5 +1,4 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import { quote } from '../../base/failure.ts'
@@ -72,10 +71,12 @@ export function stdioTransport(program: Program): ClosableTransport {
     },
     start: async () => {
       child = start(program)
-      child.on('error', ({ code = 'unknown' }: NodeJS.ErrnoException) => {
-        why ??= `${quote(program.command)} could not be started (${code})`
+      const { promise: spawned, resolve, reject } = Promise.withResolvers<void>()
+      child.once('spawn', resolve).on('error', (error: NodeJS.ErrnoException) => {
+        why ??= `${quote(program.command)} could not be started (${error.code ?? 'unknown'})`
+        reject(error)
       })
-      await once(child, 'spawn')
+      await spawned
       endWithUs(child)
       // When it was closed while it started, there was nothing to end yet.
       if (isClosed) await end(child)
@@ -133,18 +134,17 @@ const cancelledBy = (message: JSONRPCMessage): unknown =>
 
 /** False if the program does not read all that waits for it. */
 async function drains(stdin: Writable): Promise<boolean> {
-  const stop = new AbortController()
-  const drained = once(stdin, 'drain', { signal: stop.signal }).then(
-    () => true,
-    () => false,
-  )
-  return within(drained, limits.mcpGraceMs, () => false).finally(() => stop.abort())
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const drained = (): void => resolve(true)
+  stdin.once('drain', drained)
+  return within(promise, limits.mcpGraceMs, () => false).finally(() => stdin.off('drain', drained))
 }
 
 /** Asks the program to end by the end of its input, then by a signal, then kills it. */
 async function end(child: Child): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
-  const exited = once(child, 'exit').then(() => true)
+  const { promise: exited, resolve } = Promise.withResolvers<boolean>()
+  child.once('exit', () => resolve(true))
   child.stdin.end()
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     if (await within(exited, limits.mcpGraceMs, () => false)) return
