@@ -1,13 +1,14 @@
 import { limits } from '../base/limits.ts'
 import { tagsIn } from './lookalikes.ts'
 
-/** The elements of the fence, what closes them, and their attributes in the order written. */
+/** The elements of the fence, their attributes in the order written (a boundary comes last), and what closes them. */
 export const outer = {
-  ambit_data: { attributes: ['origin', 'name', 'boundary'], end: 'end of data', holds: 'text' },
-  ambit_steering: { attributes: ['name', 'boundary'], end: 'end of data', holds: 'text' },
-  available_knowledge_packs: { attributes: ['boundary'], end: 'end of knowledge catalog', holds: 'parts' },
+  ambit_data: { required: ['origin', 'name'], optional: [], end: 'end of data', holds: 'text' },
+  ambit_steering: { required: ['name'], optional: [], end: 'end of data', holds: 'text' },
+  available_knowledge_packs: { required: [], optional: [], end: 'end of knowledge catalog', holds: 'parts' },
   knowledge_pack: {
-    attributes: ['name', 'status', 'trust', 'grounding', 'profile', 'mode', 'boundary'],
+    required: ['name'],
+    optional: ['status', 'trust', 'grounding', 'profile', 'mode'],
     end: 'end of knowledge data',
     holds: 'parts',
   },
@@ -15,11 +16,15 @@ export const outer = {
 
 /** The elements inside those that hold parts. A line holds an escaped value, a block holds disarmed text. */
 export const inner = {
-  knowledge_entry: { attributes: ['name', 'type', 'status', 'trust', 'version', 'language'], form: 'entry' },
-  knowledge_warning: { attributes: ['code', 'severity'], form: 'line' },
-  knowledge_section: { attributes: ['path', 'section', 'anchors'], form: 'block' },
-  knowledge_pack_guide: { attributes: ['path'], form: 'block' },
-  knowledge_resources: { attributes: [], form: 'block' },
+  knowledge_entry: {
+    required: ['name', 'type', 'status', 'trust'],
+    optional: ['version', 'language'],
+    form: 'entry',
+  },
+  knowledge_warning: { required: ['code', 'severity'], optional: [], form: 'line' },
+  knowledge_section: { required: ['path'], optional: ['section', 'anchors'], form: 'block' },
+  knowledge_pack_guide: { required: ['path'], optional: [], form: 'block' },
+  knowledge_resources: { required: [], optional: [], form: 'block' },
 } as const
 
 export type OuterElement = keyof typeof outer
@@ -30,7 +35,7 @@ type Values = Readonly<Record<string, unknown>>
 
 /** All that stands before the text: the tag and the notice, each line ended. */
 export const writeHead = (element: OuterElement, values: Values): string =>
-  `${writeTag(element, outer[element].attributes, values)}\n${noticeOf(element, values)}\n`
+  `${writeTag(element, namesOf(outer[element], 'boundary'), values)}\n${noticeOf(element, values)}\n`
 
 /** All that stands behind the text. */
 export const writeTail = (element: OuterElement, boundary: string): string =>
@@ -38,12 +43,19 @@ export const writeTail = (element: OuterElement, boundary: string): string =>
 
 /** An element inside another; the text of a block is already disarmed. */
 export function writeInner(element: InnerElement, values: Values, text: string): string {
-  const { attributes, form } = inner[element]
+  const { form } = inner[element]
   const content = form === 'block' ? `\n${text}\n` : escapeValue(text, lineCharsMax[form])
-  return `${writeTag(element, attributes, values)}${content}</${element}>`
+  return `${writeTag(element, namesOf(inner[element]), values)}${content}</${element}>`
 }
 
 const lineCharsMax = { line: limits.fenceAttributeCharsMax, entry: limits.knowledgeDescriptionCharsMax }
+
+interface Attributes {
+  readonly required: readonly string[]
+  readonly optional: readonly string[]
+}
+
+const namesOf = ({ required, optional }: Attributes, ...more: string[]): string[] => [...required, ...optional, ...more]
 
 function writeTag(element: string, attributes: readonly string[], values: Values): string {
   const written = attributes.map((name) => {

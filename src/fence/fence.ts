@@ -1,63 +1,43 @@
 import assert from 'node:assert/strict'
 import { digestUnder, sha256 } from '../base/hash.ts'
 import { type Disarmed, disarm } from './disarm.ts'
-import { inner, writeHead, writeInner, writeTail } from './elements.ts'
+import {
+  type InnerElement,
+  inner,
+  type OuterElement,
+  type outer,
+  writeHead,
+  writeInner,
+  writeTail,
+} from './elements.ts'
 
 /** Where fenced text came from. */
-export type Origin =
-  | 'memory'
-  | 'files'
-  | 'scratchpad'
-  | 'resource'
-  | 'tool'
-  | 'attachment'
-  | 'substrate'
-  | 'message'
-  | 'peer'
+type Origin = 'memory' | 'files' | 'scratchpad' | 'resource' | 'tool' | 'attachment' | 'substrate' | 'message' | 'peer'
+
+type Attributes<Of extends { required: readonly string[]; optional: readonly string[] }> = Readonly<
+  Record<Of['required'][number], string> & Partial<Record<Of['optional'][number], string | undefined>>
+>
+type Outer<Element extends OuterElement, Holds> = { readonly element: Element } & Attributes<(typeof outer)[Element]> &
+  Holds
+type Inner<Element extends InnerElement> = Element extends InnerElement
+  ? { readonly element: Element; readonly text: string } & Attributes<(typeof inner)[Element]>
+  : never
 
 /** Retrieved, recalled, uploaded or returned text. */
-type DataFence = { element: 'ambit_data'; origin: Origin; name: string; text: string }
+type DataFence = Outer<'ambit_data', { readonly origin: Origin; readonly text: string }>
 
 /** A file that steers the agent. */
-type SteeringFence = { element: 'ambit_steering'; name: string; text: string }
+type SteeringFence = Outer<'ambit_steering', { readonly text: string }>
 
 /** What was selected from one knowledge pack. */
-export type PackFence = {
-  element: 'knowledge_pack'
-  name: string
-  status?: string | undefined
-  trust?: string | undefined
-  grounding?: string | undefined
-  profile?: string | undefined
-  mode?: string | undefined
-  parts: readonly PackPart[]
-}
+export type PackFence = Outer<'knowledge_pack', { readonly parts: readonly PackPart[] }>
 
 /** The packs there are, each in its own words. */
-type CatalogFence = { element: 'available_knowledge_packs'; parts: readonly (CatalogPart | PackPart)[] }
+type CatalogFence = Outer<'available_knowledge_packs', { readonly parts: readonly (CatalogPart | PackPart)[] }>
 
-export type CatalogPart = {
-  element: 'knowledge_entry'
-  name: string
-  type: string
-  status: string
-  trust: string
-  version?: string | undefined
-  language?: string | undefined
-  text: string
-}
+export type CatalogPart = Inner<'knowledge_entry'>
 
-export type PackPart =
-  | { element: 'knowledge_warning'; code: string; severity: string; text: string }
-  | {
-      element: 'knowledge_section'
-      path: string
-      section?: string | undefined
-      anchors?: string | undefined
-      text: string
-    }
-  | { element: 'knowledge_pack_guide'; path: string; text: string }
-  | { element: 'knowledge_resources'; text: string }
+export type PackPart = Inner<Exclude<InnerElement, 'knowledge_entry'>>
 
 export interface Fenced extends Disarmed {
   readonly boundary: string
@@ -68,7 +48,7 @@ export interface Fenced extends Disarmed {
  * `seed` is the secret of the run, at least 128 random bits; the same seed and text give the same bytes.
  */
 export function fence(
-  input: Readonly<DataFence | SteeringFence | PackFence | CatalogFence> & { readonly seed: Uint8Array },
+  input: (DataFence | SteeringFence | PackFence | CatalogFence) & { readonly seed: Uint8Array },
 ): Fenced {
   assert(input.seed.length >= 16, 'a fence seed has at least 128 bits')
   const { element } = input

@@ -91,8 +91,7 @@ export function readCall(input: unknown, caller: CallCaller, ids: Ids, run?: Cal
 /** The histories of people and keys are the runtime's alone: no call may put anything beside them. */
 function checkCorrelation(id: string): void {
   if (!isOwnCorrelation(id)) return
-  const pointer = '/correlation/correlation_id'
-  throw new Failure('field.invalid', `envelope: \`${pointer}\` ${quote(id)} is the runtime's own`, { pointer })
+  throw invalid('/correlation/correlation_id', `${quote(id)} is the runtime's own`)
 }
 
 /** Baggage is in every event and result of the call, twice in the events. */
@@ -100,9 +99,7 @@ function checkBaggage(baggage: NonNullable<Correlation['baggage']>): void {
   const { baggageMembersMax, baggageBytesMax } = limits
   const count = Object.keys(baggage).length
   if (count <= baggageMembersMax && Buffer.byteLength(JSON.stringify(baggage)) <= baggageBytesMax) return
-  const most = `at most ${baggageMembersMax} members and ${baggageBytesMax} bytes`
-  const pointer = '/correlation/baggage'
-  throw new Failure('field.invalid', `envelope: \`${pointer}\` must be ${most}`, { pointer })
+  throw invalid('/correlation/baggage', `must be at most ${baggageMembersMax} members and ${baggageBytesMax} bytes`)
 }
 
 /** What a call is for. People who approve it are shown it as a line, and whoever lists what waits for them reads one. */
@@ -110,9 +107,11 @@ function purposeOf(purpose: unknown): string | undefined {
   if (typeof purpose !== 'string' || purpose === '') return undefined
   const { success, data, error } = line.safeParse(purpose)
   if (success) return data
-  const pointer = '/metadata/purpose'
-  throw new Failure('field.invalid', `envelope: \`${pointer}\` ${error.issues[0]?.message}`, { pointer })
+  throw invalid('/metadata/purpose', `${error.issues[0]?.message}`)
 }
+
+const invalid = (pointer: string, why: string): Failure =>
+  new Failure('field.invalid', `envelope: \`${pointer}\` ${why}`, { pointer })
 
 /** What an unknown caller says of itself: kept for people to read, and worth nothing. */
 function asserted({ subject }: ReceivedEnvelope): Subject {
@@ -122,27 +121,12 @@ function asserted({ subject }: ReceivedEnvelope): Subject {
 }
 
 /** Tells calls apart that share an id: what is asked for, with what, on whose behalf. */
-export const fingerprintOf = ({
-  capabilityId,
-  version,
-  range,
-  payload,
-  metadata,
-  correlation,
-  mandate,
-}: Call): string =>
-  sha256(
-    canonical([
-      capabilityId,
-      version,
-      range ?? null,
-      payload,
-      // A contract may take its facts from anywhere in it. Evidence that changed voids a yes; it makes no other call.
-      { ...metadata, evidence_snapshot: undefined },
-      correlation.environment ?? null,
-      mandate ?? null,
-    ]),
-  )
+export function fingerprintOf({ capabilityId, version, range, payload, ...call }: Call): string {
+  // A contract may take its facts from anywhere in it. Evidence that changed voids a yes; it makes no other call.
+  const metadata = { ...call.metadata, evidence_snapshot: undefined }
+  const { environment = null } = call.correlation
+  return sha256(canonical([capabilityId, version, range ?? null, payload, metadata, environment, call.mandate ?? null]))
+}
 
 /** The call as it is kept while people decide about it. */
 export function waitingCopy({ run, ...call }: Call): Call {
@@ -152,3 +136,10 @@ export function waitingCopy({ run, ...call }: Call): Call {
 
 /** The key of a call's record. Its parts carry their lengths, so no two lists of parts read alike. */
 export const callKey = (...parts: readonly string[]): string => parts.map((part) => `${part.length}:${part}`).join('')
+
+/** The name of a call in the queue and among the recorded results. */
+export const recordKey = ({ caller, invocationId }: Pick<Call, 'caller' | 'invocationId'>): string =>
+  `${recordKeysOf(invocationId)}${callKey(caller.name)}`
+
+/** How the names of all calls with one id begin, whoever made them. */
+export const recordKeysOf = (invocationId: string): string => callKey(invocationId)

@@ -4,6 +4,7 @@ import type { CapabilityDescriptor } from '../model/capability.ts'
 import type { ContextContract } from '../model/context.ts'
 import type { Actor, Subject } from '../model/identity/subject.ts'
 import type { Correlation } from '../model/wire/correlation.ts'
+import type { Change } from '../storage/work.ts'
 import type { ResourceNeed } from './run.ts'
 import { type JsonSchema, type OutputOf, type ReadSchema, readSchema, type SchemaLike } from './schema-like.ts'
 
@@ -136,24 +137,8 @@ export function defineCapability<In extends SchemaLike = JsonSchema, Answer = un
   spec: CapabilitySpec<In>,
   handler: (input: OutputOf<In>, call: CallContext) => Answer & Answered<Answer>,
 ): Capability {
-  const {
-    input,
-    output,
-    context,
-    policy,
-    effects,
-    autonomy,
-    credentials,
-    origin,
-    network,
-    worstCase,
-    emits = [],
-    modes = ['sync'],
-    timeoutS,
-    redact = [],
-    reconcile,
-    ...declared
-  } = spec
+  const { input, output, context, policy, effects, autonomy, credentials, origin, network, worstCase, ...rest } = spec
+  const { emits = [], modes = ['sync'], timeoutS, redact = [], reconcile, ...declared } = rest
   const { name, statement, may_require, permissions, ...declaredPolicy } = policy ?? {}
   const boundary = defined({ name, statement, may_require })
   const metadata: Metadata = {
@@ -194,12 +179,31 @@ export const describedCapability = (
 /** The types of the events that every capability may leave. */
 export const protocolTypes = [
   ...['execution_started', 'execution_completed', 'execution_failed', 'execution_denied', 'execution_skipped'],
-  ...[
-    'execution_indeterminate',
-    'approval_requested',
-    'approval_granted',
-    'approval_denied',
-    'approval_grant_verified',
-  ],
-  'budget_exceeded',
+  ...['execution_indeterminate', 'approval_requested', 'approval_granted', 'approval_denied'],
+  ...['approval_grant_verified', 'budget_exceeded'],
 ]
+
+/**
+ * Answered by a handler of ours: a result, and a change of our own store that is committed with the outcome of the call.
+ * The change is all the effect its capability has: should it fail with a `Failure`, or the process end before the outcome
+ * is written, the call has had none.
+ */
+export class CommitWith {
+  readonly data: unknown
+  readonly change: Change
+  constructor(data: unknown, change: Change) {
+    this.data = data
+    this.change = change
+  }
+}
+
+/** A capability of ours: it may answer `CommitWith`, and says which resources a call of a run needs. */
+export const ownCapability = <In extends SchemaLike>(
+  spec: CapabilitySpec<In>,
+  handler: (input: OutputOf<In>, call: CallContext) => unknown,
+  needs?: (input: OutputOf<In>) => readonly ResourceNeed[],
+): Capability => ({
+  ...defineCapability(spec, handler as (input: OutputOf<In>, call: CallContext) => null),
+  commits: true,
+  ...(needs && { needs: needs as (input: unknown) => readonly ResourceNeed[] }),
+})

@@ -14,46 +14,33 @@ import { isSurfaced, type Surface } from './run.ts'
 
 /**
  * What a caller may call, with the state it is in; nothing that the rules refuse it whatever the call is like. A caller
- * without a name sees all; hiding is courtesy, gates decide.
+ * without a name sees all, a run its surface alone; hiding is courtesy, gates decide.
  */
 export const discover = (
   { registry, rules, policies }: Offer,
   { subject, scopes }: CallCaller,
+  surface: Surface = () => true,
 ): readonly CapabilityDescriptor[] =>
   registry
     .all()
+    .filter(({ descriptor }) => isSurfaced(surface, descriptor.id))
     .filter(({ descriptor }) => scopes.length === 0 || scopes.some((scope) => inScope(scope, descriptor.id)))
     .filter(({ descriptor }) => isVisible(descriptor.policy?.allowed_actors ?? [], subject?.id ?? null))
     .filter(({ descriptor }) => subject === null || !isRefused(policies, descriptor, subject))
     .map((capability) => served(capability, rules))
 
-/** The offer as a run sees it: what is outside its surface is not there. */
-export const narrowOffer = (offer: Offer, surface: Surface): Offer => ({
-  ...offer,
-  registry: {
-    versions: (id) => (isSurfaced(surface, id) ? offer.registry.versions(id) : []),
-    get: (id, version) => (isSurfaced(surface, id) ? offer.registry.get(id, version) : undefined),
-    all: () => offer.registry.all().filter(({ descriptor }) => isSurfaced(surface, descriptor.id)),
-  },
-})
-
 const isRefused = (policies: PolicySet, descriptor: CapabilityDescriptor, subject: Subject): boolean =>
   isAlwaysDenied(policies, descriptor.id, { subject: subject as Json, capability: capabilityFacts(descriptor) })
 
 /** The descriptor as it is served: with its lifecycle and the state of its policy, which are the host's to say. */
-const served = (capability: Registered, rules: HostRules): CapabilityDescriptor => {
+function served(capability: Registered, rules: HostRules): CapabilityDescriptor {
   const { descriptor } = capability
+  const { id, version, metadata } = descriptor
   const { lifecycle } = standingOf(capability)
+  const state = lifecycle !== 'blocked' && isRun(rules, id) ? stateOf(descriptor) : 'blocked'
   return {
     ...descriptor,
-    capability_uri: descriptor.capability_uri ?? `${descriptor.id}:${descriptor.version}`,
-    metadata: {
-      ...descriptor.metadata,
-      lifecycle,
-      policy: {
-        ...descriptor.metadata?.policy,
-        state: lifecycle !== 'blocked' && isRun(rules, descriptor.id) ? stateOf(descriptor) : 'blocked',
-      },
-    },
+    capability_uri: descriptor.capability_uri ?? `${id}:${version}`,
+    metadata: { ...metadata, lifecycle, policy: { ...metadata?.policy, state } },
   }
 }

@@ -1,82 +1,91 @@
 import type { Json } from '../base/canonical.ts'
 import { Failure } from '../base/failure.ts'
-import type { Ids } from '../base/ids.ts'
 import { limits } from '../base/limits.ts'
-import { contextDigest, inputDigest, type TenantDigest } from '../evidence/digests.ts'
+import { formatTime } from '../base/time.ts'
+import { contextDigest, inputDigest } from '../evidence/digests.ts'
 import { asJson, hashedText } from '../evidence/json.ts'
 import { nothingMarked, redact, scrubText } from '../evidence/redaction/redact.ts'
 import type { AttemptRecord, EventDraft } from '../model/evidence.ts'
 import type { CallError, Denial } from '../model/wire/denial.ts'
 import type { FieldState } from '../policy/contract.ts'
-import { type Asked, type Decided, type EventSpec, secretsOf } from './attempt.ts'
+import { type Change, inOrder } from '../storage/work.ts'
+import { type Attempt, type EventSpec, secretsOf } from './attempt.ts'
+import type { GatewayDeps } from './deps.ts'
+
+/** What the decision rests on has changed since it was made: it is to be made again. */
+export class FactsChanged extends Error {}
+
+/**
+ * Writes changes and their evidence in one transaction, and tells whoever signs heads. `opens` is the correlation of the
+ * events if its id was made for them.
+ */
+export async function writeEvents(
+  { store, tenant, seal, wrote }: GatewayDeps,
+  events: readonly EventDraft[],
+  changes: readonly Change[],
+  opens?: string,
+): Promise<void> {
+  const change = changes.length > 0 && { change: inOrder(...changes) }
+  const { events: written } = await store.commit(tenant, { ...change, events, seal, opens })
+  wrote(written)
+}
+
+type Event = Partial<EventDraft> &
+  Pick<EventDraft, 'event_type' | 'invocation_id' | 'capability_id' | 'capability_version' | 'correlation' | 'subject'>
+
+/** An event about a call, which happens now. What is left out of it is not known, or held back. */
+export const draftEvent = ({ ids, clock }: GatewayDeps, event: Event): EventDraft => ({
+  event_id: ids.next('evt'),
+  timestamp: formatTime(clock.now()),
+  outcome: null,
+  payload: {},
+  actor: null,
+  denial: null,
+  error: null,
+  redacted: true,
+  ...event,
+})
 
 /**
  * The events of one write of an attempt as drafts. The first and the last carry the whole record of the decision, whatever
- * it was; all of them are without the call's secrets, and none has its payload.
+ * it was; all of them are without the call's secrets, `data` being its result, and none has its payload.
  */
-export const draftsOf = (
-  attempt: Asked,
+export function draftsOf(
+  attempt: Attempt,
   specs: readonly EventSpec[],
-  { ids, timestamp, record, data }: Drafting,
-): EventDraft[] => {
+  { timestamp, record, data }: { readonly timestamp: string; readonly record: AttemptRecord; readonly data?: Json },
+): EventDraft[] {
+  const { call, capability } = attempt
   // Few calls write a text of somebody else, so few need to know their secrets.
   const secrets = specs.some(isForeign) ? secretsOf(attempt, data) : []
-  return specs.map((spec, index) =>
-    draftOf(attempt, spec, {
-      event_id: ids.next('evt'),
+  return specs.map((spec, index) => {
+    const payload = spec.foreign ? redact(spec.payload ?? {}, nothingMarked, secrets) : undefined
+    const details = spec.denial && redact(asJson(spec.denial.details ?? {}), nothingMarked, secrets)
+    return draftEvent(attempt.deps, {
+      event_type: spec.type,
+      invocation_id: call.invocationId,
+      capability_id: call.capabilityId,
       timestamp,
-      secrets,
+      outcome: spec.outcome ?? null,
+      correlation: call.correlation,
+      payload: (payload?.value ?? spec.payload ?? {}) as EventDraft['payload'],
+      subject: attempt.subject,
+      actor: call.actor,
+      capability_version: attempt.version,
+      denial: spec.denial ? safeDenial(spec.denial, details?.value, secrets) : null,
+      error: spec.error ? scrubbed(spec.error, secrets) : null,
+      // What a call is made of stays out of its events, so something is held back unless there was nothing.
+      redacted: Boolean(
+        spec.withheld || payload?.redacted || details?.redacted || Object.keys(call.payload).length > 0,
+      ),
+      assurance: capability?.descriptor.assurance?.level,
       record: index === 0 || index === specs.length - 1 ? record : undefined,
-    }),
-  )
-}
-
-export interface Drafting {
-  readonly ids: Ids
-  readonly timestamp: string
-  readonly record: AttemptRecord
-  /** The result of the call, which may have secrets of its own. */
-  readonly data?: Json
+    })
+  })
 }
 
 const isForeign = ({ foreign, denial, error }: EventSpec): boolean =>
   foreign === true || denial !== undefined || error !== undefined
-
-interface Made {
-  readonly event_id: string
-  readonly timestamp: string
-  readonly secrets: readonly string[]
-  readonly record: AttemptRecord | undefined
-}
-
-function draftOf(attempt: Asked, spec: EventSpec, { event_id, timestamp, secrets, record }: Made): EventDraft {
-  const { call, subject, capability, version } = attempt
-  const payload = spec.foreign ? redact(spec.payload ?? {}, nothingMarked, secrets) : undefined
-  const denial = spec.denial && redact(asJson(spec.denial.details ?? {}), nothingMarked, secrets)
-  return {
-    event_id,
-    event_type: spec.type,
-    invocation_id: call.invocationId,
-    capability_id: call.capabilityId,
-    timestamp,
-    outcome: spec.outcome ?? null,
-    correlation: call.correlation,
-    payload: (payload?.value ?? spec.payload ?? {}) as EventDraft['payload'],
-    subject,
-    actor: call.actor,
-    capability_version: version,
-    denial: spec.denial ? safeDenial(spec.denial, denial?.value, secrets) : null,
-    error: spec.error ? scrubbed(spec.error, secrets) : null,
-    // What a call is made of stays out of its events, so something is held back unless there was nothing.
-    redacted:
-      spec.withheld === true ||
-      payload?.redacted === true ||
-      denial?.redacted === true ||
-      Object.keys(call.payload).length > 0,
-    assurance: capability?.descriptor.assurance?.level,
-    record,
-  }
-}
 
 const safeDenial = (denial: Denial, details: Json | undefined, secrets: readonly string[]): Denial => ({
   ...denial,
@@ -93,7 +102,7 @@ export const scrubbed = (error: CallError, secrets: readonly string[]): CallErro
 })
 
 /** Leaves out of the baggage what has a sensitive name, and the secrets of the call: it is in every event and result. */
-export function hideInBaggage(attempt: Asked): void {
+export function hideInBaggage(attempt: Attempt): void {
   const { correlation } = attempt.call
   if (correlation.baggage === undefined) return
   const { value, redacted } = redact(correlation.baggage, nothingMarked, secretsOf(attempt))
@@ -103,13 +112,13 @@ export function hideInBaggage(attempt: Asked): void {
 }
 
 /** How the call was decided, as the first and last event of every write say it, those of the handler among them. */
-export function recordOf(attempt: Asked & Decided, digest: TenantDigest): AttemptRecord {
-  const { call, capability, policy, facts, basis, decision, approval } = attempt
+export function recordOf(attempt: Attempt): AttemptRecord {
+  const { deps, call, capability, policy, facts, basis, decision, approval } = attempt
   return {
     descriptor: capability?.digest ?? null,
     policy: policy ?? null,
-    input: inputDigest(digest, call.payload as Json),
-    context: safeContext(attempt, digest),
+    input: inputDigest(deps.digest, call.payload as Json),
+    context: safeContext(attempt),
     ...(facts && { facts }),
     basis,
     decision,
@@ -117,17 +126,14 @@ export function recordOf(attempt: Asked & Decided, digest: TenantDigest): Attemp
   }
 }
 
-function safeContext(attempt: Asked, digest: TenantDigest): NonNullable<AttemptRecord['context']> {
-  const { fields } = attempt.context
-  if (fields.length === 0) return []
-  const secrets = fields.some(({ evidence, value }) => evidence === 'value' && value !== undefined)
-    ? secretsOf(attempt)
-    : []
-  const values = fields.flatMap(({ evidence, value }) => (evidence === 'value' ? [value ?? null] : []))
+function safeContext(attempt: Attempt): ContextEntry[] {
+  const { deps, context } = attempt
+  const values = context.fields.filter(({ evidence }) => evidence === 'value').map(({ value = null }) => value)
+  const secrets = values.some((value) => value !== null) ? secretsOf(attempt) : []
   if (values.length > 0) checkWords(values, 'the context of the call')
-  return fields.map((field) => {
+  return context.fields.map((field) => {
     const hides = field.evidence === 'value' && redact(field.value ?? null, nothingMarked, secrets).redacted
-    return contextEntry(hides ? { ...field, evidence: 'digest' } : field, digest)
+    return contextEntry(deps, hides ? { ...field, evidence: 'digest' } : field)
   })
 }
 
@@ -137,10 +143,12 @@ export function checkWords(words: unknown, what: string): void {
   throw new Failure('payload.too_large', `${what} has more than ${limits.eventWordsBytesMax} bytes in evidence`)
 }
 
+type ContextEntry = NonNullable<AttemptRecord['context']>[number]
+
 export function contextEntry(
+  { digest }: Pick<GatewayDeps, 'digest'>,
   { name, source, state, sensitive, evidence, value }: FieldState,
-  digest: TenantDigest,
-): NonNullable<AttemptRecord['context']>[number] {
+): ContextEntry {
   const entry = { name, source, state, sensitive }
   if (value === undefined || evidence === 'omit') return entry
   return evidence === 'value' ? { ...entry, value } : { ...entry, digest: contextDigest(digest, name, value) }

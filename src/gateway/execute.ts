@@ -3,19 +3,16 @@ import { wireCode } from '../base/codes.ts'
 import { advised, Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import { copyEvent } from '../evidence/copy.ts'
+import { digestChunks } from '../evidence/digests.ts'
 import { scrubValue } from '../evidence/redaction/redact.ts'
 import type { CallError } from '../model/wire/denial.ts'
 import { timeoutMsOf } from '../policy/budgets.ts'
 import type { Change } from '../storage/work.ts'
-import { type Asked, type Attempt, type EventSpec, secretsOf, type ToWrite } from './attempt.ts'
-import type { Capability } from './capability.ts'
-import { type Chunks, noChunks, openChunks } from './chunks.ts'
-import type { GatewayDeps } from './deps.ts'
+import { type Attempt, type EventSpec, type Resolved, secretsOf } from './attempt.ts'
+import { type Capability, CommitWith } from './capability.ts'
 import { CallEnded, Cancelled, type Effect, TimedOut } from './ended.ts'
 import { scrubbed } from './events.ts'
 import { handlerContext } from './handler-context.ts'
-import { counted } from './limits/taken.ts'
-import { CommitWith } from './own-capability.ts'
 
 /** How the handler's part of a call ended. */
 export type Ended =
@@ -37,42 +34,55 @@ export interface Execution {
  * Runs the handler to its end, or to the end of its time. What it throws becomes a failure without a stack and without
  * the secrets of the call. A call with effects that was cut short is indeterminate: nobody knows whether they happened.
  */
-export async function execute(
-  deps: Pick<GatewayDeps, 'secret' | 'digest' | 'clock'>,
-  attempt: Attempt,
-  capability: Capability,
-): Promise<Execution> {
+export async function execute(attempt: Resolved): Promise<Execution> {
+  const { capability } = attempt
   const { chunk: onChunk = () => undefined, signal: leaving } = attempt.driving
   const emitted: EventSpec[] = []
-  let chunks = noChunks
+  const chunks = new Chunks()
   let working: Promise<unknown> | undefined
-  const read = (value: unknown, effect: Effect): Json =>
-    counted(withoutCredentials(readResult(value), attempt), attempt, effect)
   const succeed = (value: unknown): Execution => {
     const own = capability.commits && value instanceof CommitWith ? value : undefined
-    const data = read(own === undefined ? value : own.data, 'done')
+    const data = readAnswer(attempt, own === undefined ? value : own.data, 'done')
     return { ended: { outcome: 'success', data }, emitted, chunks, change: own?.change }
   }
   const abort = new AbortController()
-  const context = handlerContext(deps, attempt, capability.descriptor, emitted, abort.signal)
   try {
     // Taken back while it was decided about and written down: nothing has to be stopped.
     if (leaving?.aborted) throw notBegun(attempt)
-    const answer = capability.handler(attempt.input, context)
+    const answer = capability.handler(attempt.input, handlerContext(attempt, emitted, abort.signal))
     // What is there at once needs no time, and nobody to watch it.
     if (!isLater(answer)) return succeed(answer)
-    const opened = openChunks(onChunk)
-    chunks = opened
-    const draining = drained(answer, (chunk) => opened.take(read(chunk, 'unknown')), abort.signal)
-    working = draining
-    return succeed(await withinTime(draining, timeLeft(deps, attempt, capability), abort, leaving))
+    working = drained(answer, (chunk) => chunks.take(readAnswer(attempt, chunk, 'unknown'), onChunk), abort.signal)
+    return succeed(await withinTime(working, timeLeft(attempt), abort, leaving))
   } catch (error) {
     const late = working !== undefined && cutShort(error) && { late: working }
-    return { ended: endedBy(error, attempt, capability), emitted, chunks, ...late }
+    return { ended: endedBy(error, attempt), emitted, chunks, ...late }
   }
 }
 
-function notBegun({ taken }: ToWrite): CallEnded {
+/** What a stream has given so far, counted and digested as it comes: it may be longer than what anybody wants to hold. */
+class Chunks {
+  count = 0
+  /** Those that a repeat is given again: all of them, or none once they are too many. */
+  kept: Json[] = []
+  digest: ReturnType<typeof digestChunks> | undefined
+  private bytes = 0
+
+  take(chunk: Json, onChunk: (chunk: Json) => void): void {
+    this.count++
+    this.digest ??= digestChunks()
+    this.bytes += this.digest.add(chunk)
+    if (this.count <= limits.chunksKeptMax && this.bytes <= limits.recordedBytesMax) this.kept.push(chunk)
+    else this.kept = []
+    try {
+      onChunk(chunk)
+    } catch {
+      // Whoever watched has left; the call goes on.
+    }
+  }
+}
+
+function notBegun({ taken }: Attempt): CallEnded {
   taken.cost = 0
   return new CallEnded('cancelled', 'the call was taken back before it began', { effect: 'none', type: 'Cancelled' })
 }
@@ -81,10 +91,12 @@ const isLater = (answer: unknown): boolean =>
   typeof answer === 'object' && answer !== null && ('then' in answer || isStream(answer))
 
 /** A call of a run that has no effects ends with the run; one that has them gets its own time, to know what it did. */
-function timeLeft({ clock }: Pick<GatewayDeps, 'clock'>, { call }: Asked, capability: Capability): number {
+function timeLeft({ deps, call, capability }: Resolved): number {
   const ms = timeoutMsOf(capability.descriptor)
   const deadlineMs = call.run?.bounds?.deadlineMs
-  return deadlineMs === undefined || hasEffects(capability) ? ms : Math.min(ms, Math.max(0, deadlineMs - clock.now()))
+  return deadlineMs === undefined || hasEffects(capability)
+    ? ms
+    : Math.min(ms, Math.max(0, deadlineMs - deps.clock.now()))
 }
 
 /** Whether a call that is cut short may have changed something: what our own store is to keep comes with the outcome. */
@@ -151,12 +163,22 @@ export function readResult(value: unknown): Json {
   }
 }
 
-/** A secret that came back, as from a server that repeats what it was sent, goes no further. */
-const withoutCredentials = (data: Json, { credentials }: Asked): Json =>
-  credentials.size === 0 ? data : scrubValue(data, [...credentials])
+/** What a handler answered, counted where a budget has reserved bytes for it: no more than those goes on its way. */
+function readAnswer({ credentials, reserved, taken }: Attempt, value: unknown, effect: Effect): Json {
+  const answered = readResult(value)
+  // A secret that came back, as from a server that repeats what it was sent, goes no further.
+  const data = credentials.size === 0 ? answered : scrubValue(answered, [...credentials])
+  const most = reserved.find(({ amounts }) => amounts.bytes !== undefined)?.amounts.bytes
+  if (most === undefined) return data
+  const bytes = taken.bytes + Buffer.byteLength(JSON.stringify(data))
+  taken.bytes = Math.min(bytes, most)
+  if (bytes <= most) return data
+  const message = `the result has more than the ${most} bytes that are reserved for it`
+  throw new CallEnded('result_too_large', message, { effect, type: 'ResultTooLarge' })
+}
 
-function endedBy(error: unknown, attempt: Asked, capability: Capability): Ended {
-  const effects = hasEffects(capability)
+function endedBy(error: unknown, attempt: Resolved): Ended {
+  const effects = hasEffects(attempt.capability)
   const effect = effects ? 'unknown' : 'none'
   const cut = cutShort(error)
   if (cut !== undefined) return { outcome: effects ? 'indeterminate' : 'failure', error: { ...cut, effect } }
@@ -168,7 +190,7 @@ function endedBy(error: unknown, attempt: Asked, capability: Capability): Ended 
 }
 
 /** How a call of ours ends whose change was refused: nothing of it was kept. */
-export const endedByChange = (error: Failure, attempt: Asked): Ended => ({
+export const endedByChange = (error: Failure, attempt: Attempt): Ended => ({
   outcome: 'failure',
   error: { ...described(error, secretsOf(attempt)), effect: 'none' },
 })

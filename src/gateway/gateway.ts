@@ -6,29 +6,21 @@ import type { Denial } from '../model/wire/denial.ts'
 import type { InvocationResult } from '../model/wire/result.ts'
 import type { CallPreview } from '../model/wire/wire.ts'
 import { gateNumbers } from '../policy/gates/refusal.ts'
-import { keyScope } from '../policy/gates/resolve.ts'
 import { approvalRecords, type StoredApproval } from '../storage/tables/approvals.ts'
-import { findClaim } from '../storage/tables/claims.ts'
 import { type Decision, decideApproval } from './approvals/decide.ts'
-import type { Decider, Desk } from './approvals/desk.ts'
-import { expireApprovals } from './approvals/expire.ts'
-import { pendingFor } from './approvals/pending.ts'
-import { recordKey } from './approvals/request.ts'
-import { openWaiting, type WaitOptions } from './approvals/wait.ts'
-import { type NewEnvelope, waitingCall } from './approvals/waiting-call.ts'
-import { startAttempt } from './attempt.ts'
-import { type CallCaller, readCall } from './call.ts'
+import { type Decider, expireApprovals } from './approvals/desk.ts'
+import { type NewEnvelope, openWaiting, pendingFor, type WaitOptions, waitingCall } from './approvals/queue.ts'
+import { Attempt } from './attempt.ts'
+import { type CallCaller, readCall, recordKey } from './call.ts'
 import type { GatewayDeps } from './deps.ts'
-import { discover, narrowOffer } from './discover.ts'
-import { passGates, recordRefusal, scopeGate } from './gates/gates.ts'
-import { rememberAgain } from './gates/history.ts'
+import { discover } from './discover.ts'
+import { noteRefusal, passGates, scopeGate } from './gates/gates.ts'
 import { type Host, invoke } from './invoke.ts'
-import { callScope, type Interrupted, openJournal } from './journal.ts'
-import { inProgress } from './look-up.ts'
-import { forgetExpired } from './recovery/forget.ts'
+import { recordedResult } from './look-up.ts'
 import { askAgain, reconcile } from './recovery/reconcile.ts'
+import { forgetExpired } from './recovery/steps.ts'
 import { openUnrecorded } from './recovery/unrecorded.ts'
-import { type Recorded, readRecord } from './results.ts'
+import type { Recorded } from './results.ts'
 import type { Driving, Surface } from './run.ts'
 import { openUnderWay } from './under-way.ts'
 import { within } from './within.ts'
@@ -87,11 +79,9 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
   const closing = new AbortController()
   const { signal } = closing
   const waiting = openWaiting(deps)
-  const desk: Desk = { deps, told: waiting.told }
   const host: Host = {
     deps,
-    desk,
-    journal: openJournal(deps),
+    told: waiting.told,
     running: new Map(),
     starting: new Set(),
     late: new Set(),
@@ -114,23 +104,11 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
         if (signal.aborted) throw closed()
         return invoke(host, readCall(envelope, caller, deps.ids, driving.run), driving)
       }),
-    preview: (caller, envelope) => preview(host, caller, envelope),
-    discover: (caller, surface) =>
-      discover(surface === undefined ? deps.offer() : narrowOffer(deps.offer(), surface), caller),
-    recorded: async (caller, invocationId) => {
-      const key = recordKey({ caller, invocationId })
-      const claim = await deps.store.read(() => findClaim(deps.tenant, callScope, key))
-      if (claim === undefined) return undefined
-      const found = claim.result === null ? undefined : readRecord(claim.result)
-      const { capability_id: capabilityId } = found?.result ?? (JSON.parse(claim.body) as Interrupted)
-      if (keyScope({ capabilityId, scopes: caller.scopes }) !== undefined) return undefined
-      if (found === undefined) return inProgress()
-      const { result } = found
-      await rememberAgain(deps, { caller, correlation: result.correlation }, found)
-      return result
-    },
+    preview: (caller, envelope) => preview(deps, caller, envelope),
+    discover: (caller, surface) => discover(deps.offer(), caller, surface),
+    recorded: (caller, invocationId) => recordedResult(deps, caller, invocationId),
     waitingCall: (caller, envelope) => waitingCall(deps, caller, envelope),
-    decide: (id, by, decision) => decideApproval(desk, id, by, decision),
+    decide: (id, by, decision) => decideApproval(host, id, by, decision),
     pendingFor: (principal) => pendingFor(deps, principal),
     waitForDecision: (id, options) => waiting.wait(id, options),
     tidyUp: () => tidyOnce().finally(host.ask).finally(asking.none),
@@ -158,42 +136,36 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
   }
 }
 
-const inTime = (work: Promise<unknown> | undefined): Promise<unknown> =>
-  within<unknown>(
-    work?.catch(() => undefined),
-    closingMs,
-    () => undefined,
-  )
-
-async function tidied(host: Host, { forget, purge }: typeof stepsMax): Promise<Tidied> {
-  const { deps, desk, closing: signal } = host
-  // What fails keeps nothing else from being done.
-  const [interrupted, expired, forgotten, purged] = await Promise.allSettled([
-    reconcile(host),
-    expireApprovals(desk),
-    forgetExpired(deps, { max: forget, signal }),
-    deps.retain({ max: purge, signal }),
-  ])
-  outcomeOf(forgotten)
-  return { interrupted: outcomeOf(interrupted), expired: outcomeOf(expired), purged: outcomeOf(purged) }
+function inTime(work: Promise<unknown> | undefined): Promise<unknown> {
+  const ended = work?.catch(() => undefined)
+  return within<unknown>(ended, closingMs, () => undefined)
 }
 
-function outcomeOf<T>(settled: PromiseSettledResult<T>): T {
-  if (settled.status === 'rejected') throw settled.reason
-  return settled.value
+async function tidied(host: Host, { forget, purge }: typeof stepsMax): Promise<Tidied> {
+  const { deps, closing: signal } = host
+  const work = [
+    reconcile(host),
+    expireApprovals(host),
+    forgetExpired(deps, { max: forget, signal }),
+    deps.retain({ max: purge, signal }),
+  ] as const
+  // What fails keeps nothing else from being done.
+  await Promise.allSettled(work)
+  const [interrupted, expired, , purged] = await Promise.all(work)
+  return { interrupted, expired, purged }
 }
 
 const closed = (): Failure =>
   new Failure('host.closed', 'the host is closing', {}, 'retry later, or on another instance')
 
-async function preview({ deps }: Host, caller: CallCaller, envelope: unknown): Promise<CallPreview> {
+async function preview(deps: GatewayDeps, caller: CallCaller, envelope: unknown): Promise<CallPreview> {
   const call = readCall(envelope, caller, deps.ids)
   const requests = call.named
     ? await deps.store.read(() => approvalRecords.findByCall(deps.tenant, recordKey(call)))
     : []
-  const attempt = { ...startAttempt(call), requests }
+  const attempt = new Attempt(deps, call, { requests })
   const scope = scopeGate(call)
-  const stop = scope ? recordRefusal(attempt, scope) : await passGates(deps, deps.offer(), attempt)
+  const stop = scope ? noteRefusal(attempt, scope) : await passGates(attempt)
   const matched_rules = attempt.basis.map(({ rule }) => rule)
   if (stop === undefined || 'settled' in stop) return { outcome: 'allowed', gate: null, denial: null, matched_rules }
   const { outcome, gate, denial } = stop

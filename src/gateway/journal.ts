@@ -1,153 +1,130 @@
-import type { Json } from '../base/canonical.ts'
-import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import { formatTime } from '../base/time.ts'
-import type { AttemptRecord, EventDraft } from '../model/evidence.ts'
+import type { AttemptRecord } from '../model/evidence.ts'
 import type { InvocationResult } from '../model/wire/result.ts'
 import { rememberedOf } from '../policy/history.ts'
 import type { Reservation } from '../storage/tables/budget-uses.ts'
 import { addClaim, holdClaim, resumeClaim, settleClaim, settleWaiting, takeClaim } from '../storage/tables/claims.ts'
 import { type Change, inOrder } from '../storage/work.ts'
-import { recordKey } from './approvals/request.ts'
-import type { Asked, Attempt, EventSpec, ToWrite } from './attempt.ts'
-import { fingerprintOf } from './call.ts'
-import type { GatewayDeps } from './deps.ts'
-import { draftsOf, hideInBaggage, recordOf } from './events.ts'
-import { type Ending, recordText, resultOf } from './results.ts'
+import type { Attempt, EventSpec, Resolved } from './attempt.ts'
+import { type Call, recordKey } from './call.ts'
+import { draftsOf, hideInBaggage, recordOf, writeEvents } from './events.ts'
+import { type Ending, type Recorded, recordText, resultOf } from './results.ts'
 import { noAdditions } from './run.ts'
-import { writeEvents } from './write.ts'
 
 /** The scope of claims that are calls. */
 export const callScope = 'call'
 
-/** How a call is on record when it comes again: not at all, or waiting for the people it needs. */
-export type Standing = 'new' | 'waiting'
-
-/** Which call, and how it stands. */
+/** Which call, and how it is on record when it comes again: not at all, or waiting for the people it needs. */
 export interface Entry {
   readonly fingerprint: string
-  readonly standing: Standing
+  readonly standing: 'new' | 'waiting'
 }
 
-export interface Journal {
-  /** Writes the intent: from now on the effect may have happened. Fails with `claim.taken`, or `LimitExceeded`. */
-  start(attempt: Attempt, entry: Entry): Promise<Started>
-  /** Writes the outcome and what a repeat will be answered. */
-  finish(attempt: Attempt, started: Started, ending: Ending, more: Finishing): Promise<InvocationResult>
-  /** Writes the outcome of one call, which is that another one begins, with the intent of that one. */
-  handOver(from: Finished, to: Attempt): Promise<{ readonly result: InvocationResult; readonly begun: Started }>
-  /**
-   * Writes a refusal, and what a repeat will be answered; without an entry a repeat is a call of its own.
-   * `claim.taken` if somebody else was first.
-   */
-  refuse(attempt: Attempt, entry: Entry | undefined, ending: Ending): Promise<InvocationResult>
-}
-
+/** The intent of a call as it was written. */
 export interface Started {
   readonly at: string
   readonly evidenceIds: readonly string[]
   readonly record: AttemptRecord
 }
 
-export interface Finished {
-  readonly attempt: Attempt
-  readonly started: Started
+/** How a call ends, and what is written with that. */
+export interface Outcome {
   readonly ending: Ending
-  readonly more: Finishing
-}
-
-export interface Finishing {
   readonly events: readonly EventSpec[]
-  readonly chunks: readonly Json[]
-  readonly isCut?: true
-  /** Changes that are made with the outcome. */
   readonly changes?: readonly Change[]
+  /** What a stream gave that a repeat is given again. */
+  readonly given?: Pick<Recorded, 'chunks' | 'isCut'>
   /** The approval was given back: the call waits to be made again, with this as its answer so far. */
   readonly waits?: boolean
 }
 
-export function openJournal(deps: GatewayDeps): Journal {
-  const { ids, clock } = deps
-  /** The first that is written of a call. */
-  const open = ({ call }: Attempt, changes: readonly Change[], events: readonly EventDraft[]): Promise<void> =>
-    writeEvents(deps, events, changes, call.opens ? call.correlation.correlation_id : undefined)
+/** Writes the intent: from now on the effect may have happened. Fails with `claim.taken`, or `LimitExceeded`. */
+export async function writeIntent(attempt: Attempt, entry: Entry): Promise<Started> {
+  const { started, drafts, changes } = intentOf(attempt, entry)
+  await writeEvents(attempt.deps, drafts, changes, opened(attempt.call))
+  return started
+}
 
-  const intentOf = (attempt: Attempt, { fingerprint, standing }: Entry) => {
-    hideInBaggage(attempt)
-    const now = clock.now()
-    const timestamp = formatTime(now)
-    const record = recordOf(attempt, deps.digest)
-    const drafts = draftsOf(attempt, [...attempt.events, { type: 'execution_started' }], { ids, timestamp, record })
-    const started = { at: timestamp, evidenceIds: drafts.map(({ event_id }) => event_id), record }
-    const claim = { ...claimOf(deps, attempt), fingerprint, body: JSON.stringify(interruptedOf(attempt, started)) }
-    const take: Change = standing === 'new' ? takeClaim(claim, now) : resumeClaim(claim)
-    const added = attempt.driving.onIntent?.() ?? noAdditions
-    const changes = [take, ...attempt.starting, ...attempt.changes, ...added.changes]
-    return { started, drafts: [...drafts, ...added.events], changes }
-  }
-  const outcomeOf = ({ attempt, started, ending, more }: Finished) => {
-    const now = clock.now()
-    const completedAt = formatTime(now)
-    const { record } = started
-    const { data } = ending
-    const { events, chunks, isCut, changes = [], waits } = more
-    const drafts = draftsOf(attempt, events, {
-      ids,
-      timestamp: completedAt,
-      record,
-      ...(data !== undefined && { data }),
-    })
-    const evidenceIds = [...started.evidenceIds, ...drafts.map(({ event_id }) => event_id)]
-    const result = resultOf(attempt, ending, { evidenceIds, startedAt: started.at, completedAt })
-    const carries = attempt.capability && rememberedOf(attempt.capability.descriptor)
-    const text = recordText({ result, chunks, ...(carries && { carries }), ...(isCut && { isCut }) })
-    const claim = claimOf(deps, attempt)
-    const ours = { ...claim, body: belongingTo(result) }
-    const known = waits ? holdClaim(ours, text) : settleClaim(ours, text, keptUntil(attempt, now))
-    const settled =
-      ending.outcome === 'indeterminate'
-        ? settleClaim({ ...claim, body: JSON.stringify(interruptedOf(attempt, started)) }, text, now, 'unknown')
-        : known
-    const added = attempt.driving.onOutcome?.(result) ?? noAdditions
-    return { result, drafts: [...drafts, ...added.events], changes: [settled, ...changes, ...added.changes] }
-  }
+/** Writes the outcome and what a repeat will be answered. */
+export async function writeOutcome(attempt: Resolved, started: Started, outcome: Outcome): Promise<InvocationResult> {
+  const { result, drafts, changes } = outcomeOf(attempt, started, outcome)
+  await writeEvents(attempt.deps, drafts, changes)
+  return result
+}
 
-  return {
-    start: async (attempt, entry) => {
-      const { started, drafts, changes } = intentOf(attempt, entry)
-      await open(attempt, changes, drafts)
-      return started
-    },
-    finish: async (attempt, started, ending, more) => {
-      const { result, drafts, changes } = outcomeOf({ attempt, started, ending, more })
-      await writeEvents(deps, drafts, changes)
-      return result
-    },
-    handOver: async (from, to) => {
-      const intent = intentOf(to, { fingerprint: fingerprintOf(to.call), standing: 'new' })
-      const { result, drafts, changes } = outcomeOf(from)
-      await writeEvents(deps, [...intent.drafts, ...drafts], [...intent.changes, ...changes])
-      return { result, begun: intent.started }
-    },
-    refuse: async (attempt, entry, ending) => {
-      hideInBaggage(attempt)
-      const now = clock.now()
-      const completedAt = formatTime(now)
-      const type = ending.outcome === 'skipped' ? 'execution_skipped' : 'execution_denied'
-      const { outcome, denial } = ending
-      const message = attempt.recordedMessage ?? denial?.message ?? ''
-      const last: EventSpec = { type, outcome, ...(denial && { denial: { ...denial, message } }) }
-      const record = recordOf(attempt, deps.digest)
-      const drafts = draftsOf(attempt, [...attempt.events, last], { ids, timestamp: completedAt, record })
-      const evidenceIds = drafts.map(({ event_id }) => event_id)
-      const result = resultOf(attempt, ending, { evidenceIds, startedAt: null, completedAt })
-      const keep =
-        entry === undefined ? [] : [kept(attempt, claimOf(deps, attempt), entry, recordText({ result }), now)]
-      const added = attempt.driving.onOutcome?.(result) ?? noAdditions
-      await open(attempt, [...keep, ...attempt.changes, ...added.changes], [...drafts, ...added.events])
-      return result
-    },
-  }
+/** Writes the outcome of one call, which is that another one begins, with the intent of that one. */
+export async function handOver(
+  from: { readonly attempt: Resolved; readonly started: Started; readonly outcome: Outcome },
+  to: Attempt,
+  entry: Entry,
+): Promise<{ readonly result: InvocationResult; readonly begun: Started }> {
+  const intent = intentOf(to, entry)
+  const { result, drafts, changes } = outcomeOf(from.attempt, from.started, from.outcome)
+  await writeEvents(to.deps, [...intent.drafts, ...drafts], [...intent.changes, ...changes])
+  return { result, begun: intent.started }
+}
+
+/**
+ * Writes a refusal, and what a repeat will be answered; without an entry a repeat is a call of its own. Fails with
+ * `claim.taken` or `claim.not_found` if somebody else has settled the call meanwhile: what they wrote is its answer.
+ */
+export async function writeRefusal(
+  attempt: Attempt,
+  entry: Entry | undefined,
+  { outcome, denial }: Ending,
+): Promise<InvocationResult> {
+  hideInBaggage(attempt)
+  const { deps, call, driving } = attempt
+  const now = deps.clock.now()
+  const completedAt = formatTime(now)
+  const type = outcome === 'skipped' ? 'execution_skipped' : 'execution_denied'
+  const message = attempt.recordedMessage ?? denial?.message ?? ''
+  const last: EventSpec = { type, outcome, ...(denial && { denial: { ...denial, message } }) }
+  const drafts = draftsOf(attempt, [...attempt.events, last], { timestamp: completedAt, record: recordOf(attempt) })
+  const evidenceIds = drafts.map(({ event_id }) => event_id)
+  const result = resultOf(attempt, { outcome, denial }, { evidenceIds, startedAt: null, completedAt })
+  const keep = entry === undefined ? [] : [keepRefusal(attempt, entry, recordText({ result }), now)]
+  const added = driving.onOutcome?.(result) ?? noAdditions
+  const changes = [...keep, ...attempt.changes, ...added.changes]
+  await writeEvents(deps, [...drafts, ...added.events], changes, opened(call))
+  return result
+}
+
+/** The correlation that the first write of a call opens, if its id was made for it. */
+const opened = ({ opens, correlation }: Call): string | undefined => (opens ? correlation.correlation_id : undefined)
+
+function intentOf(attempt: Attempt, { fingerprint, standing }: Entry) {
+  hideInBaggage(attempt)
+  const now = attempt.deps.clock.now()
+  const timestamp = formatTime(now)
+  const record = recordOf(attempt)
+  const drafts = draftsOf(attempt, [...attempt.events, { type: 'execution_started' }], { timestamp, record })
+  const started = { at: timestamp, evidenceIds: drafts.map(({ event_id }) => event_id), record }
+  const claim = { ...claimOf(attempt), fingerprint, body: JSON.stringify(interruptedOf(attempt, started)) }
+  const take: Change = standing === 'new' ? takeClaim(claim, now) : resumeClaim(claim)
+  const added = attempt.driving.onIntent?.() ?? noAdditions
+  const changes = [take, ...attempt.starting, ...attempt.changes, ...added.changes]
+  return { started, drafts: [...drafts, ...added.events], changes }
+}
+
+function outcomeOf(attempt: Resolved, started: Started, { ending, events, changes = [], given, waits }: Outcome) {
+  const now = attempt.deps.clock.now()
+  const completedAt = formatTime(now)
+  const { record } = started
+  const { data } = ending
+  const drafts = draftsOf(attempt, events, { timestamp: completedAt, record, ...(data !== undefined && { data }) })
+  const evidenceIds = [...started.evidenceIds, ...drafts.map(({ event_id }) => event_id)]
+  const result = resultOf(attempt, ending, { evidenceIds, startedAt: started.at, completedAt })
+  const text = recordText({ result, ...given, carries: rememberedOf(attempt.capability.descriptor) })
+  const claim = { ...claimOf(attempt), body: belongingTo(result) }
+  const known = waits ? holdClaim(claim, text) : settleClaim(claim, text, keptUntil(attempt, now))
+  const settled =
+    ending.outcome === 'indeterminate'
+      ? settleClaim({ ...claim, body: JSON.stringify(interruptedOf(attempt, started)) }, text, now, 'unknown')
+      : known
+  const added = attempt.driving.onOutcome?.(result) ?? noAdditions
+  return { result, drafts: [...drafts, ...added.events], changes: [settled, ...changes, ...added.changes] }
 }
 
 /** A result that somebody relies on outlives the window in which others are kept. */
@@ -155,57 +132,26 @@ const keptUntil = ({ capability }: Attempt, now: number): number =>
   now + (capability?.descriptor.idempotency === 'required' ? limits.requiredResultMs : limits.recordedResultMs)
 
 /** A refusal that people may lift waits for them; any other stands. */
-function kept(
-  attempt: Attempt,
-  claim: OwnClaim,
-  { fingerprint, standing }: Entry,
-  result: string,
-  now: number,
-): Change {
-  const waits = attempt.minted !== undefined
+function keepRefusal(attempt: Attempt, { fingerprint, standing }: Entry, result: string, now: number): Change {
+  const claim = { ...claimOf(attempt), fingerprint, body: belongingTo(attempt.call) }
   const expiresAtMs = keptUntil(attempt, now)
-  const body = belongingTo(attempt.call)
-  if (standing === 'new') {
-    const added = { ...claim, fingerprint, body, result }
-    return addClaim(
-      waits ? { ...added, state: 'waiting', expiresAtMs: null } : { ...added, state: 'settled', expiresAtMs },
-      now,
-    )
-  }
-  if (!waits) return overtakable(settleWaiting(claim, result, expiresAtMs))
+  if (attempt.minted === undefined)
+    return standing === 'new'
+      ? addClaim({ ...claim, state: 'settled', result, expiresAtMs }, now)
+      : settleWaiting(claim, result, expiresAtMs)
+  if (standing === 'new') return addClaim({ ...claim, state: 'waiting', result, expiresAtMs: null }, now)
   // Waiting still, with another answer: nobody can come in between.
-  return inOrder(resumeClaim({ ...claim, fingerprint, body }), holdClaim({ ...claim, body }, result))
+  return inOrder(resumeClaim(claim), holdClaim(claim, result))
 }
 
-/** Somebody else has settled the call meanwhile: what they wrote is its answer. */
-const overtakable = (change: Change): Change =>
-  function* (tenant) {
-    try {
-      yield* change(tenant)
-    } catch (error) {
-      if (!(error instanceof Failure && error.code === 'claim.not_found')) throw error
-      throw new Failure('claim.taken', 'this has been settled already')
-    }
-  }
-
-const claimOf = ({ owner }: GatewayDeps, { call }: Asked): OwnClaim => ({
-  scope: callScope,
-  key: recordKey(call),
-  owner,
-})
-
-interface OwnClaim {
-  readonly scope: string
-  readonly key: string
-  readonly owner: string
-}
+const claimOf = ({ deps, call }: Attempt) => ({ scope: callScope, key: recordKey(call), owner: deps.owner })
 
 /** What is on record of a call whose process ended between its start and its end. */
 export interface Interrupted
   extends Pick<InvocationResult, 'invocation_id' | 'capability_id' | 'correlation' | 'evidence_ids'> {
   readonly version: string | null
   readonly subject: Attempt['subject']
-  readonly actor: Attempt['call']['actor']
+  readonly actor: Call['actor']
   readonly started_at: string
   /** What was reserved of budgets and is not settled. */
   readonly reserved?: readonly Reservation[]
@@ -220,22 +166,19 @@ export const belongingTo = ({ correlation }: Pick<Interrupted, 'correlation'>): 
   JSON.stringify({ correlation: { correlation_id: correlation.correlation_id } })
 
 /** What is given back of a call that did nothing: its cost is known only if the handler has said so. */
-export const refundable = ({ reserved, taken }: Pick<ToWrite, 'reserved' | 'taken'>): readonly Reservation[] =>
+export const refundable = ({ reserved, taken }: Attempt): readonly Reservation[] =>
   taken.cost === undefined ? reserved : []
 
 /** Enough of a call to say, should this process end now, what it was about. */
-export const interruptedOf = (
-  { call, subject, version, capability, ...budget }: Asked & ToWrite,
-  started: Started,
-): Interrupted => ({
-  invocation_id: call.invocationId,
-  capability_id: call.capabilityId,
-  version,
-  correlation: call.correlation,
-  subject,
-  actor: call.actor,
+export const interruptedOf = (attempt: Attempt, started: Started): Interrupted => ({
+  invocation_id: attempt.call.invocationId,
+  capability_id: attempt.call.capabilityId,
+  version: attempt.version,
+  correlation: attempt.call.correlation,
+  subject: attempt.subject,
+  actor: attempt.call.actor,
   evidence_ids: [...started.evidenceIds],
   started_at: started.at,
-  ...(refundable(budget).length > 0 && { reserved: refundable(budget) }),
-  ...(capability?.commits && { commits: true }),
+  ...(refundable(attempt).length > 0 && { reserved: refundable(attempt) }),
+  ...(attempt.capability?.commits && { commits: true }),
 })

@@ -2,34 +2,29 @@ import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import type { InvocationResult } from '../model/wire/result.ts'
 import { refuse } from '../policy/gates/refusal.ts'
+import { keyScope } from '../policy/gates/resolve.ts'
 import { type Claim, findClaim } from '../storage/tables/claims.ts'
-import { recordKey } from './approvals/request.ts'
-import type { Call } from './call.ts'
+import { type Call, type CallCaller, recordKey } from './call.ts'
 import type { GatewayDeps } from './deps.ts'
-import { callScope, type Standing } from './journal.ts'
+import { rememberAgain } from './gates/history.ts'
+import type { Host } from './invoke.ts'
+import { callScope, type Entry, type Interrupted } from './journal.ts'
 import { type Recorded, readRecord, replayed, resultOf } from './results.ts'
-import type { Driving } from './run.ts'
 import { within } from './within.ts'
 
 /** What is on record of a call: nothing, or a refusal that people may have lifted by now. */
 export interface Found {
-  readonly standing: Standing
+  readonly standing: Entry['standing']
   readonly recorded?: Recorded
 }
 export const unknownCall: Found = { standing: 'new' }
 
-interface Running {
-  readonly deps: GatewayDeps
-  readonly running: ReadonlyMap<string, Promise<Recorded>>
-  readonly closing: AbortSignal
-}
-
 /** Gate 0: what is on record under this caller's id. A call that runs is waited for. */
 export async function lookUp(
-  { deps, running, closing }: Running,
+  { deps, running, closing }: Host,
   call: Call,
   fingerprint: string,
-  { signal, overtaken }: Pick<Driving, 'signal'> & { readonly overtaken: boolean },
+  { signal, overtaken }: { readonly signal: AbortSignal | undefined; readonly overtaken: boolean },
 ): Promise<Recorded | Found> {
   const key = recordKey(call)
   let wasRunning = overtaken
@@ -51,6 +46,24 @@ export async function lookUp(
   }
 }
 
+/** What is on record of the caller's own call, for a caller that asks for nothing but the result. */
+export async function recordedResult(
+  deps: GatewayDeps,
+  caller: CallCaller,
+  invocationId: string,
+): Promise<InvocationResult | undefined> {
+  const key = recordKey({ caller, invocationId })
+  const claim = await deps.store.read(() => findClaim(deps.tenant, callScope, key))
+  if (claim === undefined) return undefined
+  const found = claim.result === null ? undefined : readRecord(claim.result)
+  const { capability_id: capabilityId } = found?.result ?? (JSON.parse(claim.body) as Interrupted)
+  if (keyScope({ capabilityId, scopes: caller.scopes }) !== undefined) return undefined
+  if (found === undefined) return inProgress()
+  const { result } = found
+  await rememberAgain(deps, { caller, correlation: result.correlation }, found)
+  return result
+}
+
 const pollMs = 25
 
 const isExpired = ({ state, expiresAtMs }: Claim, now: number): boolean =>
@@ -58,7 +71,7 @@ const isExpired = ({ state, expiresAtMs }: Claim, now: number): boolean =>
 
 const again = (recorded: Recorded): Recorded => ({ ...recorded, result: replayed(recorded.result) })
 
-export const inProgress = (): never => {
+const inProgress = (): never => {
   throw new Failure(
     'call.in_progress',
     'the call is still running',
@@ -73,9 +86,6 @@ function reused({ clock }: GatewayDeps, call: Call): InvocationResult {
     details: { decision: 'deny', reason: 'invocation_id_reused' },
   })
   const completedAt = new Date(clock.now()).toISOString()
-  return resultOf(
-    { call, version: null },
-    { outcome: 'denied', denial },
-    { evidenceIds: [], startedAt: null, completedAt },
-  )
+  const at = { evidenceIds: [], startedAt: null, completedAt }
+  return resultOf({ call, version: null }, { outcome: 'denied', denial }, at)
 }

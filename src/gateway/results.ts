@@ -3,7 +3,6 @@ import { limits } from '../base/limits.ts'
 import type { CallError, Denial } from '../model/wire/denial.ts'
 import type { InvocationResult } from '../model/wire/result.ts'
 import type { Remembered } from '../policy/history.ts'
-import type { Attempt } from './attempt.ts'
 import type { Call } from './call.ts'
 
 /** What is kept of a finished call, to answer a repeat with: the result, and the chunks of a stream if they are few. */
@@ -20,14 +19,17 @@ export interface Ending {
   readonly outcome: InvocationResult['outcome']
   readonly data?: Json
   readonly error?: CallError
-  readonly denial?: Denial
+  readonly denial?: Denial | undefined
+}
+
+/** Which call a result is of. */
+interface ResultSubject {
+  readonly call: Pick<Call, 'invocationId' | 'capabilityId' | 'correlation'>
+  readonly version: string | null
 }
 
 export const resultOf = (
-  {
-    call,
-    version,
-  }: Pick<Attempt, 'version'> & { readonly call: Pick<Call, 'invocationId' | 'capabilityId' | 'correlation'> },
+  { call, version }: ResultSubject,
   { outcome, data, error, denial }: Ending,
   at: { readonly evidenceIds: readonly string[]; readonly startedAt: string | null; readonly completedAt: string },
 ): InvocationResult => ({
@@ -47,28 +49,17 @@ export const resultOf = (
 
 /** The recorded result as text; chunks and data beyond what is kept are left out, and a repeat says so. */
 export function recordText({ result, chunks = [], carries, isCut }: Recorded): string {
-  const whole = JSON.stringify({
-    result,
-    carries,
-    isCut,
-    ...(chunks.length > 0 && { chunks }),
-  })
+  const whole = JSON.stringify({ result, carries, isCut, ...(chunks.length > 0 && { chunks }) })
   if (whole.length <= limits.recordedBytesMax) return whole
   const small = JSON.stringify({ result, carries, isCut: isCut ?? (chunks.length > 0 ? true : undefined) })
   if (small.length <= limits.recordedBytesMax) return small
-  return JSON.stringify({
-    carries,
-    result: {
-      ...result,
-      data: null,
-      error: {
-        type: 'ResultTooLarge',
-        code: 'result_not_kept',
-        message: 'the call succeeded; its data was too large to keep',
-        effect: 'done',
-      },
-    },
-  })
+  const error: CallError = {
+    type: 'ResultTooLarge',
+    code: 'result_not_kept',
+    message: 'the call succeeded; its data was too large to keep',
+    effect: 'done',
+  }
+  return JSON.stringify({ carries, result: { ...result, data: null, error } })
 }
 
 export const readRecord = (text: string): Recorded => JSON.parse(text) as Recorded

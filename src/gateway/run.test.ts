@@ -13,8 +13,7 @@ import { randomIds } from '../runtime/system.ts'
 import { putBlob } from '../storage/tables/blobs.ts'
 import { rows } from '../storage/work.ts'
 import { countingIds } from '../testing/ports.ts'
-import { defineCapability } from './capability.ts'
-import { commitWith, ownCapability } from './own-capability.ts'
+import { CommitWith, defineCapability, ownCapability } from './capability.ts'
 import { type Driving, noAdditions, type RunBounds } from './run.ts'
 
 const server = await startPostgres({ fsync: false })
@@ -66,7 +65,7 @@ const write = () =>
     ({ path, text }) => {
       if (text === 'wait') return new Promise(() => undefined)
       const refused = new Failure('event.conflict', 'the run moved on')
-      return commitWith(text === 'odd' ? { odd: true } : { written: path }, function* (of) {
+      return new CommitWith(text === 'odd' ? { odd: true } : { written: path }, function* (of) {
         yield* putBlob(Buffer.from(text))(of)
         if (text === 'conflict') throw refused
       })
@@ -248,7 +247,7 @@ describe('a change that a handler hands back [H-45]', () => {
   test('is no result of a capability that others define [H-45]', async () => {
     const theirs = defineCapability(
       { id: 'test.theirs', version: '1.0.0', description: 'Tries.', policy: {} },
-      () => commitWith(1, putBlob(Buffer.from('no'))) as never,
+      () => new CommitWith(1, putBlob(Buffer.from('no'))) as never,
     )
     const { make, blobs } = await given({ capabilities: [theirs] })
     const { error } = await make({}, { capability_id: 'test.theirs', payload: {} })

@@ -7,6 +7,8 @@ import type { Grant } from '../model/grant.ts'
 import type { InvocationResult } from '../model/wire/result.ts'
 import type { BudgetPlace } from '../storage/tables/budget-uses.ts'
 import type { Change } from '../storage/work.ts'
+import type { Attempt } from './attempt.ts'
+import type { Call } from './call.ts'
 import type { Recorded } from './results.ts'
 
 /** The run that a call belongs to. It comes from the runtime, never from an envelope. */
@@ -17,15 +19,9 @@ export interface CallRun {
   /** What the run holds, frozen. An approval is bound to it. */
   readonly grants: readonly Grant[]
   /** What rules may read as `run`, `user` and `agent`. */
-  readonly facts: RunFacts
+  readonly facts: { readonly run?: Json; readonly user?: Json; readonly agent?: Json }
   /** Left out of the copy that is kept while people decide: the gates ask for it when the call comes again. */
   readonly bounds?: RunBounds
-}
-
-export interface RunFacts {
-  readonly run?: Json
-  readonly user?: Json
-  readonly agent?: Json
 }
 
 /** What a run may do. */
@@ -33,28 +29,19 @@ export interface RunBounds {
   readonly surface: Surface
   readonly ceilings: Ceilings
   /** Reserved with the intent and settled with the outcome, as budgets of the host are. */
-  readonly budgets: readonly RunBudget[]
+  readonly budgets: readonly { readonly place: BudgetPlace; readonly limits: Amounts }[]
   /** From then on the run starts no call. A call without effects is cut off there. */
   readonly deadlineMs: number
   /** The grants that live now; without it those that have not expired. */
   readonly liveGrants?: (nowMs: number) => Promise<readonly Grant[]> | readonly Grant[]
   /** The result on record of the effect that the call names by its key, if it has one: the call then ends with it. */
-  readonly settled?: (call: SettledQuery) => Promise<Recorded | undefined> | Recorded | undefined
+  readonly settled?: (
+    call: Pick<Attempt, 'input'> & Pick<Call, 'capabilityId' | 'invocationId'>,
+  ) => Promise<Recorded | undefined> | Recorded | undefined
 }
 
 /** Capability ids that exist for a run. */
 export type Surface = ReadonlySet<string> | ((capabilityId: string) => boolean)
-
-export interface RunBudget {
-  readonly place: BudgetPlace
-  readonly limits: Amounts
-}
-
-export interface SettledQuery {
-  readonly capabilityId: string
-  readonly invocationId: string
-  readonly input: unknown
-}
 
 /** What a call needs of the resources behind its capability: every path must be granted, in this mode of the kind. */
 export interface ResourceNeed {
@@ -89,8 +76,5 @@ export const isSurfaced = (surface: Surface, capabilityId: string): boolean =>
   typeof surface === 'function' ? surface(capabilityId) : surface.has(capabilityId)
 
 /** The grants of a run that live now. */
-export const liveGrantsOf = (
-  { grants, bounds }: CallRun,
-  nowMs: number,
-): Promise<readonly Grant[]> | readonly Grant[] =>
+export const liveGrantsOf = async ({ grants, bounds }: CallRun, nowMs: number): Promise<readonly Grant[]> =>
   bounds?.liveGrants?.(nowMs) ?? grants.filter(({ expires_at }) => !hasExpired(expires_at, nowMs))

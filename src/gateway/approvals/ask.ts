@@ -1,79 +1,71 @@
 import { Failure } from '../../base/failure.ts'
 import { objectHash } from '../../base/hash.ts'
-import { formatTime, parseTime } from '../../base/time.ts'
+import { formatTime } from '../../base/time.ts'
 import { demandsOf, requiredOf, tally } from '../../policy/approval.ts'
 import { type Refusal, refuse } from '../../policy/gates/refusal.ts'
 import { approvalRecords, type StoredApproval } from '../../storage/tables/approvals.ts'
 import { approversInOffice } from '../../storage/tables/identities.ts'
-import type { Attempt } from '../attempt.ts'
+import type { Attempt, GateAnswer, Resolved } from '../attempt.ts'
 import { waitingCopy } from '../call.ts'
-import type { GatewayDeps } from '../deps.ts'
 import type { Ended } from '../execute.ts'
-import { bindingOf } from './binding.ts'
-import { type Asking, amended, isOpen, mintRequest, notApproved, privateOf, waiting } from './request.ts'
-import { type CountedVote, validVotes } from './valid-votes.ts'
+import {
+  type Asking,
+  amended,
+  bindingOf,
+  isOpen,
+  isOver,
+  mintRequest,
+  notApproved,
+  privateOf,
+  waiting,
+} from './request.ts'
+import { type CountedVote, validVotes } from './votes.ts'
 
 /**
  * Lets a call through if enough people have said yes to exactly this one, and prepares that yes to be used up with the
  * intent. Otherwise it answers why not, and prepares the request that people will be asked with.
  */
-export function askPeople(
-  deps: GatewayDeps,
-  attempt: Attempt,
-  asking: Asking,
-): Promise<Refusal | undefined> | Refusal | undefined {
+export function askPeople(attempt: Resolved, asking: Asking): GateAnswer {
   const asked = attempt.requests.find(({ request }) => isOpen(request)) ?? attempt.requests[0]
-  if (asked === undefined) return mintRequest(deps, attempt, asking)
+  if (asked === undefined) return mintRequest(attempt, asking)
   const { state } = asked.request
   if (state === 'denied' || state === 'redeemed') return blocked(asking, 'approval_denied', notApproved(asked.request))
-  if (state === 'expired' || isOver(deps, asked.request))
+  if (state === 'expired' || isOver(attempt.deps, asked.request))
     return blocked(asking, 'approval_expired', 'nobody approved the call in time')
-  if (!isOpen(asked.request) || isChanged(deps, attempt, asking, asked)) return replaced(deps, attempt, asking, asked)
-  return count(deps, attempt, asking, asked)
+  if (!isOpen(asked.request) || isChanged(attempt, asking, asked)) return replaced(attempt, asking, asked)
+  return count(attempt, asking, asked)
 }
 
-export const isOver = ({ clock }: GatewayDeps, { expires_at }: StoredApproval['request']): boolean =>
-  clock.now() >= (parseTime(expires_at) ?? 0)
-
 /** Another call than people were asked about, or one that now needs other people. */
-const isChanged = (deps: GatewayDeps, attempt: Attempt, { terms }: Asking, stored: StoredApproval): boolean =>
-  bindingOf(attempt, privateOf(stored).nonce, deps).invocationDigest !== stored.request.invocation_digest ||
+const isChanged = (attempt: Resolved, { terms }: Asking, stored: StoredApproval): boolean =>
+  bindingOf(attempt, privateOf(stored).nonce).invocationDigest !== stored.request.invocation_digest ||
   objectHash(requiredOf(terms)) !== objectHash(stored.request.required)
 
 /** The call is no longer the one people were asked about: they are asked once more, and not a third time. */
-function replaced(
-  deps: GatewayDeps,
-  attempt: Attempt,
-  asking: Asking,
-  { request }: StoredApproval,
-): Promise<Refusal> | Refusal {
+function replaced(attempt: Resolved, asking: Asking, { request }: StoredApproval): Promise<Refusal> | Refusal {
   if (isOpen(request))
     attempt.changes.push(approvalRecords.amend(request.approval_id, (now) => amended(now, { state: 'stale' })))
   const before = attempt.requests.filter((each) => each.request !== request)
   if (before.some((each) => each.request.state === 'stale' && privateOf(each).replaced_by === undefined))
     return blocked(asking, 'approval_stale', 'the call changed again after people were asked')
-  return mintRequest(deps, attempt, asking)
+  return mintRequest(attempt, asking)
 }
 
 const blocked = ({ gate }: Asking, reason: string, message: string): Refusal =>
   refuse(gate, 'policy_blocked', { message, details: { decision: 'deny', reason } })
 
-async function count(
-  deps: GatewayDeps,
-  attempt: Attempt,
-  asking: Asking,
-  stored: StoredApproval,
-): Promise<Refusal | undefined> {
+async function count(attempt: Resolved, asking: Asking, stored: StoredApproval): Promise<Refusal | undefined> {
+  const { deps, call } = attempt
   const approvers = await deps.store.read(() => approversInOffice(deps.tenant))
-  const good = await validVotes(deps, stored, { approvers, grants: attempt.call.grants })
+  const good = await validVotes(deps, stored, { approvers, grants: call.grants })
   const { request } = stored
-  if (tally(good, request.required) === 'approved') return use(deps, attempt, stored, good)
+  if (tally(good, request.required) === 'approved') return use(attempt, stored, good)
   // People had agreed, and one of them no longer counts: that is not what the others agreed to.
-  return request.state === 'approved' ? replaced(deps, attempt, asking, stored) : waiting(asking, request)
+  return request.state === 'approved' ? replaced(attempt, asking, stored) : waiting(asking, request)
 }
 
 /** Prepares the yes to be used up, and says whose it was. */
-function use(deps: GatewayDeps, attempt: Attempt, stored: StoredApproval, good: readonly CountedVote[]): undefined {
+function use(attempt: Attempt, stored: StoredApproval, good: readonly CountedVote[]): undefined {
   const { approval_id, required, invocation_digest, state } = stored.request
   const asked = demandsOf(required).flatMap(({ roles }) => roles)
   attempt.approval = {
@@ -97,7 +89,7 @@ function use(deps: GatewayDeps, attempt: Attempt, stored: StoredApproval, good: 
       type: 'approval_grant_verified',
       payload: { approval_id, approver: approver.approver_id, key_id: approver.key_id },
     })
-  attempt.changes.push(approvalRecords.amend(approval_id, redeemed(formatTime(deps.clock.now()))))
+  attempt.changes.push(approvalRecords.amend(approval_id, redeemed(formatTime(attempt.deps.clock.now()))))
 }
 
 /** Uses a request up. Whoever comes second finds it gone. */
@@ -112,7 +104,7 @@ const redeemed =
  * Gives the approval of a call back that certainly had no effect: until it expires the same call may use it again. Not
  * where an upstream only says so, not one that an approver signed for a single attempt, nor that of a deferred call, whose id has its answer.
  */
-export function returnApproval(deps: GatewayDeps, { call, approval, requests }: Attempt, ended: Ended) {
+export function returnApproval({ deps, call, approval, requests }: Attempt, ended: Ended) {
   if (approval === null || ended.outcome !== 'failure' || ended.error.effect !== 'none' || ended.isClaimed)
     return undefined
   const request = requests.find((each) => each.request.approval_id === approval.approval_id)?.request

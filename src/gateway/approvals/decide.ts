@@ -1,22 +1,33 @@
 import type { Json } from '../../base/canonical.ts'
 import { Failure } from '../../base/failure.ts'
+import { copyEvent } from '../../evidence/copy.ts'
 import { verifyGrant } from '../../evidence/statements/grant.ts'
-import type { ApprovalRequest, Approver } from '../../model/approval.ts'
+import type { ApprovalRequest, Approver, Vote } from '../../model/approval.ts'
 import type { ApprovalDecision } from '../../model/wire/wire.ts'
 import { tally } from '../../policy/approval.ts'
+import { deepFreeze } from '../../policy/contract.ts'
+import type { Refusal } from '../../policy/gates/refusal.ts'
+import { problemText } from '../../policy/schema/problems.ts'
 import { approvalRecords, type StoredApproval } from '../../storage/tables/approvals.ts'
 import { approversInOffice } from '../../storage/tables/identities.ts'
-import type { Change } from '../../storage/work.ts'
+import { Attempt, type Resolved } from '../attempt.ts'
+import type { Call } from '../call.ts'
 import type { GatewayDeps } from '../deps.ts'
-import { FactsChanged } from '../write.ts'
-import { isOver } from './ask.ts'
-import { answerWith, type Decider, type Desk, decidedEvent, writeDecision } from './desk.ts'
-import { editCall } from './edit.ts'
-import { amended, notApproved, privateOf } from './request.ts'
-import { boundTo, ineligibleBecause } from './valid-votes.ts'
-import { voteOf } from './vote.ts'
+import { passGates } from '../gates/gates.ts'
+import { inputProblems, unfit } from '../gates/input.ts'
+import { answerWith, approvalEvent, type Decider, type Desk, decidedEvent, writeDecision } from './desk.ts'
+import { addRequest, amended, isOver, notApproved, privateOf, requestedPayload } from './request.ts'
+import { boundTo, ineligibleBecause, voteOf } from './votes.ts'
 
 export type Decision = ApprovalDecision
+
+/** One person's decision, and the entry by which they may take it. */
+interface Deciding {
+  readonly by: Decider
+  readonly wish: Decision
+  readonly approver: Approver
+  readonly known: readonly Approver[]
+}
 
 /**
  * Takes one person's decision about one request. When it settles the request, that is evidence, written with it; a no
@@ -34,19 +45,11 @@ export async function decideApproval(desk: Desk, id: string, by: Decider, wish: 
     })
     checkOpen(deps, stored.request)
     const approver = checkedApprover(deps, stored, known, by)
-    if (wish.decision === 'edit') {
-      const made = await editCall(desk, stored, { approver, by, wish: checkedEdit(wish) })
-      if (made !== undefined) return made.request
-    } else {
-      const next = await voted(deps, stored, { approver, known, wish, decision: wish.decision })
-      if (await kept(desk, stored, next, by)) return next.request
-    }
+    const decide = wish.decision === 'edit' ? editCall : vote
+    const made = await decide(desk, stored, { by, wish, approver, known })
+    // Somebody else decided in between: it is to be made anew.
+    if (made !== undefined) return made.request
   }
-}
-
-function checkedEdit({ payload, rationale }: Decision) {
-  if (payload !== undefined) return { payload, rationale }
-  throw new Failure('field.missing', 'decision: an edit says what may be done instead', { pointer: '/payload' })
 }
 
 function checkOpen(deps: GatewayDeps, request: ApprovalRequest): void {
@@ -79,24 +82,33 @@ function checkedApprover(
   )
 }
 
-interface Voting {
-  readonly approver: Approver
-  readonly known: readonly Approver[]
-  readonly wish: Decision
-  readonly decision: 'approve' | 'deny'
-}
-
-async function voted(
-  deps: GatewayDeps,
-  stored: StoredApproval,
-  { approver, known, wish, decision }: Voting,
-): Promise<StoredApproval> {
+/** A yes or a no. Undefined if the request was decided meanwhile. */
+async function vote(desk: Desk, stored: StoredApproval, deciding: Deciding): Promise<StoredApproval | undefined> {
+  const { deps } = desk
+  const { by, wish, approver, known } = deciding
   const { request } = stored
   const personOf = (id: string): string => known.find(({ approver_id }) => approver_id === id)?.principal ?? id
   if (request.votes.some((vote) => personOf(vote.approver) === approver.principal))
     throw new Failure('approval.used', 'you have decided about this call already', { id: request.approval_id })
+  const decision = wish.decision === 'deny' ? 'deny' : 'approve'
   const signs = decision === 'approve' && (approver.custody === 'self' || wish.grant !== undefined)
   const grants = signs ? [checkedGrant(deps, stored, approver, wish.grant)] : []
+  const next = await addVote(deps, stored, deciding, { decision, grants })
+  const { state } = next.request
+  const drafts = state === 'pending' ? [] : [decidedEvent(deps, next, by.subject)]
+  const no = { reason: 'approval_denied', message: notApproved(next.request) }
+  const changes = state === 'denied' ? [answerWith(deps, next, no, drafts)] : []
+  return (await writeDecision(desk, { before: request, next }, changes, drafts)) ? next : undefined
+}
+
+/** The request with one vote more, in the state that all votes come to that count now. */
+async function addVote(
+  deps: GatewayDeps,
+  stored: StoredApproval,
+  { approver, known, wish }: Deciding,
+  { decision, grants = [] }: { readonly decision: Vote['decision']; readonly grants?: readonly Json[] },
+): Promise<StoredApproval> {
+  const { request } = stored
   const vote = await voteOf(deps, request, approver, { decision, rationale: wish.rationale })
   const votes = [...request.votes, vote]
   const able = known.filter((each) => ineligibleBecause(deps, stored, each) === undefined)
@@ -123,18 +135,53 @@ function checkedGrant(deps: GatewayDeps, stored: StoredApproval, approver: Appro
   )
 }
 
-/** Writes the decision unless somebody else decided in between; then it is to be made anew. */
-function kept(desk: Desk, before: StoredApproval, next: StoredApproval, { subject }: Decider): Promise<boolean> {
+/**
+ * Puts an edited payload in the place of the caller's: the old request is stale, a new one is bound to the edited call,
+ * and the editor's yes counts on it. Undefined if the old request was decided meanwhile.
+ */
+async function editCall(desk: Desk, stored: StoredApproval, deciding: Deciding): Promise<StoredApproval | undefined> {
+  const { deps } = desk
+  const { approver, by, wish } = deciding
+  if (wish.payload === undefined)
+    throw new Failure('field.missing', 'decision: an edit says what may be done instead', { pointer: '/payload' })
+  const { call, fingerprint } = privateOf(stored)
+  const minted = await askedAnew(deps, call, deepFreeze(copyEvent(wish.payload, 'payload')))
+  // An editor who holds their own key signs a grant for the new request: we cannot do that in their name.
+  const isHeld = approver.custody !== 'self'
+  const voted = isHeld ? await addVote(deps, minted, deciding, { decision: 'approve' }) : minted
+  const next = amended(voted, {}, { fingerprint })
+  const { approval_id: replaces } = stored.request
   const { approval_id, state } = next.request
-  const drafts = state === 'pending' ? [] : [decidedEvent(desk.deps, next, subject)]
-  const change: Change = function* (tenant) {
-    yield* approvalRecords.amend(approval_id, (now) => {
-      if (now.request.votes.length !== before.request.votes.length || now.request.state !== 'pending')
-        throw new FactsChanged()
-      return next
-    })(tenant)
-    const no = { reason: 'approval_denied', message: notApproved(next.request) }
-    if (state === 'denied') yield* answerWith(desk.deps, next, no, drafts)(tenant)
-  }
-  return writeDecision(desk, approval_id, change, drafts)
+  const drafts = [
+    approvalEvent(deps, next.request, {
+      event_type: 'approval_requested',
+      payload: { ...requestedPayload(next.request), replaces, edited: true },
+      subject: by.subject,
+    }),
+    ...(state === 'approved' ? [decidedEvent(deps, next, by.subject)] : []),
+  ]
+  const stale = amended(stored, { state: 'stale' }, { replaced_by: approval_id })
+  const isWritten = await writeDecision(desk, { before: stored.request, next: stale }, [addRequest(next)], drafts)
+  return isWritten ? next : undefined
 }
+
+/** The request for the edited call, as the gates ask for it now. One that they would not ask about cannot be edited so. */
+async function askedAnew(deps: GatewayDeps, call: Call | undefined, payload: Call['payload']): Promise<StoredApproval> {
+  if (call === undefined) throw new Failure('approval.stale', 'the call can no longer be edited')
+  const attempt = new Attempt(deps, { ...call, payload }, { edited: true })
+  const stop = await passGates(attempt)
+  const refusal = stop !== undefined && 'settled' in stop ? undefined : stop
+  if (attempt.minted !== undefined) return attempt.minted
+  const problems = attempt.capability === undefined ? [] : await inputProblems(attempt as Resolved)
+  throw new Failure(
+    'field.invalid',
+    problems.length > 0
+      ? `${unfit}: ${problemText(problems)}`
+      : `the edited call would not wait for approval: ${whyNot(refusal)}`,
+    { pointer: '/payload', reason: refusal?.denial.code ?? null },
+    'edit it differently, or deny it',
+  )
+}
+
+const whyNot = (refusal: Refusal | undefined): string =>
+  refusal === undefined ? 'it needs none' : `${refusal.denial.message} (${refusal.denial.code})`

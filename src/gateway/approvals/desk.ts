@@ -4,14 +4,14 @@ import type { ApprovalRequest } from '../../model/approval.ts'
 import type { EventDraft } from '../../model/evidence.ts'
 import type { Subject } from '../../model/identity/subject.ts'
 import { refuse } from '../../policy/gates/refusal.ts'
-import type { StoredApproval } from '../../storage/tables/approvals.ts'
+import { approvalRecords, type StoredApproval } from '../../storage/tables/approvals.ts'
 import { findClaim, settleWaiting } from '../../storage/tables/claims.ts'
 import type { Change } from '../../storage/work.ts'
 import type { GatewayDeps } from '../deps.ts'
+import { draftEvent, FactsChanged, writeEvents } from '../events.ts'
 import { callScope } from '../journal.ts'
 import { readRecord, recordText } from '../results.ts'
-import { FactsChanged, writeEvents } from '../write.ts'
-import { privateOf } from './request.ts'
+import { amended, privateOf } from './request.ts'
 
 /** Where requests are decided: what it stands on, and whom it tells. */
 export interface Desk {
@@ -26,20 +26,24 @@ export interface Decider {
   readonly subject: Subject
 }
 
-/** Writes a change of the queue with its evidence; false if somebody else came first. */
+/** Writes a request as it is from now on, with more changes and the evidence; false if somebody else came first. */
 export async function writeDecision(
   { deps, told }: Desk,
-  approvalId: string,
-  change: Change,
+  { before, next }: { readonly before: ApprovalRequest; readonly next: StoredApproval },
+  changes: readonly Change[],
   events: readonly EventDraft[],
 ): Promise<boolean> {
+  const amend = approvalRecords.amend(before.approval_id, ({ request: now }) => {
+    if (now.state !== before.state || now.votes.length !== before.votes.length) throw new FactsChanged()
+    return next
+  })
   try {
-    await writeEvents(deps, events, [change])
+    await writeEvents(deps, events, [amend, ...changes])
   } catch (error) {
     if (error instanceof FactsChanged) return false
     throw error
   }
-  told(approvalId)
+  told(before.approval_id)
   return true
 }
 
@@ -59,11 +63,10 @@ export function answerWith(
     const { denial } = refuse('approval', 'policy_blocked', { message, details })
     const now = clock.now()
     const evidence_ids = [...result.evidence_ids, ...drafts.map(({ event_id }) => event_id)]
+    const denied = { outcome: 'denied', error: null, denial, evidence_ids, completed_at: formatTime(now) } as const
     yield* settleWaiting(
       { scope: callScope, key },
-      recordText({
-        result: { ...result, outcome: 'denied', error: null, denial, evidence_ids, completed_at: formatTime(now) },
-      }),
+      recordText({ result: { ...result, ...denied } }),
       // As long as the request would have been open, at least: until then nobody is asked the same again.
       Math.max(now + limits.recordedResultMs, parseTime(stored.request.expires_at) ?? 0),
     )(tenant)
@@ -72,30 +75,22 @@ export function answerWith(
 
 /** An event about a request, in the correlation of its call. */
 export const approvalEvent = (
-  { ids, clock }: GatewayDeps,
+  deps: GatewayDeps,
   { invocation_id, capability, correlation }: ApprovalRequest,
-  subject: Subject,
-  event: Pick<EventDraft, 'event_type' | 'payload'>,
-): EventDraft => ({
-  ...event,
-  event_id: ids.next('evt'),
-  invocation_id,
-  capability_id: capability.id,
-  timestamp: formatTime(clock.now()),
-  outcome: null,
-  correlation,
-  subject,
-  actor: null,
-  capability_version: capability.version,
-  denial: null,
-  error: null,
-  redacted: true,
-})
+  event: Pick<EventDraft, 'event_type' | 'payload' | 'subject'>,
+): EventDraft =>
+  draftEvent(deps, {
+    ...event,
+    invocation_id,
+    capability_id: capability.id,
+    capability_version: capability.version,
+    correlation,
+  })
 
 /** The event that a request is decided with, once. */
 export function decidedEvent(deps: GatewayDeps, stored: StoredApproval, subject: Subject): EventDraft {
   const { approval_id, required, votes, state } = stored.request
-  return approvalEvent(deps, stored.request, subject, {
+  return approvalEvent(deps, stored.request, {
     event_type: state === 'approved' ? 'approval_granted' : 'approval_denied',
     payload: {
       approval_id,
@@ -104,5 +99,28 @@ export function decidedEvent(deps: GatewayDeps, stored: StoredApproval, subject:
       ...(state === 'expired' && { reason: 'expired' }),
       ...(privateOf(stored).edited && { edited: true }),
     },
+    subject,
   })
+}
+
+const expiredPerTurnMax = 100
+
+/** Ends requests whose time is over: nobody's answer is a no. Answers how many there were. */
+export async function expireApprovals(desk: Desk): Promise<number> {
+  const { store, tenant, clock } = desk.deps
+  const overdue = await store.read(() => approvalRecords.overdue(tenant, clock.now(), expiredPerTurnMax))
+  let ended = 0
+  for (const stored of overdue) if (await expire(desk, stored)) ended++
+  return ended
+}
+
+/** Ends one request, unless it has changed. One that people had agreed to was decided before: that is not said again. */
+export function expire(desk: Desk, stored: StoredApproval): Promise<boolean> {
+  const { deps } = desk
+  const before = stored.request
+  const next = amended(stored, { state: 'expired', decided_at: before.decided_at ?? formatTime(deps.clock.now()) })
+  const host: Subject = { id: deps.hostId, type: 'host', verified: true, tenant: deps.tenant }
+  const drafts = before.state === 'pending' ? [decidedEvent(deps, next, host)] : []
+  const no = { reason: 'approval_expired', message: 'nobody approved the call in time' }
+  return writeDecision(desk, { before, next }, [answerWith(deps, next, no, drafts)], drafts)
 }

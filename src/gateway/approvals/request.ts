@@ -1,24 +1,23 @@
 import { canonical, type Json } from '../../base/canonical.ts'
 import { quote } from '../../base/failure.ts'
-import { sha256 } from '../../base/hash.ts'
+import { objectHash, sha256 } from '../../base/hash.ts'
 import { limits } from '../../base/limits.ts'
-import { formatTime } from '../../base/time.ts'
-import { allMarked, redact, scrubText } from '../../evidence/redaction/redact.ts'
+import { formatTime, parseTime } from '../../base/time.ts'
+import { actionDigest, invocationDigest } from '../../evidence/digests.ts'
+import { payloadCommitment } from '../../evidence/event.ts'
+import { redact, scrubText } from '../../evidence/redaction/redact.ts'
 import type { ApprovalRequest, Demand } from '../../model/approval.ts'
-import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { ApprovalTerms } from '../../model/policy.ts'
 import { bindOf, demandsOf, partiesOf, requiredOf, secondsOpen } from '../../policy/approval.ts'
 import { type Refusal, refuse } from '../../policy/gates/refusal.ts'
 import { problemText, type SchemaProblem } from '../../policy/schema/problems.ts'
-import { type Asked as AskedBy, approvalRecords, type StoredApproval } from '../../storage/tables/approvals.ts'
+import { approvalRecords, type StoredApproval } from '../../storage/tables/approvals.ts'
 import type { Change, Work } from '../../storage/work.ts'
-import { type Asked, type Attempt, sayMore, secretsOf } from '../attempt.ts'
-import { type Call, callKey, fingerprintOf, waitingCopy } from '../call.ts'
+import { type Attempt, type Resolved, sayMore, secretsOf } from '../attempt.ts'
+import { type Call, callKey, fingerprintOf, recordKey, recordKeysOf, waitingCopy } from '../call.ts'
 import type { GatewayDeps } from '../deps.ts'
-import { hideInBaggage } from '../events.ts'
+import { contextEntry, FactsChanged, hideInBaggage } from '../events.ts'
 import { inputProblems, unfit } from '../gates/input.ts'
-import { FactsChanged } from '../write.ts'
-import { bindingOf } from './binding.ts'
 
 /** What asks for a yes: a rule, or the capability itself. */
 export interface Asking {
@@ -64,36 +63,33 @@ export function amended(
 export const isOpen = ({ state }: Pick<ApprovalRequest, 'state'>): boolean =>
   state === 'pending' || state === 'approved'
 
-/** The name of a call in the queue and among the recorded results. */
-export const recordKey = ({ caller, invocationId }: Pick<Call, 'caller' | 'invocationId'>): string =>
-  `${recordKeysOf(invocationId)}${callKey(caller.name)}`
-
-/** How the names of all calls with one id begin, whoever made them. */
-export const recordKeysOf = (invocationId: string): string => callKey(invocationId)
+export const isOver = ({ clock }: GatewayDeps, { expires_at }: ApprovalRequest): boolean =>
+  clock.now() >= (parseTime(expires_at) ?? 0)
 
 /** Prepares the request that people are asked with, and answers that the call has to wait for them. */
-export async function mintRequest(deps: GatewayDeps, attempt: Attempt, asking: Asking): Promise<Refusal> {
+export async function mintRequest(attempt: Resolved, asking: Asking): Promise<Refusal> {
   hideInBaggage(attempt)
+  const { deps, call } = attempt
   const nonce = Buffer.from(deps.random(16)).toString('hex')
   const problems = await inputProblems(attempt)
   const [asked] = attempt.requests
+  // What takes the place of a request is not counted.
   const isFirst = problems.length === 0 && asked === undefined && !attempt.edited
-  const room = isFirst ? roomFor(deps, attempt.call.caller) : undefined
-  const full = room && (await deps.store.read(() => room(deps.tenant)))
-  if (full !== undefined) return crowded(attempt, asking, full)
-  const request = requestOf(deps, attempt, asking, { nonce, problems })
+  const used = isFirst ? await deps.store.read(() => countPending(attempt)) : 0
+  if (used >= limits.pendingRequestsPerCallerMax) return crowded(attempt, asking, used)
+  const request = requestOf(attempt, asking, { nonce, problems })
   const kept: Private = {
     nonce,
-    fingerprint: asked === undefined ? fingerprintOf(attempt.call) : privateOf(asked).fingerprint,
-    excluded: partiesOf(attempt.subject, attempt.call.actor),
+    fingerprint: asked === undefined ? fingerprintOf(call) : privateOf(asked).fingerprint,
+    excluded: partiesOf(attempt.subject, call.actor),
     bind: bindOf(asking.terms),
-    record_key: recordKey(attempt.call),
-    ...(isOpen(request) && { call: waitingCopy(attempt.call) }),
+    record_key: recordKey(call),
+    ...(isOpen(request) && { call: waitingCopy(call) }),
     ...(attempt.edited && { edited: true }),
   }
   const minted: StoredApproval = { request, private: kept as unknown as Json }
   if (isOpen(request)) attempt.minted = minted
-  attempt.changes.push(room ? whileFits(room, addRequest(minted)) : addRequest(minted))
+  attempt.changes.push(isFirst ? whileFits(attempt, addRequest(minted)) : addRequest(minted))
   attempt.events.push({ type: 'approval_requested', payload: requestedPayload(request) })
   const refusal = waiting(asking, request)
   // Nobody is asked about a call that could not run: whoever made it is told what is wrong.
@@ -101,44 +97,33 @@ export async function mintRequest(deps: GatewayDeps, attempt: Attempt, asking: A
 }
 
 /** Adds a request to the queue. */
-export const addRequest = (stored: StoredApproval): Change =>
-  approvalRecords.add(privateOf(stored).record_key, stored, askedBy(stored))
-
-function askedBy(stored: StoredApproval): AskedBy {
+export function addRequest(stored: StoredApproval): Change {
   const { record_key, fingerprint } = privateOf(stored)
   const { invocation_id, actor } = stored.request
   const asker = record_key.slice(recordKeysOf(invocation_id).length)
-  return { asker, ask: askOf(asker, fingerprint, actor) }
+  return approvalRecords.add(record_key, stored, { asker, ask: askOf(asker, fingerprint, actor) })
 }
 
 /** Who asks for what, whatever the id of the call: by it, those who cannot repeat an id find what they asked for. */
 export const askOf = (asker: string, fingerprint: string, actor: Call['actor']): string =>
   sha256(canonical([asker, fingerprint, actor?.id ?? null]))
 
-/**
- * How many requests of one caller wait, if those are all that may. Looked at before people are asked, and again with the
- * request, so that it is exact. What takes the place of a request is not counted.
- */
-const roomFor = ({ clock }: GatewayDeps, { name }: Call['caller']) =>
-  function* (tenant: TenantId): Work<number | undefined> {
-    const pending = yield* approvalRecords.countPending(tenant, callKey(name), clock.now())
-    return pending < limits.pendingRequestsPerCallerMax ? undefined : pending
-  }
+/** How many requests of one caller wait. Looked at before people are asked, and again with the request, so that it is exact. */
+const countPending = ({ deps, call }: Attempt): Work<number> =>
+  approvalRecords.countPending(deps.tenant, callKey(call.caller.name), deps.clock.now())
 
-const whileFits = (room: ReturnType<typeof roomFor>, change: Change): Change =>
+const whileFits = (attempt: Attempt, change: Change): Change =>
   function* (tenant) {
-    if ((yield* room(tenant)) !== undefined) throw new FactsChanged()
+    if ((yield* countPending(attempt)) >= limits.pendingRequestsPerCallerMax) throw new FactsChanged()
     yield* change(tenant)
   }
 
-function crowded(attempt: Attempt, { gate }: Asking, used: number): Refusal {
+function crowded({ events }: Attempt, { gate }: Asking, used: number): Refusal {
   const counts = { limit: 'pending_requests', used, max: limits.pendingRequestsPerCallerMax }
-  attempt.events.push({ type: 'budget_exceeded', payload: counts })
+  events.push({ type: 'budget_exceeded', payload: counts })
   const required_next_action = 'wait until people have decided about some of them, then call with a new invocation_id'
-  return refuse(gate, 'budget_exceeded', {
-    message: `${used} calls of this caller wait for people, and no more may`,
-    details: { ...counts, required_next_action },
-  })
+  const message = `${used} calls of this caller wait for people, and no more may`
+  return refuse(gate, 'budget_exceeded', { message, details: { ...counts, required_next_action } })
 }
 
 export const requestedPayload = ({ approval_id, expires_at, required, invocation_digest }: ApprovalRequest) => ({
@@ -151,17 +136,15 @@ export const requestedPayload = ({ approval_id, expires_at, required, invocation
 })
 
 function requestOf(
-  deps: GatewayDeps,
-  attempt: Attempt,
+  attempt: Resolved,
   { gate, terms }: Asking,
   { nonce, problems }: { readonly nonce: string; readonly problems: readonly SchemaProblem[] },
 ): ApprovalRequest {
-  const { call, capability, subject, policy } = attempt
+  const { deps, call, capability, subject, policy } = attempt
   const version = attempt.version ?? '0'
-  const asking = gate === 'policy' ? policy : capability?.declared
-  const { payloadCommitment, invocationDigest } = bindingOf(attempt, nonce, deps)
+  const asking = gate === 'policy' ? policy : capability.declared
+  const { payloadCommitment, invocationDigest } = bindingOf(attempt, nonce)
   const now = deps.clock.now()
-  const secrets = secretsOf(attempt)
   return {
     approval_id: deps.ids.next('apr'),
     state: problems.length === 0 ? 'pending' : 'withdrawn',
@@ -173,11 +156,11 @@ function requestOf(
     policy: {
       name: asking?.name ?? 'declared',
       version: asking?.version ?? version,
-      statement: capability?.descriptor.metadata?.policy?.statement ?? '',
+      statement: capability.descriptor.metadata?.policy?.statement ?? '',
     },
     requested_by: subject,
     actor: call.actor,
-    purpose: call.purpose === undefined ? null : scrubText(call.purpose, secrets),
+    purpose: call.purpose === undefined ? null : scrubText(call.purpose, secretsOf(attempt)),
     shown: shownOf(attempt),
     payload_commitment: payloadCommitment,
     invocation_digest: invocationDigest as `sha256:${string}`,
@@ -198,11 +181,11 @@ function requestOf(
  * one place is not looked for in others, and names that nobody declared hide nothing: whoever asks could hide there what
  * is to be done.
  */
-function shownOf({ call, capability, context }: Asked): ApprovalRequest['shown'] {
+function shownOf({ call, capability, context }: Resolved): ApprovalRequest['shown'] {
   const marked = context.fields.flatMap(({ name, shown, sensitive, value }) =>
     shown && !sensitive && value !== undefined ? [{ name, value }] : [],
   )
-  const marks = capability?.approverMarks() ?? allMarked
+  const marks = capability.approverMarks()
   const members = Object.entries(call.payload).map(([name, member]) => ({
     name: `payload:/${shortened(name)}`,
     value: redact(member as Json, marks.member(name), [], () => false).value,
@@ -253,4 +236,42 @@ export function notApproved({ votes }: ApprovalRequest): string {
 function demandText({ roles, approvers, quorum }: Demand): string {
   const who = [...roles, ...approvers].join(', ') || 'an approver'
   return `${quorum} approval${quorum === 1 ? '' : 's'} by ${who}`
+}
+
+/**
+ * What a yes is bound to: this caller, capability, input, policy and context. The nonce stays in the queue, so that
+ * nobody can test guesses at a payload against the digest.
+ */
+export function bindingOf(attempt: Resolved, nonce: string) {
+  const { deps, call, subject, capability, version, policy, context } = attempt
+  const principal = { id: subject.id }
+  const action = actionDigest({
+    capability: { id: call.capabilityId, version: version ?? '' },
+    principal,
+    input: call.payload as Json,
+    semantic_context: {},
+  })
+  return {
+    payloadCommitment: payloadCommitment(call.payload as Json),
+    actionDigest: action,
+    invocationDigest: invocationDigest({
+      invocation_id: call.invocationId,
+      action_digest: action,
+      actor: call.actor as Json,
+      principal,
+      binding: call.binding ?? { id: 'self' },
+      provider: { id: deps.hostId },
+      host: { id: deps.hostId },
+      governance_context: {
+        tenant: deps.tenant,
+        run_id: call.run?.id ?? null,
+        grants: call.run === undefined ? null : objectHash(call.run.grants as Json),
+        descriptor: capability.digest,
+        policy: policy?.hash ?? null,
+        context: objectHash(context.fields.map((field) => contextEntry(deps, field)) as Json),
+        evidence_snapshot: call.metadata['evidence_snapshot'] ?? null,
+        nonce,
+      },
+    }),
+  }
 }

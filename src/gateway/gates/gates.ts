@@ -1,17 +1,15 @@
 import type { Json } from '../../base/canonical.ts'
 import { policyDecision } from '../../model/evidence.ts'
-import type { Contract } from '../../policy/contract.ts'
 import { boundary } from '../../policy/gates/boundary.ts'
 import { context } from '../../policy/gates/context.ts'
 import { fraction, hasFraction, invariants } from '../../policy/gates/invariants.ts'
-import { type GateName, gateNumbers, type Refusal } from '../../policy/gates/refusal.ts'
+import { gateNumbers, type Refusal } from '../../policy/gates/refusal.ts'
 import { callMode, enabled, keyScope, resolveCapability } from '../../policy/gates/resolve.ts'
 import { rights } from '../../policy/gates/rights.ts'
 import { problemText } from '../../policy/schema/problems.ts'
 import { askPeople } from '../approvals/ask.ts'
-import { type Asked, type Attempt, sayMore } from '../attempt.ts'
+import { type Attempt, type GateAnswer, type Resolved, sayMore } from '../attempt.ts'
 import type { Call } from '../call.ts'
-import type { GatewayDeps, Offer, Resolver } from '../deps.ts'
 import { hostBudgetGate, runBudgetGate } from '../limits/budgets.ts'
 import { limitsGate } from '../limits/limits.ts'
 import { requiresApproval, standingOf } from '../registry.ts'
@@ -23,13 +21,8 @@ import { declaredState, rulesGate } from './rules.ts'
 import { grantsGate, surfaceGate } from './run.ts'
 import { safetyGate } from './safety.ts'
 
-type Found = Refusal | undefined
-
-/** A gate that may have to fetch a fact first. It notes in the attempt what it found out. */
-interface Step {
-  readonly name: GateName
-  readonly check: (deps: GatewayDeps, offer: Offer, attempt: Attempt) => Promise<Found> | Found
-}
+/** A gate notes in the attempt what it found out. */
+type Gate = (attempt: Resolved) => GateAnswer
 
 /** The effect that a run asks for is on record already: the call ends with this result. */
 interface Settled {
@@ -37,69 +30,62 @@ interface Settled {
 }
 
 /** The order is the protocol's and everybody's: the first that fires decides, those after it leave no trace. */
-const beforeSettled: readonly Step[] = [
-  { name: 'surface', check: surfaceGate },
-  { name: 'capability', check: (_, offer, attempt) => resolve(offer, attempt) },
-  {
-    name: 'enabled',
-    check: (_, __, { capability }) =>
-      enabled(capability === undefined ? { lifecycle: 'declared' } : standingOf(capability)),
-  },
-  {
-    name: 'mode',
-    check: (_, __, { call, capability }) =>
-      capability && callMode({ mode: call.mode, descriptor: capability.descriptor }),
-  },
-  { name: 'mandate', check: mandateGate },
-  { name: 'arguments', check: argumentsGate },
-  { name: 'grants', check: grantsGate },
-  { name: 'rights', check: (_, offer, attempt) => rightsGate(offer, attempt) },
-  { name: 'policy', check: (_, offer, attempt) => boundaryGate(offer, attempt) },
-  { name: 'policy', check: contextGate },
-  { name: 'policy', check: rulesGate },
+const beforeSettled: readonly Gate[] = [
+  surfaceGate,
+  versionGate,
+  ({ capability }) => enabled(standingOf(capability)),
+  ({ call, capability }) => callMode({ mode: call.mode, descriptor: capability.descriptor }),
+  mandateGate,
+  argumentsGate,
+  grantsGate,
+  rightsGate,
+  boundaryGate,
+  contextGate,
+  rulesGate,
 ]
 
-const afterSettled: readonly Step[] = [
-  { name: 'invariants', check: (_, __, attempt) => invariantsGate(attempt) },
-  { name: 'limits', check: limitsGate },
-  { name: 'limits', check: hostBudgetGate },
-  { name: 'approval', check: approvalGate },
-  { name: 'input', check: inputGate },
-  { name: 'safety', check: safetyGate },
-  { name: 'budget', check: runBudgetGate },
+const afterSettled: readonly Gate[] = [
+  invariantsGate,
+  limitsGate,
+  hostBudgetGate,
+  approvalGate,
+  inputGate,
+  safetyGate,
+  runBudgetGate,
 ]
 
 /** Takes a call through the gates. Undefined: it may run, and the attempt says what is to be written with that. */
-export async function passGates(deps: GatewayDeps, offer: Offer, attempt: Attempt): Promise<Found | Settled> {
-  const refusal = await askGates(beforeSettled, deps, offer, attempt)
+export async function passGates(attempt: Attempt): Promise<Refusal | Settled | undefined> {
+  const refusal = await askGates(beforeSettled, attempt)
   if (refusal !== undefined) return refusal
-  const settled = await findSettled(attempt)
+  // Gate 6b, of a run: its effect may have happened under another call.
+  const { call, input } = attempt
+  const { capabilityId, invocationId } = call
+  const settled = await call.run?.bounds?.settled?.({ capabilityId, invocationId, input })
   if (settled !== undefined) return { settled }
-  const later = await askGates(afterSettled, deps, offer, attempt)
+  const later = await askGates(afterSettled, attempt)
   if (later !== undefined) return later
-  remember(deps, offer, attempt)
+  remember(attempt as Resolved)
   attempt.decision = 'allow'
   return undefined
 }
 
-async function askGates(gates: readonly Step[], deps: GatewayDeps, offer: Offer, attempt: Attempt): Promise<Found> {
-  for (const { check } of gates) {
-    const found = check(deps, offer, attempt)
+async function askGates(gates: readonly Gate[], attempt: Attempt): Promise<Refusal | undefined> {
+  for (const gate of gates) {
+    // The first two look for the capability, and need none.
+    const found = gate(attempt as Resolved)
     const refusal = found instanceof Promise ? await found : found
-    if (refusal !== undefined) return recordRefusal(attempt, refusal)
+    if (refusal !== undefined) return noteRefusal(attempt, refusal)
   }
   return undefined
 }
 
-/** Gate 6b, of a run: its effect may have happened under another call. */
-const findSettled = ({ call, input }: Asked): Promise<Recorded | undefined> | Recorded | undefined =>
-  call.run?.bounds?.settled?.({ capabilityId: call.capabilityId, invocationId: call.invocationId, input })
-
 /** The gate before all others, even before a recorded result. */
-export const scopeGate = ({ capabilityId, caller }: Call): Found => keyScope({ capabilityId, scopes: caller.scopes })
+export const scopeGate = ({ capabilityId, caller }: Call): Refusal | undefined =>
+  keyScope({ capabilityId, scopes: caller.scopes })
 
 /** Puts on record which gate refused, and by what, unless a rule that did is there already. */
-export function recordRefusal(attempt: Attempt, refusal: Refusal): Refusal {
+export function noteRefusal(attempt: Attempt, refusal: Refusal): Refusal {
   const { denial, outcome } = refusal
   const gate = gateNumbers[refusal.gate]
   const { decision, matched_rule: rule, reason = denial.code } = denial.details ?? {}
@@ -118,7 +104,9 @@ export function recordRefusal(attempt: Attempt, refusal: Refusal): Refusal {
   return refusal
 }
 
-function resolve({ registry }: Offer, attempt: Attempt): Found {
+/** Gates 1 and 2: which capability is meant, in which version. */
+function versionGate(attempt: Attempt): GateAnswer {
+  const { registry } = attempt.offer
   const found = resolveCapability(attempt.call, registry.versions(attempt.call.capabilityId))
   if ('refusal' in found) return found.refusal
   attempt.version = found.version
@@ -126,79 +114,61 @@ function resolve({ registry }: Offer, attempt: Attempt): Found {
   return undefined
 }
 
-function rightsGate({ unverifiedActors }: Offer, { call, capability, subject }: Asked): Found {
-  if (capability === undefined) return undefined
+function rightsGate({ offer, call, capability, subject }: Resolved): GateAnswer {
   const { permissions, revokedPermissions } = call.caller
-  return rights({
-    descriptor: capability.descriptor,
-    caller: { subject, actor: call.actor },
-    permissions,
-    revokedPermissions,
-    unverifiedActors,
-  })
+  const { unverifiedActors } = offer
+  const caller = { subject, actor: call.actor }
+  return rights({ descriptor: capability.descriptor, caller, permissions, revokedPermissions, unverifiedActors })
 }
 
-function boundaryGate({ rules }: Offer, { call, capability }: Asked): Found {
-  if (capability === undefined) return undefined
-  const { descriptor, lifecycle } = capability
+function boundaryGate({ offer: { rules }, call, capability: { descriptor, lifecycle } }: Resolved): GateAnswer {
   const { payload, audience, correlation } = call
   return boundary({ rules, descriptor, lifecycle, payload, audience, environment: correlation.environment })
 }
 
-function contextGate(deps: GatewayDeps, { resolvers }: Offer, attempt: Attempt): Promise<Found> | Found {
-  const contract = attempt.capability?.contract
+/** The context contract of the capability. Credentials are learnt first where values of the context go on record. */
+function contextGate(attempt: Resolved): GateAnswer {
+  const { contract, descriptor } = attempt.capability
   if (contract === undefined) return undefined
-  const collected = (host: Record<string, Json>): Found => {
-    attempt.context = collect(contract, attempt.call, host)
+  const collected = (host: Record<string, Json>): Refusal | undefined => {
+    const { payload, metadata, correlation } = attempt.call
+    attempt.context = contract.collect({ payload, metadata, environment: correlation.environment, host })
     const refusal = context({ context: attempt.context })
     const isWrong = refusal?.denial.details?.['keyword'] !== undefined
     return isWrong ? sayMore(attempt, refusal, `: ${problemText(attempt.context.problems)}`) : refusal
   }
   const recordsValues = Object.values(contract.declared.fields).some(({ evidence }) => evidence === 'value')
-  const handles = recordsValues ? Object.keys(attempt.capability?.descriptor.metadata?.credentials ?? {}) : []
+  const handles = recordsValues ? Object.keys(descriptor.metadata?.credentials ?? {}) : []
   if (contract.resolvers.length + handles.length === 0) return collected({})
-  return Promise.all(handles.map((name) => learnCredential(deps, attempt, name)))
-    .then(() => fetchFacts(resolvers, contract.resolvers, attempt.call))
+  return Promise.all(handles.map((name) => learnCredential(attempt, name)))
+    .then(() => fetchFacts(attempt, contract.resolvers))
     .then(collected)
 }
 
 /** Known before anything is recorded: a call may bring the credential of its server as an argument. */
-async function learnCredential({ secret }: GatewayDeps, { credentials }: Asked, name: string): Promise<void> {
-  const found = await secret(`secret:${name}`).catch(() => undefined)
+async function learnCredential({ deps, credentials }: Attempt, name: string): Promise<void> {
+  const found = await deps.secret(`secret:${name}`).catch(() => undefined)
   if (found !== undefined) credentials.add(found.reveal())
 }
 
-const collect = (contract: Contract, { payload, metadata, correlation }: Call, host: Record<string, Json>) =>
-  contract.collect({ payload, metadata, environment: correlation.environment, host })
-
 /** A resolver that fails leaves its fact out: a call that needs it is told that evidence is missing. */
-async function fetchFacts(
-  resolvers: Readonly<Record<string, Resolver>>,
-  names: readonly string[],
-  call: Call,
-): Promise<Record<string, Json>> {
-  const found = await Promise.all(
-    names
-      .map(async (name) => {
-        const resolver = Object.hasOwn(resolvers, name) ? resolvers[name] : undefined
-        return resolver?.(call)
-      })
-      .map((fact) => fact.catch(() => undefined)),
-  )
+async function fetchFacts({ offer, call }: Attempt, names: readonly string[]): Promise<Record<string, Json>> {
+  const { resolvers } = offer
+  const fetch = async (name: string) => (Object.hasOwn(resolvers, name) ? resolvers[name]?.(call) : undefined)
+  const found = await Promise.all(names.map((name) => fetch(name).catch(() => undefined)))
   return Object.fromEntries(names.flatMap((name, index) => (found[index] === undefined ? [] : [[name, found[index]]])))
 }
 
-function invariantsGate({ call, capability }: Asked): Found {
-  if (capability === undefined) return undefined
+function invariantsGate({ call, capability }: Resolved): GateAnswer {
   if (capability.mayNeedApproval && hasFraction(call.payload as Json)) return fraction('invariants')
   return invariants({ descriptor: capability.descriptor, payload: call.payload })
 }
 
 /** Gate 8, after its limits: a capability whose every call needs approval. */
-function approvalGate(deps: GatewayDeps, _: Offer, attempt: Attempt): Promise<Found> | Found {
-  const descriptor = attempt.capability?.descriptor
-  if (attempt.approval !== null || descriptor === undefined || !requiresApproval(descriptor)) return undefined
+function approvalGate(attempt: Resolved): GateAnswer {
+  const { descriptor } = attempt.capability
+  if (attempt.approval !== null || !requiresApproval(descriptor)) return undefined
   const rule = descriptor.policy?.approval_required === true ? 'declared/approval_required' : 'declared/tier'
   attempt.basis = [...attempt.basis, { gate: gateNumbers.approval, rule, effect: 'requires_approval', reads: [] }]
-  return askPeople(deps, attempt, { gate: 'approval', terms: [], rule })
+  return askPeople(attempt, { gate: 'approval', terms: [], rule })
 }

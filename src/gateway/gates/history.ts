@@ -1,11 +1,11 @@
 import { type History, noHistory, rememberedOf, withCall } from '../../policy/history.ts'
 import { amendHistory, historyOf } from '../../storage/tables/histories.ts'
 import type { Change } from '../../storage/work.ts'
-import type { Attempt } from '../attempt.ts'
+import type { Resolved } from '../attempt.ts'
 import { type Call, type CallCaller, callKey } from '../call.ts'
 import type { GatewayDeps, Offer } from '../deps.ts'
+import { FactsChanged } from '../events.ts'
 import type { Recorded } from '../results.ts'
-import { FactsChanged } from '../write.ts'
 
 type Called = Pick<Call, 'caller' | 'correlation'>
 
@@ -24,8 +24,9 @@ export function historyKey({ history }: Pick<Offer, 'history'>, { caller, correl
 export const principalOf = ({ subject, name }: CallCaller): string => (subject === null ? 'anonymous' : name)
 
 /** What was called before. */
-export const recall = async ({ store, tenant, clock }: GatewayDeps, offer: Offer, call: Call): Promise<History> =>
-  parseHistory(await store.read(() => historyOf(tenant, historyKey(offer, call), clock.now())))
+export async function recall({ deps: { store, tenant, clock }, offer, call }: Resolved): Promise<History> {
+  return parseHistory(await store.read(() => historyOf(tenant, historyKey(offer, call), clock.now())))
+}
 
 const parseHistory = (body: string | undefined): History =>
   body === undefined ? noHistory : (JSON.parse(body) as History)
@@ -35,15 +36,12 @@ const parseHistory = (body: string | undefined): History =>
  * it. If others have started since the rules were asked, the rules are asked again in that transaction: only the same
  * answer lets this call start.
  */
-export function remember(deps: GatewayDeps, offer: Offer, attempt: Attempt): undefined {
-  const { call, capability, holds } = attempt
-  if (capability === undefined) return
-  attempt.starting.push(
-    ...changeHistory(deps, offer, call, (history) => {
-      if (holds !== undefined && !holds(history)) throw new FactsChanged()
-      return withCall(history, rememberedOf(capability.descriptor))
-    }),
-  )
+export function remember({ deps, offer, call, capability, holds, starting }: Resolved): void {
+  const next = (history: History): History => {
+    if (holds !== undefined && !holds(history)) throw new FactsChanged()
+    return withCall(history, rememberedOf(capability.descriptor))
+  }
+  starting.push(...changeHistory(deps, offer, call, next))
 }
 
 /**

@@ -2,65 +2,47 @@ import type { Json } from '../../base/canonical.ts'
 import { quote } from '../../base/failure.ts'
 import { type Refusal, refuse } from '../../policy/gates/refusal.ts'
 import { problemText, type SchemaProblem } from '../../policy/schema/problems.ts'
-import { type Asked, type Attempt, sayMore } from '../attempt.ts'
-import type { Call } from '../call.ts'
-import type { GatewayDeps, Offer } from '../deps.ts'
-import type { Registered } from '../registry.ts'
+import { type GateAnswer, type Resolved, sayMore } from '../attempt.ts'
 import type { StandardSchema } from '../schema-like.ts'
 
-type Found = Promise<Refusal | undefined> | Refusal | undefined
-
 /** Gate 5b of a run: its arguments are checked before its grants, which may depend on them. */
-export const argumentsGate = (_: GatewayDeps, __: Offer, attempt: Attempt): Found =>
+export const argumentsGate = (attempt: Resolved): GateAnswer =>
   attempt.call.run === undefined ? undefined : checkInput('arguments', attempt)
 
 /** Gate 9: the payload against the input schema, then against whatever else a Standard Schema checks. */
-export const inputGate = (_: GatewayDeps, __: Offer, attempt: Attempt): Found =>
+export const inputGate = (attempt: Resolved): GateAnswer =>
   attempt.call.run === undefined ? checkInput('input', attempt) : undefined
 
-function checkInput(gate: 'arguments' | 'input', attempt: Attempt): Found {
-  const { call, capability } = attempt
-  if (capability === undefined) return undefined
-  const take = (examined: Examined) => accept(gate, examined, attempt)
-  const examined = examine(capability, call.payload)
-  return examined instanceof Promise ? examined.then(take) : take(examined)
+function checkInput(gate: 'arguments' | 'input', attempt: Resolved): GateAnswer {
+  const accept = (examined: Examined): Refusal | undefined => {
+    if ('problems' in examined) return invalid(gate, examined.problems, attempt)
+    attempt.input = examined.value
+    return undefined
+  }
+  const examined = examine(attempt)
+  return examined instanceof Promise ? examined.then(accept) : accept(examined)
 }
 
 /** What is wrong with the payload of a call. */
-export async function inputProblems({
-  call,
-  capability,
-}: Pick<Asked, 'call' | 'capability'>): Promise<readonly SchemaProblem[]> {
-  const examined = capability === undefined ? undefined : await examine(capability, call.payload)
-  return examined !== undefined && 'problems' in examined ? examined.problems : []
+export async function inputProblems(attempt: Resolved): Promise<readonly SchemaProblem[]> {
+  const examined = await examine(attempt)
+  return 'problems' in examined ? examined.problems : []
 }
 
 /** What the input schema makes of a payload, or where it refuses it. */
 type Examined = { readonly value: unknown } | { readonly problems: readonly SchemaProblem[] }
 
-function examine(capability: Registered, payload: Call['payload']): Promise<Examined> | Examined {
-  const problems = capability.checkInput(payload as Json)
+function examine({ call, capability }: Resolved): Promise<Examined> | Examined {
+  const problems = capability.checkInput(call.payload as Json)
   if (problems.length > 0) return { problems }
   const { validate } = capability.input
-  return validate === undefined ? { value: payload } : standard(validate, structuredClone(payload))
+  return validate === undefined ? { value: call.payload } : standard(validate, structuredClone(call.payload))
 }
 
-function accept(gate: 'arguments' | 'input', examined: Examined, attempt: Attempt): Refusal | undefined {
-  if ('problems' in examined) return invalid(gate, examined.problems, attempt)
-  attempt.input = examined.value
-  return undefined
-}
-
-function invalid(gate: 'arguments' | 'input', problems: readonly SchemaProblem[], attempt: Attempt): Refusal {
-  const { call, version } = attempt
-  const refusal = refuse(gate, 'input_schema_validation_failed', {
-    message: unfit,
-    details: {
-      schema_id: `${call.capabilityId}:${version}#input`,
-      path: problems[0]?.path,
-      keyword: problems[0]?.keyword,
-    },
-  })
+function invalid(gate: 'arguments' | 'input', problems: readonly SchemaProblem[], attempt: Resolved): Refusal {
+  const { path, keyword } = problems[0] ?? {}
+  const details = { schema_id: `${attempt.call.capabilityId}:${attempt.version}#input`, path, keyword }
+  const refusal = refuse(gate, 'input_schema_validation_failed', { message: unfit, details })
   return sayMore(attempt, refusal, `: ${problemText(problems)}`)
 }
 

@@ -4,27 +4,22 @@ import type { Mandate } from '../../model/wire/mandate.ts'
 import { type Refusal, refuse } from '../../policy/gates/refusal.ts'
 import { allPages } from '../../storage/page.ts'
 import { listStatements } from '../../storage/tables/statements.ts'
-import type { Attempt } from '../attempt.ts'
+import type { GateAnswer, Resolved } from '../attempt.ts'
 import { callKey } from '../call.ts'
-import type { GatewayDeps, Offer } from '../deps.ts'
 import { checkLimits, type Limit, limitUses } from '../limits/limits.ts'
 
 /** Gate 5: a mandate must be good, cover the capability and have uses left. It makes the delegate the subject. */
-export const mandateGate = (
-  deps: GatewayDeps,
-  offer: Offer,
-  attempt: Attempt,
-): Promise<Refusal | undefined> | undefined =>
-  attempt.call.mandate === undefined ? undefined : presented(deps, offer, attempt)
+export const mandateGate = (attempt: Resolved): GateAnswer =>
+  attempt.call.mandate === undefined ? undefined : checkMandate(attempt)
 
-async function presented(deps: GatewayDeps, { mandatePins }: Offer, attempt: Attempt): Promise<Refusal | undefined> {
-  const { call } = attempt
+async function checkMandate(attempt: Resolved): Promise<Refusal | undefined> {
+  const { deps, call } = attempt
   const statements = await deps.store.read(() =>
     allPages((options) => listStatements(deps.tenant, 'revocation', options)),
   )
   const verified = verifyMandate(call.mandate, {
     at: deps.clock.now(),
-    pins: mandatePins,
+    pins: attempt.offer.mandatePins,
     revocations: statements.map(({ body }): unknown => JSON.parse(body)),
     ...(call.caller.subject && { delegate: call.caller.subject.id }),
   })
@@ -41,7 +36,7 @@ async function presented(deps: GatewayDeps, { mandatePins }: Offer, attempt: Att
     })
   attempt.subject = { ...subject, tenant: deps.tenant }
   const uses = usesOf(mandate)
-  return uses.length === 0 ? undefined : checkLimits(deps, attempt, uses)
+  return uses.length === 0 ? undefined : checkLimits(attempt, uses)
 }
 
 /** Every mandate up the chain counts its own uses: two that were made of one share what it allows. */

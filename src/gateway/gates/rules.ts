@@ -8,60 +8,44 @@ import { effectiveRisk } from '../../policy/gates/boundary.ts'
 import { fraction, hasFraction } from '../../policy/gates/invariants.ts'
 import { gateNumbers, type Refusal, refuse } from '../../policy/gates/refusal.ts'
 import { type History, historyFacts, rememberedOf, valuesOf } from '../../policy/history.ts'
-import type { PolicySet } from '../../policy/policies.ts'
 import { askPeople } from '../approvals/ask.ts'
-import type { Attempt } from '../attempt.ts'
-import type { GatewayDeps, Offer } from '../deps.ts'
+import type { Attempt, GateAnswer, Resolved } from '../attempt.ts'
 import { type Registered, stateOf } from '../registry.ts'
 import { recall } from './history.ts'
 
 type Policy = NonNullable<AttemptRecord['policy']>
 
 /** The last part of gate 6: the rules. Without a policy that speaks of the capability, its own declaration decides. */
-export function rulesGate(
-  deps: GatewayDeps,
-  offer: Offer,
-  attempt: Attempt,
-): Promise<Refusal | undefined> | Refusal | undefined {
-  const { capability } = attempt
-  if (capability === undefined) return undefined
-  return offer.policies.applicable(capability.descriptor.id).readsHistory
-    ? recall(deps, offer, attempt.call).then((history) => rule(deps, offer, attempt, capability, history))
-    : rule(deps, offer, attempt, capability)
+export function rulesGate(attempt: Resolved): GateAnswer {
+  const { policies, readsHistory } = attempt.offer.policies.applicable(attempt.call.capabilityId)
+  if (policies.length === 0) return declared(attempt, attempt.capability.declared)
+  return readsHistory ? recall(attempt).then((history) => askRules(attempt, history)) : askRules(attempt)
 }
 
-function rule(deps: GatewayDeps, offer: Offer, attempt: Attempt, capability: Registered, history?: History) {
-  const { policies } = offer
-  const ruled = policies.applicable(capability.descriptor.id).policies.length > 0
-  const ruling = ruled ? askRules(policies, attempt, factsOf(deps, attempt, capability, history)) : undefined
-  if (ruling !== undefined)
-    attempt.basis = ruling.matched.map(({ rule, effect, reads }) => ({
-      gate: gateNumbers.policy,
-      rule,
-      effect,
-      reads: [...reads],
-    }))
-  attempt.policy = ruling === undefined ? capability.declared : policyOf(ruling, capability)
-  return ruling?.applies ? ruledOn(deps, offer, attempt, ruling) : declared(deps, offer, attempt, capability)
-}
-
-/** The ruling; the attempt keeps what is put on record of its facts, and how to ask again with another history. */
-function askRules(policies: PolicySet, attempt: Attempt, facts: Facts): Ruling {
-  const { capabilityId } = attempt.call
-  const ruling = decide(policies, capabilityId, facts)
-  const { readsHistory, kept } = policies.applicable(capabilityId)
+/** Asks the rules; the attempt keeps what is put on record of their facts, and how to ask again with another history. */
+function askRules(attempt: Resolved, history?: History): GateAnswer {
+  const { call, capability, offer } = attempt
+  const facts = factsOf(attempt, history)
+  const ruling = decide(offer.policies, call.capabilityId, facts)
+  const { readsHistory, kept } = offer.policies.applicable(call.capabilityId)
   attempt.facts = valuesOf(kept, facts)
   if (readsHistory)
-    attempt.holds = (history) =>
-      answers(decide(policies, capabilityId, { ...facts, history: historyFacts(history) })) === answers(ruling)
-  return ruling
-}
-
-function ruledOn(deps: GatewayDeps, offer: Offer, attempt: Attempt, ruling: Ruling) {
-  attempt.decision = stricter(ruling.decision, patternsAsk(offer, attempt))
+    attempt.holds = (changed) =>
+      answers(decide(offer.policies, call.capabilityId, { ...facts, history: historyFacts(changed) })) ===
+      answers(ruling)
+  attempt.basis = ruling.matched.map(({ rule, effect, reads }) => ({
+    gate: gateNumbers.policy,
+    rule,
+    effect,
+    reads: [...reads],
+  }))
+  const policy = policyOf(ruling, capability)
+  if (!ruling.applies) return declared(attempt, policy)
+  attempt.policy = policy
+  attempt.decision = stricter(ruling.decision, patternsAsk(attempt))
   if (attempt.decision === 'allow') return undefined
   if (attempt.decision !== 'requires_approval') return refused(ruling, attempt)
-  return ask(deps, attempt, ruling.approval, ruling.rule ?? 'host/pattern')
+  return ask(attempt, ruling.approval, ruling.rule ?? 'host/pattern')
 }
 
 /** What comes of a ruling, as text: two that are equal here treat a call alike. */
@@ -69,22 +53,17 @@ const answers = ({ decision, rule, approval, applies }: Ruling): string =>
   JSON.stringify([applies, decision, rule, approval])
 
 /** What rules may read: verified claims, never the raw payload. */
-function factsOf(
-  { clock }: GatewayDeps,
-  { call, subject, context }: Attempt,
-  { descriptor }: Registered,
-  history: History | undefined,
-): Facts {
+function factsOf({ deps, call, subject, context, capability }: Resolved, history: History | undefined): Facts {
   return {
     subject: (subject.verified === true ? subject : { id: subject.id, verified: false }) as Json,
     actor: (call.actor ?? undefined) as Json | undefined,
     context: context.value as Json,
     purpose: call.purpose,
     environment: call.correlation.environment,
-    capability: capabilityFacts(descriptor),
+    capability: capabilityFacts(capability.descriptor),
     history: history && historyFacts(history),
     ...call.run?.facts,
-    now: new Date(clock.now()).toISOString(),
+    now: new Date(deps.clock.now()).toISOString(),
   }
 }
 
@@ -103,23 +82,20 @@ export function capabilityFacts(descriptor: CapabilityDescriptor): Json {
   } as Json
 }
 
-function declared(deps: GatewayDeps, offer: Offer, attempt: Attempt, { descriptor }: Registered) {
-  if (descriptor.policy === undefined)
+/** Decides by what the capability itself declares; `policy` is what is on record for the call. */
+function declared(attempt: Resolved, policy: Policy | null): GateAnswer {
+  attempt.policy = policy
+  if (attempt.capability.descriptor.policy === undefined)
     return refuse('policy', 'policy_blocked', {
       message: 'nothing allows this call: the capability declares no policy and no policy names it',
       details: { decision: 'deny', reason: 'no_matching_allow' },
     })
-  attempt.basis = attempt.basis.length === 0 ? declaredBasis : [...attempt.basis, ...declaredBasis]
-  if (patternsAsk(offer, attempt) === 'allow') return undefined
-  return ask(deps, attempt, [], 'host/pattern')
+  attempt.basis = [...attempt.basis, { gate: gateNumbers.policy, rule: 'declared/policy', effect: 'allow', reads: [] }]
+  return patternsAsk(attempt) === 'allow' ? undefined : ask(attempt, [], 'host/pattern')
 }
 
-const declaredBasis: Attempt['basis'] = [
-  { gate: gateNumbers.policy, rule: 'declared/policy', effect: 'allow', reads: [] },
-]
-
 /** Block patterns that ask for approval; those that refuse did so before. */
-function patternsAsk({ rules }: Offer, { call }: Attempt): PolicyDecision {
+function patternsAsk({ offer: { rules }, call }: Attempt): PolicyDecision {
   if (rules.patterns.length === 0) return 'allow'
   return decideByPatterns(rules.patterns, { capabilityId: call.capabilityId, input: call.payload })
 }
@@ -127,15 +103,12 @@ function patternsAsk({ rules }: Offer, { call }: Attempt): PolicyDecision {
 const stricter = (a: PolicyDecision, b: PolicyDecision): PolicyDecision =>
   byStrictness.indexOf(a) <= byStrictness.indexOf(b) ? a : b
 
-function ask(deps: GatewayDeps, attempt: Attempt, terms: Ruling['approval'], rule: string) {
-  return hasFraction(attempt.call.payload as Json)
-    ? fraction('policy')
-    : askPeople(deps, attempt, { gate: 'policy', terms, rule })
-}
+const ask = (attempt: Resolved, terms: Ruling['approval'], rule: string): GateAnswer =>
+  hasFraction(attempt.call.payload as Json) ? fraction('policy') : askPeople(attempt, { gate: 'policy', terms, rule })
 
-function refused(ruling: Ruling, { capability }: Attempt): Refusal {
+function refused(ruling: Ruling, { capability }: Resolved): Refusal {
   const { decision, rule, policy, reason } = ruling
-  const name = policy?.name ?? capability?.descriptor.metadata?.policy?.name
+  const name = policy?.name ?? capability.descriptor.metadata?.policy?.name
   return refuse('policy', denialCodeOf(decision) ?? 'policy_blocked', {
     message: rule === null ? 'no rule allows this call' : `${name ?? 'a policy'} does not allow this call`,
     details: {

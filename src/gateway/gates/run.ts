@@ -5,28 +5,22 @@ import { faultOf } from '../../grants/parse.ts'
 import type { Grant } from '../../model/grant.ts'
 import { type Refusal, refuse } from '../../policy/gates/refusal.ts'
 import { notFound } from '../../policy/gates/resolve.ts'
-import type { Asked } from '../attempt.ts'
-import type { GatewayDeps, Offer } from '../deps.ts'
+import type { Attempt, GateAnswer, Resolved } from '../attempt.ts'
 import { type CallRun, isSurfaced, liveGrantsOf, type ResourceNeed } from '../run.ts'
 
 /**
  * Gate 5b of a run: a capability outside its surface does not exist for it. It is asked before all others, since an answer
  * of theirs, such as that the capability is disabled, would say that it exists.
  */
-export function surfaceGate(_: GatewayDeps, __: Offer, { call }: Asked): Refusal | undefined {
+export function surfaceGate({ call }: Attempt): GateAnswer {
   const bounds = call.run?.bounds
   if (bounds === undefined || isSurfaced(bounds.surface, call.capabilityId)) return undefined
   return notFound('surface', call.capabilityId)
 }
 
 /** Gate 5b of a run: what the call needs of resources is granted now, within the ceilings that the run inherited. */
-export function grantsGate(
-  deps: GatewayDeps,
-  _: Offer,
-  { call, capability, input }: Asked,
-): Promise<Refusal | undefined> | undefined {
-  const { run } = call
-  const needs = capability?.needs?.(input) ?? []
+export function grantsGate({ deps, call: { run }, capability, input }: Resolved): GateAnswer {
+  const needs = capability.needs?.(input) ?? []
   return run === undefined || needs.length === 0 ? undefined : checkNeeds(run, needs, deps.clock.now())
 }
 

@@ -1,16 +1,13 @@
 import { scrubText } from '../../evidence/redaction/redact.ts'
 import { type Refusal, refuse } from '../../policy/gates/refusal.ts'
-import { type Asked, type Attempt, secretsOf } from '../attempt.ts'
-import type { GatewayDeps, Offer, SafetyEvaluator, SafetyVerdict } from '../deps.ts'
+import { type Attempt, type GateAnswer, secretsOf } from '../attempt.ts'
+import type { SafetyEvaluator, SafetyVerdict } from '../deps.ts'
 
 /** Gate 10: every call that got here is assessed, and the assessment is evidence, whatever it says. */
-export const safetyGate = (
-  _: GatewayDeps,
-  { safety }: Offer,
-  attempt: Attempt,
-): Promise<Refusal | undefined> | undefined => (safety === undefined ? undefined : assessed(safety, attempt))
+export const safetyGate = (attempt: Attempt): GateAnswer =>
+  attempt.offer.safety === undefined ? undefined : assess(attempt.offer.safety, attempt)
 
-async function assessed(safety: SafetyEvaluator, attempt: Attempt): Promise<Refusal | undefined> {
+async function assess(safety: SafetyEvaluator, attempt: Attempt): Promise<Refusal | undefined> {
   attempt.events.push({ type: 'safety_assessment_started' })
   const { approved, level, score, guardrail: named = 'safety' } = await verdictOf(safety, attempt)
   attempt.events.push({ type: 'safety_assessment_completed', payload: { level, score: String(score), approved } })
@@ -30,7 +27,7 @@ async function assessed(safety: SafetyEvaluator, attempt: Attempt): Promise<Refu
 }
 
 /** An evaluator that fails has not approved. */
-async function verdictOf(safety: SafetyEvaluator, { call }: Asked): Promise<SafetyVerdict> {
+async function verdictOf(safety: SafetyEvaluator, { call }: Attempt): Promise<SafetyVerdict> {
   try {
     return await safety(call)
   } catch {

@@ -1,60 +1,47 @@
 import type { Amounts, BudgetShare } from '../../model/config/budget.ts'
-import { type CompiledBudget, windowOf, worstCase } from '../../policy/budgets.ts'
-import { type Refusal, refuse } from '../../policy/gates/refusal.ts'
-import { type Reservation, settle } from '../../storage/tables/budget-uses.ts'
+import { windowOf, worstCase } from '../../policy/budgets.ts'
+import { refuse } from '../../policy/gates/refusal.ts'
+import { type BudgetPlace, type Reservation, settle } from '../../storage/tables/budget-uses.ts'
 import type { Change } from '../../storage/work.ts'
-import type { Attempt, ToWrite } from '../attempt.ts'
-import { type Call, callKey } from '../call.ts'
-import type { GatewayDeps, Offer } from '../deps.ts'
+import type { Attempt, GateAnswer, Resolved } from '../attempt.ts'
+import { callKey } from '../call.ts'
 import { historyKey, principalOf } from '../gates/history.ts'
 import { checkLimits, type Limit } from './limits.ts'
 
 /** Gate 8, after the limits of the capability: the budgets of the host. */
-export function hostBudgetGate(
-  deps: GatewayDeps,
-  offer: Offer,
-  attempt: Attempt,
-): Promise<Refusal | undefined> | undefined {
-  const { call, capability } = attempt
-  const budgets = offer.budgets.get(call.capabilityId)
-  if (budgets === undefined || capability === undefined) return undefined
-  const worst = worstCase(capability.descriptor)
-  const limitOf = ({ name, per, every, limits }: CompiledBudget): Limit => {
-    const holder = callKey(...per.flatMap((share) => [share, holderOf(share, offer, call)]))
-    const place = { budget: name, holder, ...windowOf(every, deps.clock.now()) }
-    return { kind: 'budget', limits, reservation: { ...place, amounts: pickAmounts(worst, limits) } }
-  }
-  return checkLimits(deps, attempt, budgets.map(limitOf))
+export function hostBudgetGate(attempt: Resolved): GateAnswer {
+  const budgets = attempt.offer.budgets.get(attempt.call.capabilityId)
+  if (budgets === undefined) return undefined
+  const nowMs = attempt.deps.clock.now()
+  const wanted = budgets.map(({ name, per, every, limits }) => {
+    const holder = callKey(...per.flatMap((share) => [share, holderOf(share, attempt)]))
+    return limitOf(attempt, 'budget', { budget: name, holder, ...windowOf(every, nowMs) }, limits)
+  })
+  return checkLimits(attempt, wanted)
 }
 
 /** Gate 10b: the budgets and the deadline of the run. */
-export function runBudgetGate(
-  deps: GatewayDeps,
-  _: Offer,
-  attempt: Attempt,
-): Promise<Refusal | undefined> | Refusal | undefined {
-  const { call, capability } = attempt
-  const bounds = call.run?.bounds
-  if (bounds === undefined || capability === undefined) return undefined
-  if (deps.clock.now() >= bounds.deadlineMs)
+export function runBudgetGate(attempt: Resolved): GateAnswer {
+  const bounds = attempt.call.run?.bounds
+  if (bounds === undefined) return undefined
+  if (attempt.deps.clock.now() >= bounds.deadlineMs)
     return refuse('budget', 'budget_exceeded', {
       message: 'the time of the run is over',
       details: { limit: 'deadline' },
     })
-  const worst = worstCase(capability.descriptor)
-  const wanted = bounds.budgets.map(({ place, limits }) => ({
-    kind: 'run' as const,
-    limits,
-    reservation: { ...place, amounts: pickAmounts(worst, limits) },
-  }))
-  return wanted.length === 0 ? undefined : checkLimits(deps, attempt, wanted)
+  const wanted = bounds.budgets.map(({ place, limits }) => limitOf(attempt, 'run', place, limits))
+  return wanted.length === 0 ? undefined : checkLimits(attempt, wanted)
 }
 
-/** Of the worst case, what the budget limits. */
-const pickAmounts = (worst: Amounts, limits: Amounts): Amounts =>
-  Object.fromEntries(Object.keys(limits).map((measure) => [measure, worst[measure as keyof Amounts]]))
+/** The limit of a budget: of the worst case, what it limits is reserved. */
+function limitOf({ capability }: Resolved, kind: 'budget' | 'run', place: BudgetPlace, limits: Amounts): Limit {
+  const worst = worstCase(capability.descriptor)
+  const measures = Object.keys(limits) as (keyof Amounts)[]
+  const amounts = Object.fromEntries(measures.map((measure) => [measure, worst[measure]]))
+  return { kind, limits, reservation: { ...place, amounts } }
+}
 
-function holderOf(share: BudgetShare, offer: Offer, call: Call): string {
+function holderOf(share: BudgetShare, { offer, call }: Attempt): string {
   if (share === 'principal') return principalOf(call.caller)
   if (share === 'history') return historyKey(offer, call)
   return share === 'capability' ? call.capabilityId : ''
@@ -72,7 +59,7 @@ export const unspent: Amounts = { cost: 0 }
 export const unused: Amounts = { time_ms: 0, cost: 0, bytes: 0 }
 
 /** What a call has taken in the end. */
-export const settleTaken = ({ reserved, taken }: ToWrite, elapsedMs: number): readonly Change[] =>
+export const settleTaken = ({ reserved, taken }: Attempt, elapsedMs: number): readonly Change[] =>
   settleAll(reserved, {
     time_ms: Math.max(0, Math.round(elapsedMs)),
     bytes: taken.bytes,

@@ -6,9 +6,8 @@ import { amountOf, lackingIn, words } from '../../policy/budgets.ts'
 import { type Refusal, refuse } from '../../policy/gates/refusal.ts'
 import { neverEnds, type Reservation, reserve, usesIn } from '../../storage/tables/budget-uses.ts'
 import type { Change } from '../../storage/work.ts'
-import type { Asked, Attempt, ToWrite } from '../attempt.ts'
+import type { Attempt, GateAnswer, Resolved } from '../attempt.ts'
 import { callKey } from '../call.ts'
-import type { GatewayDeps, Offer } from '../deps.ts'
 
 /** A limit that a call must fit in. What is taken of budgets is settled with the outcome; uses are counted for good. */
 export interface Limit {
@@ -29,17 +28,10 @@ export class LimitExceeded extends Error {
 }
 
 /** Checked here, so that this gate answers before those behind it; taken with the intent, so that it is exact. */
-export async function checkLimits(
-  { store, tenant }: GatewayDeps,
-  attempt: ToWrite,
-  limits: readonly Limit[],
-): Promise<Refusal | undefined> {
-  const used = await store.read(() =>
-    usesIn(
-      tenant,
-      limits.map(({ reservation }) => reservation),
-    ),
-  )
+export async function checkLimits(attempt: Attempt, limits: readonly Limit[]): Promise<Refusal | undefined> {
+  const { store, tenant } = attempt.deps
+  const reservations = limits.map(({ reservation }) => reservation)
+  const used = await store.read(() => usesIn(tenant, reservations))
   for (const [index, limit] of limits.entries()) {
     const found = used[index] ?? {}
     if (lackingIn(limit.reservation.amounts, limit.limits, found) !== undefined)
@@ -47,12 +39,10 @@ export async function checkLimits(
   }
   for (const limit of limits) {
     attempt.starting.push(take(limit))
-    if (isSettled(limit)) attempt.reserved.push(limit.reservation)
+    if (limit.kind === 'budget' || limit.kind === 'run') attempt.reserved.push(limit.reservation)
   }
   return undefined
 }
-
-const isSettled = ({ kind }: Limit): boolean => kind === 'budget' || kind === 'run'
 
 const take = (limit: Limit): Change =>
   function* (tenant) {
@@ -72,9 +62,9 @@ export const limitUses = (kind: 'mandate' | 'actions', holder: string, max: numb
 })
 
 /** Gate 8: how often, and for how much, a capability may be called within one correlation. */
-export function limitsGate(deps: GatewayDeps, _: Offer, attempt: Attempt): Promise<Refusal | undefined> | undefined {
+export function limitsGate(attempt: Resolved): GateAnswer {
   const limits = limitsOf(attempt)
-  return limits.length === 0 ? undefined : checkLimits(deps, attempt, limits)
+  return limits.length === 0 ? undefined : checkLimits(attempt, limits)
 }
 
 /** Where the limits of one correlation are counted: the budgets, and how their holders begin. */
@@ -83,27 +73,19 @@ export const correlationUses = (correlationId: string) => ({
   beginning: callKey(correlationId),
 })
 
-function limitsOf({ call, capability }: Asked): readonly Limit[] {
-  const { action_limit, spend_limit, spend_units } = capability?.descriptor.metadata?.autonomy ?? {}
-  if (action_limit === undefined && spend_limit === undefined) return []
+function limitsOf({ call, capability }: Resolved): readonly Limit[] {
+  const { action_limit, spend_limit, spend_units = 0 } = capability.descriptor.metadata?.autonomy ?? {}
   const holder = callKey(call.correlation.correlation_id, call.capabilityId)
-  const amounts = { cost: micro(spend_units ?? 0, 'up') }
-  return [
-    ...(action_limit === undefined ? [] : [limitUses('actions', holder, action_limit)]),
-    ...(spend_limit === undefined
-      ? []
-      : [
-          {
-            kind: 'spend' as const,
-            reservation: { budget: 'spend', holder, ...neverEnds, amounts },
-            limits: { cost: micro(spend_limit, 'down') },
-          },
-        ]),
-  ]
+  const found: Limit[] = action_limit === undefined ? [] : [limitUses('actions', holder, action_limit)]
+  if (spend_limit !== undefined) {
+    const reservation = { budget: 'spend', holder, ...neverEnds, amounts: { cost: micro(spend_units, 'up') } }
+    found.push({ kind: 'spend', reservation, limits: { cost: micro(spend_limit, 'down') } })
+  }
+  return found
 }
 
 /** The refusal of a call that does not fit, found before it or in the race for the last use. */
-export function refuseLimit(attempt: ToWrite, exceeded: LimitExceeded): Refusal {
+export function refuseLimit(attempt: Attempt, exceeded: LimitExceeded): Refusal {
   const { kind, limits } = exceeded.limit
   if (kind === 'budget' || kind === 'run') return refuseBudget(attempt, exceeded)
   const measure = kind === 'spend' ? 'cost' : 'calls'
@@ -120,7 +102,7 @@ export function refuseLimit(attempt: ToWrite, exceeded: LimitExceeded): Refusal 
 }
 
 /** Says what is left of a budget, and when it renews; that of a run ends with the run. */
-function refuseBudget(attempt: ToWrite, { limit: { kind, reservation, limits }, used }: LimitExceeded): Refusal {
+function refuseBudget(attempt: Attempt, { limit: { kind, reservation, limits }, used }: LimitExceeded): Refusal {
   const { budget, amounts, endsAtMs } = reservation
   const measure = lackingIn(amounts, limits, used) ?? 'calls'
   const amount = (of: Amounts): number | string => amountOf(measure, of[measure] ?? 0)

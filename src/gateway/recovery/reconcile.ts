@@ -4,7 +4,6 @@ import { sha256 } from '../../base/hash.ts'
 import { limits } from '../../base/limits.ts'
 import { isObject } from '../../base/object.ts'
 import { formatTime } from '../../base/time.ts'
-import type { EventDraft } from '../../model/evidence.ts'
 import type { CallError } from '../../model/wire/denial.ts'
 import { rememberedOf } from '../../policy/history.ts'
 import { allPages } from '../../storage/page.ts'
@@ -20,6 +19,7 @@ import { hasEvent } from '../../storage/tables/events.ts'
 import { type Change, inOrder } from '../../storage/work.ts'
 import type { Reconciled } from '../capability.ts'
 import type { GatewayDeps } from '../deps.ts'
+import { draftEvent, writeEvents } from '../events.ts'
 import { readResult } from '../execute.ts'
 import { idempotencyKeyOf } from '../handler-context.ts'
 import type { Host } from '../invoke.ts'
@@ -28,18 +28,15 @@ import { settleAll, unanswered, unspent, unused } from '../limits/budgets.ts'
 import type { Registered } from '../registry.ts'
 import { type Ending, readRecord, recordText, resultOf } from '../results.ts'
 import { within } from '../within.ts'
-import { writeEvents } from '../write.ts'
 import { isPresent } from './presence.ts'
 import type { KnownOutcome } from './unrecorded.ts'
-
-type Reconciling = Pick<Host, 'deps' | 'running' | 'starting' | 'unrecorded'>
 
 /**
  * Ends the calls of processes that are gone: each is indeterminate, because nobody knows whether its effect happened. And
  * those of this process whose end could not be written: they end as it knows. Answers the ids of the calls. One that
  * cannot be ended does not keep the others from it.
  */
-export async function reconcile(host: Reconciling): Promise<readonly string[]> {
+export async function reconcile(host: Host): Promise<readonly string[]> {
   const { deps, unrecorded } = host
   const claims = await deps.store.read(() => allPages((options) => runningClaims(deps.tenant, callScope, options)))
   const ended: string[] = []
@@ -61,7 +58,7 @@ export async function reconcile(host: Reconciling): Promise<readonly string[]> {
 }
 
 /** How a call of this process ended, if it is neither running nor about to. */
-function knownEnd({ running, starting, unrecorded }: Reconciling, key: string): KnownOutcome | undefined {
+function knownEnd({ running, starting, unrecorded }: Host, key: string): KnownOutcome | undefined {
   for (const start of starting) if (start.key === key) return undefined
   return running.has(key) ? undefined : unrecorded.get(key)
 }
@@ -72,7 +69,7 @@ const asksMax = 64
  * Asks about calls of which nobody knows what they did, as far as it is time to: calls of this process whose handlers have
  * ended, and those of processes that are gone.
  */
-export async function askAgain({ deps, late }: Pick<Host, 'deps' | 'late'>): Promise<void> {
+export async function askAgain({ deps, late }: Host): Promise<void> {
   const max = asksMax + late.size
   const due = await deps.store.read(() => unknownClaims(deps.tenant, callScope, deps.clock.now(), max))
   await Promise.all(due.filter(({ key }) => !late.has(key)).map((claim) => findOut(deps, claim)))
@@ -91,13 +88,10 @@ async function endCall(
     error.effect === 'none'
       ? (['execution_failed', 'failure'] as const)
       : (['execution_indeterminate', 'indeterminate'] as const)
-  const draft = draftOf(deps, call, { event_type, outcome, error })
-  const { invocation_id: invocationId, capability_id: capabilityId, correlation, version } = call
-  const result = resultOf(
-    { call: { invocationId, capabilityId, correlation }, version },
-    { outcome, error },
-    { evidenceIds: [...call.evidence_ids, draft.event_id], startedAt: call.started_at, completedAt: formatTime(now) },
-  )
+  const draft = draftEvent(deps, { ...eventOf(call), event_type, outcome, error })
+  const { invocation_id: invocationId, capability_id: capabilityId, correlation, version, started_at: startedAt } = call
+  const at = { evidenceIds: [...call.evidence_ids, draft.event_id], startedAt, completedAt: formatTime(now) }
+  const result = resultOf({ call: { invocationId, capabilityId, correlation }, version }, { outcome, error }, at)
   const text = recordText({ result })
   const settled =
     error.effect === 'unknown'
@@ -199,19 +193,17 @@ interface Found {
  */
 export async function appendEffect(deps: GatewayDeps, key: string, call: Interrupted, found: Found): Promise<void> {
   const { effect, taken = [], isOwn } = found
-  const correlation = { ...call.correlation, causation_id: call.invocation_id }
-  const ending = endingOf(found)
-  const draft = draftOf(
-    deps,
-    { ...call, invocation_id: deps.ids.next('inv'), correlation },
-    {
-      event_id: effectEventOf(call, effect),
-      event_type: effect === 'done' ? 'execution_completed' : 'execution_failed',
-      outcome: ending.outcome,
-      payload: { reconciles: call.invocation_id, effect },
-      error: effect === 'done' ? null : (ending.error ?? null),
-    },
-  )
+  const { outcome, error = null } = endingOf(found)
+  const draft = draftEvent(deps, {
+    ...eventOf(call),
+    invocation_id: deps.ids.next('inv'),
+    correlation: { ...call.correlation, causation_id: call.invocation_id },
+    event_id: effectEventOf(call, effect),
+    event_type: effect === 'done' ? 'execution_completed' : 'execution_failed',
+    outcome,
+    payload: { reconciles: call.invocation_id, effect },
+    error: effect === 'done' ? null : error,
+  })
   const changes = [...(effect === 'none' ? settleAll(call.reserved, unspent) : []), ...taken]
   const other = effectEventOf(call, effect === 'done' ? 'none' : 'done')
   const settled = changes.length === 0 ? [] : [unlessOnRecord(other, inOrder(...changes))]
@@ -265,22 +257,12 @@ const unlessOnRecord = (eventId: string, change: Change): Change =>
 /** Whether nobody knows if what failed was written. */
 export const isUnknown = (error: unknown): boolean => error instanceof Failure && error.data['outcome'] === 'unknown'
 
-const draftOf = (
-  { ids, clock }: GatewayDeps,
-  call: Interrupted,
-  more: Pick<EventDraft, 'event_type' | 'outcome'> & Partial<EventDraft>,
-): EventDraft => ({
-  event_id: ids.next('evt'),
-  invocation_id: call.invocation_id,
-  capability_id: call.capability_id,
-  capability_version: call.version,
-  timestamp: formatTime(clock.now()),
-  correlation: call.correlation,
-  payload: {},
-  subject: call.subject,
-  actor: call.actor,
-  denial: null,
-  error: null,
-  redacted: true,
-  ...more,
+/** What is the same in every event about a call that was cut off. */
+const eventOf = ({ invocation_id, capability_id, version, correlation, subject, actor }: Interrupted) => ({
+  invocation_id,
+  capability_id,
+  capability_version: version,
+  correlation,
+  subject,
+  actor,
 })

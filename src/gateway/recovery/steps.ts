@@ -1,4 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { dropEndedBudgets } from '../../storage/tables/budget-uses.ts'
+import { dropExpiredClaims } from '../../storage/tables/claims.ts'
+import { dropExpiredHistories } from '../../storage/tables/histories.ts'
+import type { GatewayDeps } from '../deps.ts'
 
 /** How much is done at a time of what may be much. */
 export interface Steps {
@@ -13,4 +17,13 @@ export async function inSteps({ max, signal }: Steps, step: () => Promise<boolea
     if (!(await step())) return
     await nextTurn()
   }
+}
+
+const rowsPerStep = 100
+
+/** Takes away what is kept no longer. */
+export async function forgetExpired({ store, tenant, clock }: GatewayDeps, steps: Steps): Promise<void> {
+  const now = clock.now()
+  for (const drop of [dropExpiredClaims, dropExpiredHistories, dropEndedBudgets])
+    await inSteps(steps, async () => (await store.write(tenant, drop(now, rowsPerStep))) === rowsPerStep)
 }

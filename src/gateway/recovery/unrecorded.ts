@@ -16,28 +16,25 @@ export interface KnownOutcome {
   readonly data?: Json
 }
 
-/** Outcomes of this process that could not be written, by record key. */
-export interface UnrecordedOutcomes {
-  add(key: string, over: KnownOutcome, now: number): void
-  get(key: string): KnownOutcome | undefined
-  delete(key: string): void
-  isEmpty(): boolean
-  /** Drops old outcomes, except of calls that still run on record. */
-  prune(open: ReadonlySet<string>, now: number): void
-}
+/** That of a call whose start could not be written. */
+export const notStarted: KnownOutcome = { effect: 'none', began: false }
 
 // A commit whose result is not known may still land.
 const keptMs = 3_600_000
 
-export function openUnrecorded(): UnrecordedOutcomes {
-  const known = new Map<string, { readonly over: KnownOutcome; readonly since: number }>()
+export type UnrecordedOutcomes = ReturnType<typeof openUnrecorded>
+
+/** Outcomes of this process that could not be written, by record key. */
+export function openUnrecorded() {
+  const outcomes = new Map<string, { readonly known: KnownOutcome; readonly since: number }>()
   return {
-    add: (key, over, now) => void known.set(key, { over, since: now }),
-    get: (key) => known.get(key)?.over,
-    delete: (key) => void known.delete(key),
-    isEmpty: () => known.size === 0,
-    prune: (open, now) => {
-      for (const [key, { since }] of known) if (since <= now - keptMs && !open.has(key)) known.delete(key)
+    add: (key: string, known: KnownOutcome, now: number) => void outcomes.set(key, { known, since: now }),
+    get: (key: string) => outcomes.get(key)?.known,
+    delete: (key: string) => void outcomes.delete(key),
+    isEmpty: () => outcomes.size === 0,
+    /** Drops old outcomes, except of calls that still run on record. */
+    prune: (open: ReadonlySet<string>, now: number) => {
+      for (const [key, { since }] of outcomes) if (since <= now - keptMs && !open.has(key)) outcomes.delete(key)
     },
   }
 }

@@ -1,6 +1,6 @@
 import { limits } from '../../base/limits.ts'
 import { leafOf } from '../../evidence/log.ts'
-import { recordKeysOf } from '../../gateway/approvals/request.ts'
+import { recordKeysOf } from '../../gateway/call.ts'
 import { callScope } from '../../gateway/journal.ts'
 import { correlationUses } from '../../gateway/limits/limits.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
