@@ -1,25 +1,30 @@
 import type { Json } from '../../base/canonical.ts'
+import { scrubText } from '../../evidence/redaction/redact.ts'
+import { verifyMandate } from '../../evidence/statements/mandate.ts'
 import { policyDecision } from '../../model/evidence.ts'
+import { inScope } from '../../model/text.ts'
+import type { Mandate } from '../../model/wire/mandate.ts'
 import { boundary } from '../../policy/gates/boundary.ts'
 import { context } from '../../policy/gates/context.ts'
 import { fraction, hasFraction, invariants } from '../../policy/gates/invariants.ts'
-import { gateNumbers, type Refusal } from '../../policy/gates/refusal.ts'
+import { gateNumbers, type Refusal, refuse } from '../../policy/gates/refusal.ts'
 import { callMode, enabled, keyScope, resolveCapability } from '../../policy/gates/resolve.ts'
 import { rights } from '../../policy/gates/rights.ts'
 import { problemText } from '../../policy/schema/problems.ts'
+import { allPages } from '../../storage/page.ts'
+import { listStatements } from '../../storage/tables/statements.ts'
 import { askPeople } from '../approvals/ask.ts'
-import { type Attempt, type GateAnswer, type Resolved, sayMore } from '../attempt.ts'
-import type { Call } from '../call.ts'
+import { type Attempt, type GateAnswer, type Resolved, sayMore, secretsOf } from '../attempt.ts'
+import { type Call, callKey } from '../call.ts'
+import type { SafetyEvaluator, SafetyVerdict } from '../deps.ts'
 import { hostBudgetGate, runBudgetGate } from '../limits/budgets.ts'
-import { limitsGate } from '../limits/limits.ts'
+import { checkLimits, type Limit, limitsGate, limitUses } from '../limits/limits.ts'
 import { requiresApproval, standingOf } from '../registry.ts'
 import type { Recorded } from '../results.ts'
 import { remember } from './history.ts'
 import { argumentsGate, inputGate } from './input.ts'
-import { mandateGate } from './mandate.ts'
 import { declaredState, rulesGate } from './rules.ts'
 import { grantsGate, surfaceGate } from './run.ts'
-import { safetyGate } from './safety.ts'
 
 /** A gate notes in the attempt what it found out. */
 type Gate = (attempt: Resolved) => GateAnswer
@@ -114,6 +119,44 @@ function versionGate(attempt: Attempt): GateAnswer {
   return undefined
 }
 
+/** Gate 5: a mandate must be good, cover the capability and have uses left. It makes the delegate the subject. */
+function mandateGate(attempt: Resolved): GateAnswer {
+  return attempt.call.mandate === undefined ? undefined : checkMandate(attempt)
+}
+
+async function checkMandate(attempt: Resolved): Promise<Refusal | undefined> {
+  const { deps, call } = attempt
+  const statements = await deps.store.read(() =>
+    allPages((options) => listStatements(deps.tenant, 'revocation', options)),
+  )
+  const verified = verifyMandate(call.mandate, {
+    at: deps.clock.now(),
+    pins: attempt.offer.mandatePins,
+    revocations: statements.map(({ body }): unknown => JSON.parse(body)),
+    ...(call.caller.subject && { delegate: call.caller.subject.id }),
+  })
+  if (!verified.ok)
+    return refuse('mandate', 'mandate_invalid', {
+      message: `the mandate is not good: ${verified.message}`,
+      details: { check: verified.check },
+    })
+  const { mandate, subject } = verified.value
+  if (!mandate.scope.some((scope) => inScope(scope, call.capabilityId)))
+    return refuse('mandate', 'policy_blocked', {
+      message: 'the mandate does not cover the capability',
+      details: { decision: 'deny', reason: 'grant_missing' },
+    })
+  attempt.subject = { ...subject, tenant: deps.tenant }
+  const uses = usesOf(mandate)
+  return uses.length === 0 ? undefined : checkLimits(attempt, uses)
+}
+
+/** Every mandate up the chain counts its own uses: two that were made of one share what it allows. */
+function usesOf({ principal, mandate_id, max_invocations: max, parent }: Mandate): readonly Limit[] {
+  const above = parent === undefined ? [] : usesOf(parent)
+  return max === undefined ? above : [limitUses('mandate', callKey(principal.public_key, mandate_id), max), ...above]
+}
+
 function rightsGate({ offer, call, capability, subject }: Resolved): GateAnswer {
   const { permissions, revokedPermissions } = call.caller
   const { unverifiedActors } = offer
@@ -171,4 +214,37 @@ function approvalGate(attempt: Resolved): GateAnswer {
   const rule = descriptor.policy?.approval_required === true ? 'declared/approval_required' : 'declared/tier'
   attempt.basis = [...attempt.basis, { gate: gateNumbers.approval, rule, effect: 'requires_approval', reads: [] }]
   return askPeople(attempt, { gate: 'approval', terms: [], rule })
+}
+
+/** Gate 10: every call that got here is assessed, and the assessment is evidence, whatever it says. */
+function safetyGate(attempt: Attempt): GateAnswer {
+  return attempt.offer.safety === undefined ? undefined : assess(attempt.offer.safety, attempt)
+}
+
+async function assess(safety: SafetyEvaluator, attempt: Attempt): Promise<Refusal | undefined> {
+  attempt.events.push({ type: 'safety_assessment_started' })
+  const { approved, level, score, guardrail: named = 'safety' } = await verdictOf(safety, attempt)
+  attempt.events.push({ type: 'safety_assessment_completed', payload: { level, score: String(score), approved } })
+  if (approved) {
+    attempt.events.push({ type: 'safety_action_approved' })
+    return undefined
+  }
+  const guardrail = scrubText(named, secretsOf(attempt))
+  attempt.events.push(
+    { type: 'safety_guardrail_triggered', payload: { guardrail } },
+    { type: 'safety_action_blocked', payload: { guardrail } },
+  )
+  return refuse('safety', 'safety_blocked', {
+    message: `the call was stopped by ${guardrail}`,
+    details: { decision: 'deny', guardrail, level },
+  })
+}
+
+/** An evaluator that fails has not approved. */
+async function verdictOf(safety: SafetyEvaluator, { call }: Attempt): Promise<SafetyVerdict> {
+  try {
+    return await safety(call)
+  } catch {
+    return { approved: false, level: 'critical', score: 1, guardrail: 'safety_unavailable' }
+  }
 }
