@@ -11,6 +11,7 @@ import { line } from '../model/text.ts'
 import { type Correlation, isOwnCorrelation } from '../model/wire/correlation.ts'
 import { type ReceivedEnvelope, receivedEnvelope } from '../model/wire/invocation.ts'
 import { deepFreeze } from '../policy/contract.ts'
+import type { GatewayDeps } from './deps.ts'
 import type { CallRun } from './run.ts'
 
 /** Who calls, as the door has found out; nothing of it is the caller's own word. */
@@ -143,3 +144,7 @@ export const recordKey = ({ caller, invocationId }: Pick<Call, 'caller' | 'invoc
 
 /** How the names of all calls with one id begin, whoever made them. */
 export const recordKeysOf = (invocationId: string): string => callKey(invocationId)
+
+/** What upstreams know a call by: the same for every attempt at it. */
+export const idempotencyKeyOf = ({ digest }: Pick<GatewayDeps, 'digest'>, key: string): string =>
+  digest(['ambit-idempotency-v1', key])

@@ -48,15 +48,11 @@ export function readSchema(schema: SchemaLike | undefined, member: string): Read
       { member },
       `wrap it so that it has \`~standard.jsonSchema\`, or give \`${member}\` as JSON Schema`,
     )
-  const { $schema: _, ...json } = told(() => jsonSchema.input({ target: 'draft-2020-12' }), member)
-  return { json, validate }
-}
-
-/** A schema of what JSON does not have, such as a date, throws whatever its library throws. */
-function told(tell: () => object, member: string): Record<string, Json> {
   try {
-    return tell() as Record<string, Json>
+    const { $schema: _, ...json } = jsonSchema.input({ target: 'draft-2020-12' }) as Record<string, Json>
+    return { json, validate }
   } catch (error) {
+    // A schema of what JSON does not have, such as a date, throws whatever its library throws.
     const why = error instanceof Error ? error.message : String(error)
     throw new Failure('capability.invalid', `\`${member}\` cannot be told as JSON Schema: ${why}`, { member })
   }

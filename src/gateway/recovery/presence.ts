@@ -1,5 +1,4 @@
 import { type TenantId, tenantId, tenantIdPattern } from '../../model/identity/tenant-id.ts'
-import type { Store } from '../../storage/store.ts'
 import { acquireLease, leaseOf, releaseLease } from '../../storage/tables/leases.ts'
 import type { GatewayDeps } from '../deps.ts'
 
@@ -10,15 +9,8 @@ export interface Presence {
   stop(): Promise<void>
 }
 
-export interface PresenceDeps {
-  readonly store: Store
-  readonly clock: GatewayDeps['clock']
-  readonly random: GatewayDeps['random']
-  /** The configured tenant of the process. */
-  readonly tenant: TenantId
-  /** How long others believe that this process is alive after it was last seen. */
-  readonly ttlMs: number
-}
+/** What a process is seen by: `tenant` is its configured one, `ttlMs` how long others believe that it is alive. */
+type PresenceDeps = Pick<GatewayDeps, 'store' | 'clock' | 'random' | 'tenant'> & { readonly ttlMs: number }
 
 /** Shows this process to the others until it is stopped. A lease that lapses makes its calls indeterminate. */
 export async function showPresence({ store, clock, random, tenant, ttlMs }: PresenceDeps): Promise<Presence> {

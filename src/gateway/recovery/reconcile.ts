@@ -17,11 +17,11 @@ import {
 } from '../../storage/tables/claims.ts'
 import { hasEvent } from '../../storage/tables/events.ts'
 import { type Change, inOrder } from '../../storage/work.ts'
+import { idempotencyKeyOf } from '../call.ts'
 import type { Reconciled } from '../capability.ts'
 import type { GatewayDeps } from '../deps.ts'
 import { draftEvent, writeEvents } from '../events.ts'
 import { readResult } from '../execute.ts'
-import { idempotencyKeyOf } from '../handler-context.ts'
 import type { Host } from '../invoke.ts'
 import { belongingTo, callScope, type Interrupted } from '../journal.ts'
 import { settleAll, unanswered, unspent, unused } from '../limits/budgets.ts'
@@ -149,7 +149,7 @@ async function findOut(deps: GatewayDeps, claim: Claim): Promise<void> {
     // Before it is asked: of several processes one does, and one that ends meanwhile is not the last.
     await deps.store.write(deps.tenant, amendClaim(claim, isLast ? settledSince(deps, call) : later))
     const unknown: Reconciled = { effect: 'unknown' }
-    const idempotencyKey = idempotencyKeyOf(deps.digest, claim.key)
+    const idempotencyKey = idempotencyKeyOf(deps, claim.key)
     const asking = capability?.reconcile?.({ invocationId, idempotencyKey, correlation, subject }) ?? unknown
     const found = await within<Reconciled>(asking, limits.reconcileMs, () => unknown, { aside: true })
     const { effect } = isObject(found) && effects.has(found.effect) ? found : unknown
