@@ -2,10 +2,11 @@ import { statSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { problem } from '../../base/failure.ts'
 import { counted } from '../../base/words.ts'
-import { type Hosting, offerFilesOf } from '../../runtime/hosting/configured-host.ts'
+import { offerFilesOf } from '../../runtime/hosting/configured-host.ts'
 import type { Offer } from '../../runtime/hosting/offer.ts'
 import type { Runtime } from '../../runtime/runtime.ts'
 import { type ConfigSource, loadSettings, type Settings } from '../../runtime/settings/config.ts'
+import type { Hosting } from '../../runtime/settings/hosting.ts'
 import { type Io, line, plain } from '../terminal/io.ts'
 
 interface Kept {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { limits } from '../../base/limits.ts'
+import { isObject } from '../../base/object.ts'
 import { lifecycle, risk } from '../capability.ts'
 import { policyDecision, publicKey } from '../evidence.ts'
 import { grantPath } from '../grant.ts'
@@ -107,6 +108,36 @@ export const config = z.strictObject({
   egress: z.strictObject({ allow: z.array(line).optional() }).optional(),
   /** Where knowledge packs lie, and which of them may be used. */
   knowledge: knowledge.optional(),
+})
+
+function isPattern(text: string): boolean {
+  try {
+    return new RegExp(text, 'iu') !== undefined
+  } catch {
+    return false
+  }
+}
+
+// One that cannot be read would deny every call: no JSON Schema can say that.
+const readablePattern = blockPattern.extend({ pattern: line.refine(isPattern, 'is no regular expression') })
+
+const code = z.custom((value) => typeof value === 'function', 'must be a function')
+
+const capability = z.custom(
+  (value) => isObject(value) && isObject(value['descriptor']) && typeof value['handler'] === 'function',
+  'must be what `defineCapability` answers',
+)
+
+/** As `config`, with what only code can say and check. */
+export const configWithCode = config.extend({
+  capabilities: z.array(capability).optional(),
+  host: hosting
+    .extend({
+      patterns: z.array(readablePattern).optional(),
+      resolvers: z.record(z.string(), code).optional(),
+      safety: code.optional(),
+    })
+    .optional(),
 })
 
 export type ServerLimits = z.infer<typeof serverLimits>

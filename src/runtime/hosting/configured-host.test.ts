@@ -10,9 +10,10 @@ import { defineCapability } from '../../gateway/capability.ts'
 import { type TenantId, tenantId } from '../../model/identity/tenant-id.ts'
 import { jsonSchemaOf } from '../../model/schemas.ts'
 import { createTenant } from '../identity/tenants.ts'
-import { loadSettings } from '../settings/config.ts'
-import { type AmbitConfig, defineConfig, definePolicy, partConfig } from '../settings/user-config.ts'
-import { offerFilesOf, offerSpecOf, openConfiguredHosts, settleHosting } from './configured-host.ts'
+import { loadSettings, settingsFrom } from '../settings/config.ts'
+import { settleHosting } from '../settings/hosting.ts'
+import { type AmbitConfig, defineConfig, definePolicy } from '../settings/user-config.ts'
+import { offerFilesOf, offerSpecOf, openConfiguredHosts } from './configured-host.ts'
 import { makeOffer } from './offer.ts'
 
 const policy = definePolicy({
@@ -21,6 +22,8 @@ const policy = definePolicy({
   applies_to: ['desk.*'],
   rules: [{ id: 'yes', when: true, decision: 'allow' }],
 })
+
+const source = { folder: '.', env: {} }
 
 function given(files: Readonly<Record<string, string>>): string {
   const folder = tempFolder()
@@ -90,7 +93,7 @@ describe('a configuration says what is hosted, and by which rules [F-20]', () =>
       name: name ?? null,
     }))
     const config: AmbitConfig = defineConfig({ capabilities: [typed, plain, bare], policies: [policy] })
-    assert.equal(partConfig(config).code.capabilities?.length, 3)
+    assert.equal(settingsFrom(config, source).hosting.spec.capabilities.length, 3)
     assert.partialDeepStrictEqual(typed.descriptor.input_schema, { type: 'object', required: ['a', 'b'] })
   })
 })
@@ -100,7 +103,7 @@ describe('a reload changes what all tenants are offered, or nothing [F-20]', () 
     const capabilities = ids.map((id) =>
       defineCapability({ id, version: '1.0.0', description: 'Tests.', policy: {} }, () => ({})),
     )
-    return settleHosting({}, { capabilities }, '.')
+    return settleHosting({ capabilities }, '.')
   }
   const [home, one, two] = [tenantId('home'), tenantId('one'), tenantId('two')]
 
@@ -152,7 +155,7 @@ describe('one that is wrong is refused with its place [F-20]', () => {
     [{ host: { resolvers: [] } }, '/host/resolvers'],
     [{ host: { resolvers: { stock: 7 } } }, '/host/resolvers/stock'],
   ])('code: %j', (value, pointer) => {
-    assert.throws(() => partConfig(value), { code: 'field.invalid', data: { pointer } })
+    assert.throws(() => settingsFrom(value as AmbitConfig, source), { code: 'field.invalid', data: { pointer } })
   })
 
   test.each<[unknown, string, string]>([

@@ -1,77 +1,13 @@
-import { relative, resolve } from 'node:path'
-import { readAllowList } from '../../adapters/egress/allow-list.ts'
-import { Failure, quote } from '../../base/failure.ts'
-import { defined } from '../../base/object.ts'
-import type { Config, ServerLimits } from '../../model/config/config.ts'
-import type { Upstream } from '../../model/config/upstream.ts'
+import { quote } from '../../base/failure.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
-import type { Policy } from '../../model/policy.ts'
 import type { Runtime } from '../runtime.ts'
-import type { ConfigCode } from '../settings/user-config.ts'
-import { type NamedFile, readPolicy, upstreamFiles } from './config-files.ts'
+import type { Hosting } from '../settings/hosting.ts'
+import { readPolicy, upstreamFiles } from './config-files.ts'
 import { type AmbitHost, openHost } from './host.ts'
 import { type Hosts, openHosts } from './hosts.ts'
 import { makeOffer, type OfferSpec } from './offer.ts'
 import type { HostProcess } from './process.ts'
-import type { Notice } from './upstreams.ts'
-
-/** The part of the settings that is about hosting capabilities. Files of policies are read when they are needed. */
-export interface Hosting {
-  readonly port: number
-  readonly hostname: string
-  readonly limits: ServerLimits
-  /** All that is offered, but for the policies. */
-  readonly spec: Omit<OfferSpec, 'policies'>
-  readonly policies: readonly (Policy | NamedFile)[]
-  readonly upstreams: readonly (Upstream | NamedFile)[]
-  readonly egress: { readonly allow?: readonly string[] }
-  /** The folder of the configuration. */
-  readonly folder: string
-}
-
-export function settleHosting(
-  { policies = [], host = {}, upstreams = [], egress = {} }: Config,
-  code: ConfigCode,
-  base: string,
-): Hosting {
-  const { port = 4770, hostname = '127.0.0.1', limits = {}, ...rules } = host
-  const named = (given: string): NamedFile => ({
-    path: resolve(base, given),
-    name: relative(base, resolve(base, given)),
-  })
-  for (const [index, { pattern }] of (rules.patterns ?? []).entries())
-    checkPattern(pattern, `/host/patterns/${index}/pattern`)
-  for (const [index, entry] of (egress.allow ?? []).entries()) checkEgress(entry, `/egress/allow/${index}`)
-  return {
-    port,
-    hostname,
-    limits,
-    spec: { capabilities: [], ...defined({ ...rules, ...code }) },
-    policies: policies.map((given) => (typeof given === 'string' ? named(given) : given)),
-    upstreams: upstreams.map((given) => (typeof given === 'string' ? named(given) : given)),
-    egress: defined(egress),
-    folder: base,
-  }
-}
-
-/** A pattern that cannot be read would deny every call: better said before the first. */
-function checkPattern(pattern: string, pointer: string): void {
-  try {
-    new RegExp(pattern, 'iu')
-  } catch {
-    throw new Failure('field.invalid', `configuration: ${quote(pointer)} is no regular expression`, { pointer })
-  }
-}
-
-/** Said when the configuration is read, with its place there. */
-function checkEgress(entry: string, pointer: string): void {
-  try {
-    readAllowList([entry])
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error
-    throw new Failure(error.code, `configuration: ${quote(pointer)}: ${error.message}`, { pointer }, error.help)
-  }
-}
+import { type Notice, openUpstreams } from './upstreams.ts'
 
 /** A host that offers what a configuration lists. */
 export interface ConfiguredHost extends AmbitHost {
@@ -93,7 +29,6 @@ export async function openConfiguredHost(
   notice: Notice = () => undefined,
   { hosting = ambit.settings.hosting, ...options }: ConfiguredOptions = {},
 ): Promise<ConfiguredHost> {
-  const { openUpstreams } = await import('./upstreams.ts')
   const upstreams = openUpstreams(ambit, tenant, notice)
   const offerOf = (hostId: string, hosting: Hosting) => {
     const spec = offerSpecOf(hosting)

@@ -8,7 +8,7 @@ import type { Config } from '../../model/config/config.ts'
 import type { Policy } from '../../model/policy.ts'
 import { compileBudgets } from '../../policy/budgets.ts'
 import { compilePolicies, type PolicySet } from '../../policy/policies.ts'
-import type { ConfigCode } from '../settings/user-config.ts'
+import type { HostCode } from '../settings/user-config.ts'
 
 export { type Capability, defineCapability } from '../../gateway/capability.ts'
 export type { Offer } from '../../gateway/deps.ts'
@@ -19,7 +19,7 @@ type WithReadonlyLists<T> = {
 }
 
 /** What a host offers: the capabilities and rules of its configuration. */
-export interface OfferSpec extends WithReadonlyLists<HostRules>, Omit<ConfigCode, 'capabilities'> {
+export interface OfferSpec extends WithReadonlyLists<HostRules>, HostCode {
   readonly capabilities: readonly Capability[]
   readonly policies?: readonly Policy[]
   /** Public keys of the principals whose mandates are accepted; `any` only for a fixture. */

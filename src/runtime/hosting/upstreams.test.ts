@@ -6,7 +6,8 @@ import { onTestFinished, test } from 'vitest'
 import { givenAmbit, givenTenant } from '../../../test/cli/given.ts'
 import type { Config } from '../../model/config/config.ts'
 import { tenantId } from '../../model/identity/tenant-id.ts'
-import { openConfiguredHost, settleHosting } from './configured-host.ts'
+import { settleHosting } from '../settings/hosting.ts'
+import { openConfiguredHost } from './configured-host.ts'
 
 /** A server that answers when the test says so. */
 async function givenSlowServer() {
@@ -24,7 +25,7 @@ async function givenSlowServer() {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, waiting, answer }
 }
 
-const configFor = (url: string, description: string): Config => ({
+const configFor = (url: string, description: string): Omit<Config, 'host'> => ({
   tenant: 'acme',
   egress: { allow: [url] },
   upstreams: [
@@ -58,8 +59,8 @@ test('a call under way ends as it began when its upstream is offered in another 
   const calling = host.gateway.invoke(caller, { capability_id: 'slow.move' })
   while (waiting.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
   const { folder } = ambit.settings.hosting
-  await host.reload(settleHosting(configFor(url, 'Moves, and says so.'), {}, folder))
-  await host.reload(settleHosting({ tenant: 'acme' }, {}, folder))
+  await host.reload(settleHosting(configFor(url, 'Moves, and says so.'), folder))
+  await host.reload(settleHosting({ tenant: 'acme' }, folder))
   assert.deepEqual(host.current().registry.all(), [])
   await new Promise((resolve) => setTimeout(resolve, 1_200))
   answer()

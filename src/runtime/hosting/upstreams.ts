@@ -10,9 +10,9 @@ import { openUnderWay } from '../../gateway/under-way.ts'
 import type { Upstream } from '../../model/config/upstream.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { Runtime } from '../runtime.ts'
+import type { Hosting } from '../settings/hosting.ts'
 import { systemClock } from '../system.ts'
 import { missingFolders, type NamedFile, noFolder, readUpstream, upstreamFiles } from './config-files.ts'
-import type { Hosting } from './configured-host.ts'
 
 /** The upstreams of one host. */
 export interface Upstreams {

@@ -2,13 +2,12 @@ import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { Failure, quote } from '../../base/failure.ts'
 import { readJson } from '../../base/json.ts'
-import { nearest } from '../../base/nearest.ts'
-import { type Config, config } from '../../model/config/config.ts'
+import { type Config, configWithCode } from '../../model/config/config.ts'
 import { type TenantId, tenantId } from '../../model/identity/tenant-id.ts'
 import { parseAs } from '../../model/parse.ts'
-import { type Hosting, settleHosting } from '../hosting/configured-host.ts'
 import { type KnowledgeSettings, settleKnowledge } from '../knowledge/settings.ts'
-import { type AmbitConfig, type ConfigCode, partConfig } from './user-config.ts'
+import { type Hosting, settleHosting } from './hosting.ts'
+import type { AmbitConfig } from './user-config.ts'
 import { importUserModule } from './user-module.ts'
 
 /** Only one of them may be in a folder. `.mts` and `.mjs` are for packages that are not `"type": "module"`. */
@@ -52,33 +51,16 @@ export interface ConfigSource {
 /** The settings in force: those of the configuration file, or the defaults when there is none. */
 export async function loadSettings(source: ConfigSource): Promise<Settings> {
   const file = findConfig(source)
-  if (file === undefined) return settle(nothing, file, source)
-  return toldOf(basename(file), async () => settle(await readConfig(file, source), file, source))
+  if (file === undefined) return settle({}, source)
+  const { value, files } = await load(file, source.fresh)
+  return settle(checked(value, quote(basename(file))), source, file, files)
 }
 
 /** The settings that an object in code says, with its paths below `folder`. */
-export function settingsFrom(given: AmbitConfig, { folder, env }: Pick<ConfigSource, 'folder' | 'env'>): Settings {
-  const { json, code } = partConfig(given)
-  return settle({ config: checked(json, 'createAmbit'), code, files: [] }, undefined, { folder, env })
-}
+export const settingsFrom = (given: AmbitConfig, source: Pick<ConfigSource, 'folder' | 'env'>): Settings =>
+  settle(checked(given, '`createAmbit`'), source)
 
-/** What is wrong with the configuration is told with the name of its file. */
-async function toldOf<T>(name: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error
-    throw new Failure(error.code, error.message.replace(/^configuration(?=: )/, quote(name)), error.data, error.help)
-  }
-}
-
-type Given = {
-  readonly config: Config
-  readonly code: ConfigCode
-  readonly files: readonly string[]
-}
-
-const nothing: Given = { config: {}, code: {}, files: [] }
+const checked = (given: unknown, name: string): AmbitConfig => parseAs(configWithCode, given, name) as AmbitConfig
 
 function findConfig({ folder, file }: ConfigSource): string | undefined {
   const wanted = file === undefined ? configNames.map((name) => join(folder, name)) : [resolve(folder, file)]
@@ -94,55 +76,32 @@ function findConfig({ folder, file }: ConfigSource): string | undefined {
   return found
 }
 
-async function readConfig(file: string, { fresh = false }: ConfigSource): Promise<Given> {
-  const read = () => (file.endsWith('.json') ? jsonIn(file) : importDefault(file, fresh))
-  const { value, files } = await loading(basename(file), read)
-  const { json, code } = partConfig(value)
-  return { config: checked(json, basename(file)), code, files }
-}
-
-/** A member that is not known may be one that is code, misspelt: the shape of the JSON has none of those. */
-function checked(json: unknown, name: string): Config {
-  try {
-    return parseAs(config, json, quote(name))
-  } catch (error) {
-    if (!(error instanceof Failure) || error.code !== 'field.unknown' || error.help !== undefined) throw error
-    const [, above = '', member = ''] = /^(.*)\/(.*)$/.exec(String(error.data['pointer'])) ?? []
-    const meant = nearest(member, codeMembers[above] ?? [])
-    throw new Failure(error.code, error.message, error.data, meant && `did you mean ${quote(meant)}?`)
-  }
-}
-
-const codeMembers: Readonly<Record<string, readonly string[]>> = {
-  '': ['capabilities'],
-  '/host': ['resolvers', 'safety'],
-}
-
 interface Loaded {
   readonly value: unknown
   readonly files: readonly string[]
 }
 
-const jsonIn = (file: string): Loaded => ({ value: readJson(readFileSync(file)), files: [file] })
-
-async function importDefault(file: string, fresh: boolean): Promise<Loaded> {
-  const { exports, files } = await importUserModule(file, { fresh })
-  if (exports['default'] !== undefined) return { value: exports['default'], files }
+async function load(file: string, fresh = false): Promise<Loaded> {
+  const { value, files } = await read(file, fresh).catch((error: unknown) => {
+    throw unloadable(basename(file), error)
+  })
+  if (value !== undefined) return { value, files }
   throw new Failure('config.invalid', 'the configuration exports nothing', {}, 'write `export default { … }`')
 }
 
+async function read(file: string, fresh: boolean): Promise<Loaded> {
+  if (file.endsWith('.json')) return { value: readJson(readFileSync(file)), files: [file] }
+  const { exports, files } = await importUserModule(file, { fresh })
+  return { value: exports['default'], files }
+}
+
 /** Whatever goes wrong while a file of the user is read becomes one line without the host's paths. */
-async function loading(name: string, work: () => Loaded | Promise<Loaded>): Promise<Loaded> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof Failure && error.code === 'config.invalid') throw error
-    const message = error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : 'it threw'
-    const [help] = hints.filter(([pattern]) => pattern.test(message)).map(([, text]) => text)
-    const remedy = error instanceof Failure ? (error.help ?? help) : help
-    const text = `${quote(name)} does not load: ${withoutPaths(message)}${lineIn(name, error)}`
-    throw new Failure('config.invalid', text, {}, remedy)
-  }
+function unloadable(name: string, error: unknown): Failure {
+  const message = error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : 'it threw'
+  const help = error instanceof Failure ? error.help : undefined
+  const hint = hints.find(([pattern]) => pattern.test(message))?.[1]
+  const text = `${quote(name)} does not load: ${withoutPaths(message)}${lineIn(name, error)}`
+  return new Failure('config.invalid', text, {}, help ?? hint)
 }
 
 /** Where in the configuration something was thrown, as far as the error knows. */
@@ -161,9 +120,10 @@ const hints: readonly [RegExp, string][] = [
 const withoutPaths = (message: string): string => message.replace(/(?:file:\/\/)?(?:\/[^\s'"/]+)+\/([^\s'"/]+)/g, '$1')
 
 function settle(
-  { config: given, code, files }: Given,
-  file: string | undefined,
-  { folder, env }: ConfigSource,
+  given: AmbitConfig,
+  { folder, env }: Pick<ConfigSource, 'folder' | 'env'>,
+  file?: string,
+  files: readonly string[] = [],
 ): Settings {
   const base = file === undefined ? folder : dirname(file)
   const dataDir = resolve(base, given.dataDir ?? '.ambit')
@@ -176,7 +136,7 @@ function settle(
     passphrase: passphraseFrom(given.keys?.passphraseEnv, env),
     checkpoint: { everyEvents: given.checkpoint?.everyEvents ?? 1_000, everyMs: given.checkpoint?.everyMs ?? 60_000 },
     retention: given.retention,
-    hosting: settleHosting(given, code, base),
+    hosting: settleHosting(given, base, file && quote(basename(file))),
     knowledge: settleKnowledge(given.knowledge, base),
     files,
   }
