@@ -40,7 +40,7 @@ export function openRefusalRecord(ambit: Runtime) {
     const id = ambit.ids.next('req')
     const payload = { method, route, code: wireCode(error.code), status: statusOf[error.code], unrecorded }
     const event = {
-      ...ownEvent('ambit.entry.refused', payload),
+      ...ownEvent('ambit.entry.refused', payload, id),
       invocation_id: id,
       outcome: 'denied' as const,
       correlation: { correlation_id: id, trace_id: traceId },

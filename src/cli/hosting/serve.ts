@@ -3,20 +3,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Failure } from '../../base/failure.ts'
 import { defined } from '../../base/object.ts'
-import { formatTime } from '../../base/time.ts'
 import { version } from '../../base/version.ts'
 import { counted } from '../../base/words.ts'
 import { conformanceOffer } from '../../chp/conformance.ts'
-import { type TenantId, tenantId } from '../../model/identity/tenant-id.ts'
+import { tenantId } from '../../model/identity/tenant-id.ts'
 import { openConfiguredHosts } from '../../runtime/hosting/configured-host.ts'
 import { openHost } from '../../runtime/hosting/host.ts'
 import { type Hosts, openHosts } from '../../runtime/hosting/hosts.ts'
 import { openReadiness } from '../../runtime/hosting/readiness.ts'
-import { keysIn } from '../../runtime/identity/api-keys.ts'
-import { anonymous } from '../../runtime/identity/caller.ts'
-import { principalsOf } from '../../runtime/identity/principals.ts'
+import { hasLiveKey } from '../../runtime/identity/api-keys.ts'
 import { createTenant, everyTenant } from '../../runtime/identity/tenants.ts'
-import { wholeList } from '../../runtime/pages.ts'
 import { openAmbit, type Runtime } from '../../runtime/runtime.ts'
 import { type Access, isLoopback } from '../../server/access.ts'
 import { createApp } from '../../server/app.ts'
@@ -37,10 +33,10 @@ export const serve = (io: Io, options: ServeOptions, log: Log): Promise<void> =>
     const address = { ...ambit.settings.hosting, ...defined({ port: options.port, hostname: options.hostname }) }
     const { key, open = false } = options
     const access = { keys: key === undefined ? [] : [{ name: null, secret: key, scopes: [] }], open }
-    const tenants = (await everyTenant(ambit)).map((each) => tenantId(each.tenant_id))
-    const locked = !open && key === undefined && !(await hasLiveKey(ambit, tenants))
+    const { length: tenants } = await everyTenant(ambit)
+    const locked = !open && key === undefined && !(await hasLiveKey(ambit))
     if (locked && !isLoopback(address.hostname)) throw unreachable()
-    const served = { ambit, hosts, tenants: tenants.length, log, access, locked }
+    const served = { ambit, hosts, tenants, log, access, locked }
     const reloaded = { ...hosts, current: hosts.home.current }
     const keeping = () => keepUp(io, { ambit, served: reloaded, source: sourceOf(io, options) })
     await serving(io, served, address, options, keeping)
@@ -81,20 +77,6 @@ interface Served {
   /** Whether no key is live yet. One that is made later counts at once. */
   readonly locked: boolean
   readonly log: Log
-}
-
-async function hasLiveKey(ambit: Runtime, tenants: readonly TenantId[]): Promise<boolean> {
-  for (const tenant of tenants) if (await tenantHasLiveKey(ambit, tenant)) return true
-  return false
-}
-
-async function tenantHasLiveKey(ambit: Runtime, tenant: TenantId): Promise<boolean> {
-  const now = formatTime(ambit.clock.now())
-  const principals = await wholeList((page) => principalsOf(ambit, anonymous(tenant), page))
-  const active = new Set(principals.filter(({ status }) => status === 'active').map(({ principal_id: id }) => id))
-  const keys = await wholeList((page) => keysIn(ambit, anonymous(tenant), page))
-  const isGood = (until: string | null) => until === null || until > now
-  return keys.some((key) => active.has(key.principal_id) && key.revoked_at === null && isGood(key.expires_at))
 }
 
 const makeKey = '`ambit key create <principal>`'

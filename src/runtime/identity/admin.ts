@@ -1,5 +1,7 @@
 import type { Json } from '../../base/canonical.ts'
 import type { OwnEvent } from '../../model/own-events.ts'
+import type { Page, PageOptions } from '../../storage/page.ts'
+import type { Records } from '../../storage/tables/records.ts'
 import { getTenant } from '../../storage/tables/tenants.ts'
 import type { Change } from '../../storage/work.ts'
 import { type EventInput, recordAs } from '../evidence/record.ts'
@@ -22,21 +24,16 @@ export interface Recordable<T = unknown> {
 }
 
 /** An event of the runtime itself, outside any call. */
-export const ownEvent = (event_type: OwnEvent, payload: Payload): Omit<EventInput, 'correlation'> => ({
-  event_type,
-  payload,
+export const ownEvent = (event_type: OwnEvent, payload: Payload, correlation_id: string): EventInput => ({
+  ...{ event_type, payload, correlation: { correlation_id } },
   outcome: 'success',
 })
 
-export const adminEvent = (hostId: string, type: OwnEvent, payload: Payload): EventInput => ({
-  ...ownEvent(type, payload),
-  correlation: { correlation_id: adminCorrelation(hostId) },
-})
+export const adminEvent = (hostId: string, type: OwnEvent, payload: Payload): EventInput =>
+  ownEvent(type, payload, adminCorrelation(hostId))
 
-export const identityEvent = (hostId: string, type: OwnEvent, payload: Payload): EventInput => ({
-  ...ownEvent(type, payload),
-  correlation: { correlation_id: identityCorrelation(hostId) },
-})
+export const identityEvent = (hostId: string, type: OwnEvent, payload: Payload): EventInput =>
+  ownEvent(type, payload, identityCorrelation(hostId))
 
 /** Changes the state of the caller's tenant and records it, in one transaction. Needs the right to administer. */
 export async function administer<T>(
@@ -50,3 +47,11 @@ export async function administer<T>(
   const { host_id } = await ambit.store.read(() => getTenant(caller.tenant))
   return (await recordAs(ambit, caller, host_id, [adminEvent(host_id, type, payload)], change)).value
 }
+
+/** Reads such records of the caller's tenant, page by page in order of id. Needs the right to audit. */
+export const listOf =
+  <T>({ list }: Pick<Records<T>, 'list'>) =>
+  async (ambit: Runtime, caller: Caller, options?: PageOptions): Promise<Page<T>> => {
+    demand(caller, 'audit')
+    return ambit.store.read(() => list(caller.tenant, options))
+  }

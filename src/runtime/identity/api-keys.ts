@@ -5,12 +5,12 @@ import { formatTime } from '../../base/time.ts'
 import { type ApiKey, apiKey, type IssuedKey } from '../../model/identity/key.ts'
 import { type TenantId, tenantId, tenantIdPattern } from '../../model/identity/tenant-id.ts'
 import { parseAs } from '../../model/parse.ts'
-import type { Page, PageOptions } from '../../storage/page.ts'
+import { allPages } from '../../storage/page.ts'
 import { keyRecords, keysOf, principalRecords } from '../../storage/tables/identities.ts'
-import { getTenant } from '../../storage/tables/tenants.ts'
+import { getTenant, listTenants } from '../../storage/tables/tenants.ts'
 import { type Change, inOrder, type Work } from '../../storage/work.ts'
 import type { Runtime } from '../runtime.ts'
-import { administer, type Recordable } from './admin.ts'
+import { administer, listOf, type Recordable } from './admin.ts'
 import { type Caller, demand, verifiedCaller } from './caller.ts'
 
 export interface NewKey {
@@ -28,7 +28,8 @@ export async function issueKey(ambit: Runtime, caller: Caller, wish: NewKey): Pr
 }
 
 export function draftKey(ambit: Runtime, tenant: TenantId, wish: NewKey): Recordable & { readonly issued: IssuedKey } {
-  const { key, issued } = mint(ambit, tenant, wish)
+  const { expiresInMs: ms } = wish
+  const { key, issued } = mint(ambit, tenant, wish, ms === undefined ? null : timeIn(ambit, ms, '/expiresInMs'))
   const change = inOrder(activePrincipal(key.principal_id), keyRecords.add(key))
   return { type: 'ambit.key.issued', payload: describe(key), change, issued }
 }
@@ -38,15 +39,24 @@ export async function rotateKey(ambit: Runtime, caller: Caller, id: string, grac
   // Before the key is looked up: only administrators may learn which keys exist.
   demand(caller, 'administer')
   const old = await ambit.store.read(() => keyRecords.get(caller.tenant, id))
-  const { principal_id: principal, name, scopes } = old
-  const { key, issued } = mint(ambit, caller.tenant, { principal, name, scopes })
-  const replaced: Change = keyRecords.amend(id, (current) => {
+  const { principal_id: principal, name, scopes, expires_at } = old
+  const made = mint(ambit, caller.tenant, { principal, name, scopes }, expires_at)
+  const end: Change = keyRecords.amend(id, (current) => {
     checkReplaceable(ambit, current)
-    return { ...endKey(ambit, current, graceMs), replaced_by: key.key_id }
+    return { ...endKey(ambit, current, graceMs), replaced_by: made.key.key_id }
   })
-  const kept: ApiKey = { ...key, expires_at: old.expires_at }
-  const what = inOrder(activePrincipal(old.principal_id), replaced, keyRecords.add(kept))
-  await administer(ambit, caller, 'ambit.key.rotated', { ...describe(kept), replaces: id }, what)
+  return replaceBy(ambit, caller, made, id, end)
+}
+
+async function replaceBy(
+  ambit: Runtime,
+  caller: Caller,
+  { key, issued }: ReturnType<typeof mint>,
+  replaces: string,
+  end: Change,
+): Promise<IssuedKey> {
+  const change = inOrder(activePrincipal(key.principal_id), end, keyRecords.add(key))
+  await administer(ambit, caller, 'ambit.key.rotated', { ...describe(key), replaces }, change)
   return issued
 }
 
@@ -83,26 +93,21 @@ export async function revokeKey(ambit: Runtime, caller: Caller, id: string): Pro
 
 /** Gives a principal one new key and ends all its others. */
 export async function renewKeys(ambit: Runtime, caller: Caller, principal: string): Promise<IssuedKey> {
-  const { key, issued } = mint(ambit, caller.tenant, { principal })
-  const endOthers: Change = function* (tenant) {
-    for (const old of yield* keysOf(tenant, principal)) {
-      const end = (current: ApiKey) =>
-        current.revoked_at === null ? { ...endKey(ambit, current, 0), replaced_by: key.key_id } : current
-      yield* keyRecords.amend(old.key_id, end)(tenant)
-    }
+  const made = mint(ambit, caller.tenant, { principal })
+  const replaced_by = made.key.key_id
+  const end: Change = function* (tenant) {
+    for (const { key_id } of yield* keysOf(tenant, principal))
+      yield* keyRecords.amend(key_id, (old) =>
+        old.revoked_at === null ? { ...endKey(ambit, old, 0), replaced_by } : old,
+      )(tenant)
   }
-  const what = inOrder(activePrincipal(principal), endOthers, keyRecords.add(key))
-  await administer(ambit, caller, 'ambit.key.rotated', { ...describe(key), replaces: 'all' }, what)
-  return issued
+  return replaceBy(ambit, caller, made, 'all', end)
 }
 
 /** The tenant's keys, in order of id: hashes, never secrets. */
-export async function keysIn(ambit: Runtime, caller: Caller, options?: PageOptions): Promise<Page<ApiKey>> {
-  demand(caller, 'audit')
-  return ambit.store.read(() => keyRecords.list(caller.tenant, options))
-}
+export const keysIn = listOf(keyRecords)
 
-function mint(ambit: Runtime, tenant: TenantId, wish: NewKey): { key: ApiKey; issued: IssuedKey } {
+function mint(ambit: Runtime, tenant: TenantId, wish: NewKey, expires_at: string | null = null) {
   const key_id = ambit.ids.next('key')
   const secret = `ambit.${tenant}.${key_id}.${randomBytes(32).toString('base64url')}`
   const made: ApiKey = {
@@ -112,20 +117,17 @@ function mint(ambit: Runtime, tenant: TenantId, wish: NewKey): { key: ApiKey; is
     scopes: [...(wish.scopes ?? [])],
     secret_hash: sha256(secret),
     created_at: formatTime(ambit.clock.now()),
-    expires_at: wish.expiresInMs === undefined ? null : timeIn(ambit, wish.expiresInMs, '/expiresInMs'),
+    expires_at,
     revoked_at: null,
     replaced_by: null,
   }
   const key = parseAs(apiKey, made, 'key')
-  return { key, issued: { key_id, principal_id: key.principal_id, secret } }
+  const issued: IssuedKey = { key_id, principal_id: key.principal_id, secret }
+  return { key, issued }
 }
 
-const describe = (key: ApiKey) => ({
-  key_id: key.key_id,
-  principal_id: key.principal_id,
-  name: key.name,
-  scopes: key.scopes,
-  expires_at: key.expires_at,
+const describe = ({ key_id, principal_id, name, scopes, expires_at }: ApiKey) => ({
+  ...{ key_id, principal_id, name, scopes, expires_at },
 })
 
 const activePrincipal = (id: string): Change =>
@@ -150,15 +152,31 @@ export async function authenticate(
   const tenant = tenantId(tenantIdPattern.test(named) ? named : 'none')
   const { key, principal, active } = await ambit.store.read(() => lookUp(tenant, keyId))
   const matches = timingSafeEqual(Buffer.from(sha256(text)), Buffer.from(key?.secret_hash ?? sha256('')))
-  const now = formatTime(ambit.clock.now())
-  const live = key?.revoked_at === null && (key.expires_at === null || key.expires_at > now)
-  if (!matches || !live || !(active || suspended) || principal?.status !== 'active') {
+  const isLive = key !== undefined && isCurrent(key, formatTime(ambit.clock.now()))
+  if (!matches || !isLive || !(active || suspended) || principal?.status !== 'active') {
     const help = 'check that it is whole, current and of this store'
     throw new Failure('unauthenticated', 'the key is not accepted', {}, help)
   }
   const subject = { id: key.principal_id, type: 'api_key', key_id: keyId }
   return verifiedCaller(subject, tenant, principal, key.scopes)
 }
+
+const isCurrent = ({ revoked_at, expires_at }: ApiKey, now: string): boolean =>
+  revoked_at === null && (expires_at === null || expires_at > now)
+
+/** Whether any tenant of the store has a key that is accepted now. */
+export const hasLiveKey = ({ store, clock }: Runtime): Promise<boolean> =>
+  store.read(function* () {
+    const now = formatTime(clock.now())
+    for (const { tenant_id } of yield* allPages(listTenants)) {
+      const tenant = tenantId(tenant_id)
+      for (const key of yield* allPages((page) => keyRecords.list(tenant, page))) {
+        if (!isCurrent(key, now)) continue
+        if ((yield* principalRecords.find(tenant, key.principal_id))?.status === 'active') return true
+      }
+    }
+    return false
+  })
 
 /** Queries on when there is no key: the time it takes must not reveal that. */
 function* lookUp(tenant: TenantId, keyId: string) {

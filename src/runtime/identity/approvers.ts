@@ -4,12 +4,12 @@ import { formatTime } from '../../base/time.ts'
 import { type Approver, approver as approverShape } from '../../model/approval.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { parseAs } from '../../model/parse.ts'
-import { allPages, type Page, type PageOptions } from '../../storage/page.ts'
+import { allPages } from '../../storage/page.ts'
 import { approverRecords, principalRecords } from '../../storage/tables/identities.ts'
 import { getTenant } from '../../storage/tables/tenants.ts'
 import type { Change, Work } from '../../storage/work.ts'
 import type { Runtime } from '../runtime.ts'
-import { administer } from './admin.ts'
+import { administer, listOf } from './admin.ts'
 import { type Caller, demand } from './caller.ts'
 
 export interface NewApprover {
@@ -31,33 +31,30 @@ export async function addApprover(ambit: Runtime, caller: Caller, wish: NewAppro
   demand(caller, 'administer')
   const { host_id } = await ambit.store.read(() => getTenant(caller.tenant))
   const publicKey = wish.publicKey ?? (await ambit.keyring.publicKeys(host_id)).publicKey
-  const keyId = checkedKeyId(publicKey)
   const made: Approver = {
     approver_id: wish.id ?? (await ambit.store.read(() => freeIdFor(caller.tenant, wish.principal))),
     principal: wish.principal,
     roles: [...new Set(wish.roles)],
     public_key: publicKey,
-    key_id: keyId,
+    key_id: checkedKeyId(publicKey),
     custody: wish.publicKey === undefined ? 'host' : 'self',
     valid_from: formatTime(ambit.clock.now()),
     valid_until: wish.validUntil ?? null,
     revoked_at: null,
   }
   const record = parseAs(approverShape, made, 'approver')
+  const { approver_id, principal, roles, key_id, custody } = record
   const known: Change = function* (tenant) {
-    const { status, kind } = yield* principalRecords.get(tenant, record.principal)
-    if (status !== 'active')
-      throw new Failure('principal.inactive', 'this principal has been revoked', { id: record.principal })
+    const { status, kind, principal_id: id } = yield* principalRecords.get(tenant, principal)
+    if (status !== 'active') throw new Failure('principal.inactive', 'this principal has been revoked', { id })
     if (kind !== 'user')
       throw new Failure('approver.not_permitted', `only people approve, and this principal is of kind \`${kind}\``, {
-        id: record.principal,
+        id,
       })
-    const { approver_id: id } = record
-    if (id !== record.principal && (yield* principalRecords.find(tenant, id)) !== undefined)
-      throw new Failure('field.invalid', `approver: ${quote(id)} is another principal`, { pointer: '/id' })
+    if (approver_id !== principal && (yield* principalRecords.find(tenant, approver_id)) !== undefined)
+      throw new Failure('field.invalid', `approver: ${quote(approver_id)} is another principal`, { pointer: '/id' })
     yield* approverRecords.add(record)(tenant)
   }
-  const { approver_id, principal, roles, key_id, custody } = record
   await administer(ambit, caller, 'ambit.approver.added', { approver_id, principal, roles, key_id, custody }, known)
   return record
 }
@@ -77,9 +74,8 @@ function* freeIdFor(tenant: TenantId, principal: string): Work<string> {
 function checkedKeyId(publicKey: string): string {
   const id = keyIdOf(publicKey)
   if (id !== undefined) return id
-  throw new Failure('field.invalid', `approver: ${quote(publicKey)} is no Ed25519 public key in base64`, {
-    pointer: '/publicKey',
-  })
+  const message = `approver: ${quote(publicKey)} is no Ed25519 public key in base64`
+  throw new Failure('field.invalid', message, { pointer: '/publicKey' })
 }
 
 /**
@@ -107,7 +103,4 @@ function* validEntries(tenant: TenantId, id: string): Work<readonly string[]> {
   return meant.filter(({ revoked_at }) => revoked_at === null).map(({ approver_id }) => approver_id)
 }
 
-export async function approversOf(ambit: Runtime, caller: Caller, options?: PageOptions): Promise<Page<Approver>> {
-  demand(caller, 'audit')
-  return ambit.store.read(() => approverRecords.list(caller.tenant, options))
-}
+export const approversOf = listOf(approverRecords)

@@ -7,12 +7,11 @@ import {
 } from '../../model/identity/principal.ts'
 import type { OwnEvent } from '../../model/own-events.ts'
 import { parseAs } from '../../model/parse.ts'
-import type { Page, PageOptions } from '../../storage/page.ts'
 import { principalRecords } from '../../storage/tables/identities.ts'
 import type { Change } from '../../storage/work.ts'
 import type { Runtime } from '../runtime.ts'
-import { administer, type Recordable } from './admin.ts'
-import { type Caller, demand } from './caller.ts'
+import { administer, listOf, type Recordable } from './admin.ts'
+import type { Caller } from './caller.ts'
 
 export interface NewPrincipal {
   readonly id: string
@@ -41,11 +40,11 @@ export function draftPrincipal(ambit: Runtime, wish: NewPrincipal): Recordable<P
   }
   const principal = parseAs(principalShape, made, 'principal')
   const { principal_id, kind, roles, permissions } = principal
-  const add: Change<Principal> = function* (tenant) {
+  const change: Change<Principal> = function* (tenant) {
     yield* principalRecords.add(principal)(tenant)
     return principal
   }
-  return { type: 'ambit.principal.created', payload: { principal_id, kind, roles, permissions }, change: add }
+  return { type: 'ambit.principal.created', payload: { principal_id, kind, roles, permissions }, change }
 }
 
 /** Ends a principal: from now on none of its keys is accepted. Its record and history stay. */
@@ -55,45 +54,35 @@ export async function revokePrincipal(ambit: Runtime, caller: Caller, id: string
 }
 
 /** Gives a principal a permission; one that was withdrawn counts again. */
-export const permit = (ambit: Runtime, caller: Caller, id: string, permission: string): Promise<Principal> =>
-  changePermission(ambit, caller, 'ambit.permission.given', { id, permission }, (principal) => ({
-    ...principal,
-    permissions: [...remove(principal.permissions, permission), permission],
-    revoked_permissions: remove(principal.revoked_permissions, permission),
-  }))
+export const permit = changePermission('ambit.permission.given', (principal, permission) => ({
+  ...principal,
+  permissions: [...remove(principal.permissions, permission), permission],
+  revoked_permissions: remove(principal.revoked_permissions, permission),
+}))
 
 /** Takes a permission back; one that the principal does not have is `permission.not_found`. */
-export const withdraw = (ambit: Runtime, caller: Caller, id: string, permission: string): Promise<Principal> =>
-  changePermission(ambit, caller, 'ambit.permission.withdrawn', { id, permission }, (principal) => {
-    if (!principal.permissions.includes(permission)) throw notHeld(id, permission)
+export const withdraw = changePermission('ambit.permission.withdrawn', (principal, permission) => {
+  const { principal_id: id, permissions, revoked_permissions } = principal
+  if (permissions.includes(permission))
     return {
       ...principal,
-      permissions: remove(principal.permissions, permission),
-      revoked_permissions: [...principal.revoked_permissions, permission],
+      permissions: remove(permissions, permission),
+      revoked_permissions: [...revoked_permissions, permission],
     }
-  })
+  const message = `${quote(id)} does not have the permission ${quote(permission)}`
+  throw new Failure('permission.not_found', message, { id, permission })
+})
 
-async function changePermission(
-  ambit: Runtime,
-  caller: Caller,
-  type: OwnEvent,
-  { id, permission }: { readonly id: string; readonly permission: string },
-  next: (principal: Principal) => Principal,
-): Promise<Principal> {
-  parseAs(permissionShape, permission, 'permission')
-  return administer(ambit, caller, type, { principal_id: id, permission }, principalRecords.amend(id, next))
+function changePermission(type: OwnEvent, next: (principal: Principal, permission: string) => Principal) {
+  return async (ambit: Runtime, caller: Caller, id: string, permission: string): Promise<Principal> => {
+    parseAs(permissionShape, permission, 'permission')
+    const change = principalRecords.amend(id, (principal) => next(principal, permission))
+    return administer(ambit, caller, type, { principal_id: id, permission }, change)
+  }
 }
 
 const remove = (permissions: readonly string[], permission: string): string[] =>
   permissions.filter((each) => each !== permission)
 
-function notHeld(id: string, permission: string): Failure {
-  const message = `${quote(id)} does not have the permission ${quote(permission)}`
-  return new Failure('permission.not_found', message, { id, permission })
-}
-
 /** The tenant's principals, in order of id. */
-export async function principalsOf(ambit: Runtime, caller: Caller, options?: PageOptions): Promise<Page<Principal>> {
-  demand(caller, 'audit')
-  return ambit.store.read(() => principalRecords.list(caller.tenant, options))
-}
+export const principalsOf = listOf(principalRecords)

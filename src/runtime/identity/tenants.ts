@@ -1,7 +1,7 @@
 import { Failure, quote } from '../../base/failure.ts'
 import { limits } from '../../base/limits.ts'
 import { formatTime } from '../../base/time.ts'
-import type { EvidenceEvent, KeyRotation } from '../../model/evidence.ts'
+import type { KeyRotation } from '../../model/evidence.ts'
 import type { IssuedKey } from '../../model/identity/key.ts'
 import type { Subject } from '../../model/identity/subject.ts'
 import { type Tenant, tenant as tenantShape } from '../../model/identity/tenant.ts'
@@ -128,32 +128,25 @@ export async function rotateTenantKey(
  */
 async function recordRotations(ambit: Runtime, caller: Caller, hostId: string): Promise<void> {
   const correlation = identityCorrelation(hostId)
-  const recorded = await ambit.store.read(() => eventsOf(caller.tenant, correlation, 0, limits.replayEventsMax))
-  const payloads = recorded.map(
-    ({ body }) => (JSON.parse(body) as EvidenceEvent).payload as { new_key_id?: string; key_id?: string },
-  )
+  const rows = await ambit.store.read(() => eventsOf(caller.tenant, correlation, 0, limits.replayEventsMax))
+  const recorded = rows.map(({ body, eventType }) => {
+    const { payload } = JSON.parse(body) as { payload: { new_key_id?: string; key_id?: string } }
+    return `${eventType} ${payload.new_key_id ?? payload.key_id}`
+  })
   const { history, revoked } = await ambit.keyring.publicKeys(hostId)
-  const rotations = history.filter((step) => !payloads.some((payload) => payload.new_key_id === step.new_key_id))
-  const recordedRevoked = new Set(
-    recorded.flatMap(({ eventType }, index) => (eventType === 'key_revoked' ? [payloads[index]?.key_id] : [])),
-  )
-  const events = [
-    ...rotations.map((step) => identityEvent(hostId, 'key_rotated', { ...step })),
-    ...revoked
-      .filter((id) => !recordedRevoked.has(id))
-      .map((id) => identityEvent(hostId, 'key_revoked', { key_id: id })),
-  ]
+  const rotations = history
+    .filter((step) => !recorded.includes(`key_rotated ${step.new_key_id}`))
+    .map((step) => identityEvent(hostId, 'key_rotated', { ...step }))
+  const revocations = revoked
+    .filter((id) => !recorded.includes(`key_revoked ${id}`))
+    .map((id) => identityEvent(hostId, 'key_revoked', { key_id: id }))
+  const events = [...rotations, ...revocations]
   if (events.length > 0) await recordAs(ambit, caller, hostId, events)
 }
 
 /** Suspends or resumes a tenant. While suspended, none of its keys is accepted; nothing is deleted. */
 export async function setTenantStatus(ambit: Runtime, caller: Caller, status: Tenant['status']): Promise<Tenant> {
   const type = status === 'active' ? 'ambit.tenant.resumed' : 'ambit.tenant.suspended'
-  return administer(
-    ambit,
-    caller,
-    type,
-    {},
-    amendTenant((tenant) => ({ ...tenant, status })),
-  )
+  const change = amendTenant((tenant) => ({ ...tenant, status }))
+  return administer(ambit, caller, type, {}, change)
 }
