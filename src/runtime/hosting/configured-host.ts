@@ -3,10 +3,9 @@ import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Hosting } from '../settings/hosting.ts'
 import { readPolicy, upstreamFiles } from './config-files.ts'
-import { type AmbitHost, openHost } from './host.ts'
+import { type AmbitHost, type HostOptions, openHost } from './host.ts'
 import { type Hosts, openHosts } from './hosts.ts'
 import { makeOffer, type OfferSpec } from './offer.ts'
-import type { HostProcess } from './process.ts'
 import { type Notice, openUpstreams } from './upstreams.ts'
 
 /** A host that offers what a configuration lists. */
@@ -17,17 +16,12 @@ export interface ConfiguredHost extends AmbitHost {
   prepare(hosting: Hosting): () => void
 }
 
-interface ConfiguredOptions {
-  readonly hosting?: Hosting
-  readonly process?: HostProcess
-}
-
 /** The host of a tenant, offering what the configuration lists, with its upstreams. `notice` is told what is wrong with those. */
 export async function openConfiguredHost(
   ambit: Runtime,
   tenant: TenantId,
   notice: Notice = () => undefined,
-  { hosting = ambit.settings.hosting, ...options }: ConfiguredOptions = {},
+  { hosting = ambit.settings.hosting, ...options }: HostOptions & { readonly hosting?: Hosting } = {},
 ): Promise<ConfiguredHost> {
   const upstreams = openUpstreams(ambit, tenant, notice)
   const offerOf = (hostId: string, hosting: Hosting) => {

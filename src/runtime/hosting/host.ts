@@ -1,15 +1,16 @@
 import { randomBytes } from 'node:crypto'
+import { limits } from '../../base/limits.ts'
 import { makeSeal } from '../../evidence/seal.ts'
 import type { CallCaller } from '../../gateway/call.ts'
 import type { GatewayDeps, Offer } from '../../gateway/deps.ts'
 import { type Gateway, openGateway } from '../../gateway/gateway.ts'
+import { type Presence, showPresence } from '../../gateway/recovery/presence.ts'
 import { everyKeyOf } from '../../keys/keyring.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { getTenant } from '../../storage/tables/tenants.ts'
 import { openRetention } from '../evidence/purge.ts'
 import type { Caller } from '../identity/caller.ts'
 import type { Runtime } from '../runtime.ts'
-import { type HostProcess, type ProcessOptions, startProcess } from './process.ts'
 
 export type { CallCaller } from '../../gateway/call.ts'
 
@@ -18,7 +19,7 @@ export interface AmbitHost {
   readonly tenant: TenantId
   readonly hostId: string
   readonly gateway: Gateway
-  /** A secret of 32 bytes of the tenant's own, the same in every process, for one purpose. Must not be written to. */
+  /** A secret of 32 bytes of the tenant's own, the same in every process, for one purpose. */
   secretFor(purpose: string): Uint8Array
   /** Offers something else from now on. Calls under way end as they began. */
   offer(next: Offer): void
@@ -33,9 +34,15 @@ export interface AmbitHost {
   close(): Promise<void>
 }
 
+export interface ProcessOptions {
+  /** How long the calls of a process that is gone are believed to run. */
+  readonly presenceMs?: number
+  readonly tidyMs?: number
+}
+
 export interface HostOptions extends ProcessOptions {
-  /** Where one process has several hosts: what they share. A host by itself has a process of its own. */
-  readonly process?: HostProcess
+  /** Where one process has several hosts: what shows all of them. It tidies them up, too. */
+  readonly process?: Presence
 }
 
 /** Opens the door of one tenant: calls through it are decided by the offer and recorded in the tenant's evidence. */
@@ -43,7 +50,7 @@ export async function openHost(
   ambit: Runtime,
   tenant: TenantId,
   makeOffer: (hostId: string) => Offer,
-  options: HostOptions = {},
+  { process: shared, presenceMs = limits.presenceMs, tidyMs = limits.tidyMs }: HostOptions = {},
 ): Promise<AmbitHost> {
   const { host_id: hostId } = await ambit.store.read(() => getTenant(tenant))
   let offered = makeOffer(hostId)
@@ -51,14 +58,17 @@ export async function openHost(
   const holders = new Set<symbol>()
   const closing = new AbortController()
   const digest = await ambit.keyring.digest(hostId)
-  const process = options.process ?? (await startProcess(ambit, tenant, options))
+  const process = shared ?? (await showPresence({ ...ambit, random: randomBytes, tenant, ttlMs: presenceMs }))
+  const stop = async () => {
+    if (shared === undefined) await process.stop()
+  }
   const deps: GatewayDeps = {
     tenant,
     hostId,
     store: ambit.store,
     clock: ambit.clock,
     ids: ambit.ids,
-    random: (bytes) => randomBytes(bytes),
+    random: randomBytes,
     digest,
     seal: makeSeal({ hostId, tenant }),
     secret: (handle) => ambit.secrets.resolve(tenant, handle),
@@ -69,24 +79,16 @@ export async function openHost(
     offer: () => offered,
     retain: openRetention(ambit, tenant, hostId),
   }
-  const stop = options.process === undefined ? process.stop : async () => undefined
   const gateway = await openGateway(deps).catch(async (error: unknown) => {
     await stop()
     throw error
   })
-  const endTidying = process.keepTidy(gateway)
-  const secrets = new Map<string, Uint8Array>()
-  const secretFor = (purpose: string): Uint8Array => {
-    const made = () => Buffer.from(digest(['ambit-secret-for', purpose]).replace('hmac-sha256:', ''), 'hex')
-    const secret = secrets.get(purpose) ?? made()
-    secrets.set(purpose, secret)
-    return secret
-  }
+  const timer = shared === undefined && setInterval(() => void gateway.tidyInTurn(), tidyMs).unref()
   return {
     tenant,
     hostId,
     gateway,
-    secretFor,
+    secretFor: (purpose) => Buffer.from(digest(['ambit-secret-for', purpose]).replace('hmac-sha256:', ''), 'hex'),
     offer: (next) => {
       offered = next
       for (const changed of watching) changed()
@@ -104,7 +106,7 @@ export async function openHost(
     isHeld: () => holders.size > 0,
     closing: closing.signal,
     close: async () => {
-      endTidying()
+      if (timer) clearInterval(timer)
       closing.abort()
       await gateway.close()
       await stop()

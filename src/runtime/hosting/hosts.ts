@@ -1,11 +1,18 @@
+import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Failure } from '../../base/failure.ts'
 import { limits } from '../../base/limits.ts'
-import type { TenantId } from '../../model/identity/tenant-id.ts'
+import { callScope } from '../../gateway/journal.ts'
+import { isPresent, type Presence, showPresence } from '../../gateway/recovery/presence.ts'
+import { type TenantId, tenantId } from '../../model/identity/tenant-id.ts'
+import { allPages } from '../../storage/page.ts'
+import { approvalRecords } from '../../storage/tables/approvals.ts'
+import { runningClaims } from '../../storage/tables/claims.ts'
+import { retainedSince } from '../evidence/purge.ts'
+import { oldCorrelations } from '../evidence/purgeable.ts'
+import { everyTenant } from '../identity/tenants.ts'
 import type { Runtime } from '../runtime.ts'
-import { tenantsWithDueWork } from './due-work.ts'
-import type { AmbitHost } from './host.ts'
-import { type HostProcess, type ProcessOptions, startProcess } from './process.ts'
+import type { AmbitHost, ProcessOptions } from './host.ts'
 
 /** The hosts of all tenants of a store, in one process. */
 export interface Hosts {
@@ -31,7 +38,7 @@ export interface HeldHost {
 }
 
 /** Opens the host of one tenant, as one of several of this process. */
-type OpenOne = (tenant: TenantId, process: HostProcess) => Promise<AmbitHost>
+type OpenOne = (tenant: TenantId, process: Presence) => Promise<AmbitHost>
 
 export interface HostsOptions extends ProcessOptions {
   readonly idleMs?: number
@@ -46,24 +53,32 @@ export async function openHosts(
   openOne: OpenOne,
   options: HostsOptions = {},
 ): Promise<Hosts> {
-  const { presenceMs = limits.presenceMs, sweepMs = limits.sweepMs } = options
-  const process = await startProcess(ambit, tenant, options)
-  const home = await openOne(tenant, process).catch(async (error: unknown) => {
+  const { presenceMs = limits.presenceMs, tidyMs = limits.tidyMs, sweepMs = limits.sweepMs } = options
+  const process = await showPresence({ ...ambit, random: randomBytes, tenant, ttlMs: presenceMs })
+  const { hold, opened, closeIdle, closeAll } = openSlots(ambit, (each) => openOne(each, process), options)
+  // Held to the end, so that it is never idle.
+  const { host: home } = await hold(tenant).catch(async (error: unknown) => {
     await process.stop()
     throw error
   })
-  const others = openOthers(ambit, (other) => openOne(other, process), options)
-  process.keepTidy({ tidyInTurn: async () => others.closeIdle() })
+  let isTidying = false
+  const timer = setInterval(async () => {
+    // A turn that takes long is not overtaken by the next.
+    if (isTidying) return
+    isTidying = true
+    closeIdle()
+    for (const host of opened()) if (!host.closing.aborted) await host.gateway.tidyInTurn()
+    isTidying = false
+  }, tidyMs).unref()
   const closing = new AbortController()
-  const hold = async (wanted: TenantId): Promise<HeldHost> => {
-    if (closing.signal.aborted)
-      throw new Failure('host.closed', 'the host is closing', {}, 'retry later, or on another instance')
-    return wanted === tenant ? { host: home, release: () => undefined } : others.hold(wanted)
+  const holdUnlessClosing: Hosts['hold'] = async (wanted) => {
+    if (!closing.signal.aborted) return hold(wanted)
+    throw new Failure('host.closed', 'the host is closing', {}, 'retry later, or on another instance')
   }
   // Opening a host does the work that is due in its tenant.
   const sweep = async (): Promise<void> => {
     for await (const due of tenantsWithDueWork(ambit, closing.signal))
-      await hold(due).then(
+      await holdUnlessClosing(due).then(
         ({ release }) => release(),
         () => undefined,
       )
@@ -78,12 +93,13 @@ export async function openHosts(
   sweepAgain().catch(() => undefined)
   return {
     home,
-    hold,
-    open: () => [home, ...others.opened()].map((host) => host.tenant),
-    underWay: () => [home, ...others.opened()].reduce((count, { gateway }) => count + gateway.underWay(), 0),
+    hold: holdUnlessClosing,
+    open: () => opened().map((host) => host.tenant),
+    underWay: () => opened().reduce((count, { gateway }) => count + gateway.underWay(), 0),
     close: async () => {
       closing.abort()
-      await Promise.all([home.close(), others.close()])
+      clearInterval(timer)
+      await closeAll()
       await process.stop()
     },
   }
@@ -98,8 +114,8 @@ interface Slot {
   waiting: number
 }
 
-/** The hosts of all tenants but the configured one. */
-function openOthers(
+/** The hosts of all tenants, the configured one first. */
+function openSlots(
   { clock }: Runtime,
   openOne: (tenant: TenantId) => Promise<AmbitHost>,
   { idleMs = limits.hostIdleMs, openMax = limits.openHostsMax }: HostsOptions,
@@ -107,7 +123,8 @@ function openOthers(
   const slots = new Map<TenantId, Slot>()
   const closing = new Map<TenantId, Promise<void>>()
   const add = (tenant: TenantId): Slot => {
-    if (slots.size >= openMax && !closeOldest())
+    // The configured tenant does not count.
+    if (slots.size > openMax && !closeOldest())
       throw new Failure('overloaded', 'too many tenants have calls at once', {}, 'retry later, or on another instance')
     // A request that comes while the host before still closes gets a new one after that.
     const opening = Promise.resolve(closing.get(tenant)).then(() => openOne(tenant))
@@ -119,19 +136,26 @@ function openOthers(
     opening.then(keep, () => slots.delete(tenant))
     return slot
   }
-  const close = (tenant: TenantId, host: AmbitHost): void => {
-    slots.delete(tenant)
+  const close = (host: AmbitHost): void => {
+    slots.delete(host.tenant)
     const ended = host.close().catch(() => undefined)
-    closing.set(tenant, ended)
-    void ended.then(() => closing.delete(tenant))
+    closing.set(host.tenant, ended)
+    void ended.then(() => closing.delete(host.tenant))
   }
+  /** The hosts that can be closed without losing anything, the one unused for longest first. */
+  const idle = () =>
+    [...slots.values()]
+      .flatMap(({ opened: host, usedAt, waiting }) => (host && waiting === 0 ? [{ host, usedAt }] : []))
+      .filter(({ host }) => !host.isHeld() && host.gateway.isIdle())
+      .toSorted((one, other) => one.usedAt - other.usedAt)
   const closeOldest = (): boolean => {
-    const [oldest] = idleSlots(slots).sort((one, other) => one.usedAt - other.usedAt)
-    if (oldest !== undefined) close(oldest.tenant, oldest.host)
+    const [oldest] = idle()
+    if (oldest !== undefined) close(oldest.host)
     return oldest !== undefined
   }
+  const opened = () => [...slots.values()].flatMap(({ opened }) => opened ?? [])
   return {
-    opened: () => [...slots.values()].flatMap(({ opened }) => opened ?? []),
+    opened,
     hold: async (tenant: TenantId): Promise<HeldHost> => {
       const slot = slots.get(tenant) ?? add(tenant)
       slot.waiting++
@@ -149,18 +173,39 @@ function openOthers(
     },
     closeIdle: (): void => {
       const since = clock.now() - idleMs
-      for (const { tenant, host, usedAt } of idleSlots(slots)) if (usedAt <= since) close(tenant, host)
+      for (const { host, usedAt } of idle()) if (usedAt <= since) close(host)
     },
-    close: async (): Promise<void> => {
+    closeAll: async (): Promise<void> => {
       await Promise.allSettled([...slots.values()].map(({ opening }) => opening))
-      for (const [tenant, { opened }] of slots) if (opened !== undefined) close(tenant, opened)
+      for (const host of opened()) close(host)
       await Promise.all(closing.values())
     },
   }
 }
 
-/** The hosts that can be closed without losing anything. */
-const idleSlots = (slots: ReadonlyMap<TenantId, Slot>) =>
-  [...slots].flatMap(([tenant, { opened: host, usedAt, waiting }]) =>
-    host !== undefined && waiting === 0 && !host.isHeld() && host.gateway.isIdle() ? [{ tenant, host, usedAt }] : [],
-  )
+/**
+ * The tenants, suspended ones too, with work that an open host does by itself: calls of processes that are gone, approvals
+ * past their time, evidence past its retention. Costs a few small queries for each tenant.
+ */
+async function* tenantsWithDueWork(ambit: Runtime, signal: AbortSignal): AsyncGenerator<TenantId> {
+  for (const { tenant_id } of await everyTenant(ambit)) {
+    if (signal.aborted) return
+    const tenant = tenantId(tenant_id)
+    if ((await hasOverdue(ambit, tenant)) || (await hasLeftCalls(ambit, tenant))) yield tenant
+  }
+}
+
+const hasOverdue = (ambit: Runtime, tenant: TenantId): Promise<boolean> =>
+  ambit.store.read(function* () {
+    const overdue = yield* approvalRecords.overdue(tenant, ambit.clock.now(), 1)
+    const before = retainedSince(ambit)
+    if (overdue.length > 0 || before === undefined) return overdue.length > 0
+    return (yield* oldCorrelations(tenant, before, 0)).ids.length > 0
+  })
+
+async function hasLeftCalls({ store, clock }: Runtime, tenant: TenantId): Promise<boolean> {
+  const claims = await store.read(() => allPages((page) => runningClaims(tenant, callScope, page)))
+  for (const owner of new Set(claims.map((claim) => claim.owner)))
+    if (!(await isPresent({ store, clock, tenant }, owner))) return true
+  return false
+}
