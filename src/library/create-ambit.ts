@@ -1,6 +1,4 @@
 import { dirname, resolve } from 'node:path'
-import { Failure } from '../base/failure.ts'
-import { memoryRoot } from '../files/memory.ts'
 import { tenantId } from '../model/identity/tenant-id.ts'
 import type { Ambit } from '../operations/ambit.ts'
 import { operable } from '../operations/table.ts'
@@ -9,9 +7,9 @@ import { callerOf } from '../runtime/hosting/host.ts'
 import type { Hosts } from '../runtime/hosting/hosts.ts'
 import { authenticate } from '../runtime/identity/api-keys.ts'
 import { type Caller, operator } from '../runtime/identity/caller.ts'
-import { createTenant, tenantOf } from '../runtime/identity/tenants.ts'
+import { createTenant, everyTenant } from '../runtime/identity/tenants.ts'
 import { performOperation } from '../runtime/operations/perform.ts'
-import { openWith, type Runtime } from '../runtime/runtime.ts'
+import { openInMemory, openWith, type Runtime } from '../runtime/runtime.ts'
 import { settingsFrom } from '../runtime/settings/config.ts'
 import type { AmbitConfig } from '../runtime/settings/user-config.ts'
 
@@ -31,7 +29,8 @@ export async function createAmbit(options: AmbitOptions = {}): Promise<Ambit> {
   const runtime = await openRuntime(options)
   try {
     const { tenant } = runtime.settings
-    await tenantOf(runtime, { tenant }).catch(makeTenant(runtime, tenant))
+    const known = await everyTenant(runtime)
+    if (!known.some(({ tenant_id }) => tenant_id === tenant)) await createTenant(runtime, { id: tenant })
     const hosts = await openConfiguredHosts(runtime, tenant, options.notice ?? (() => undefined))
     return ambitFor(runtime, hosts, operator(tenant))
   } catch (error) {
@@ -42,20 +41,10 @@ export async function createAmbit(options: AmbitOptions = {}): Promise<Ambit> {
 
 function openRuntime({ folder, notice: _, ...config }: AmbitOptions): Promise<Runtime> {
   const { env } = process
-  if (folder === undefined) {
-    const settings = settingsFrom({ store: { driver: 'sqlite', path: ':memory:' }, ...config }, { folder: '.', env })
-    return openWith(settings, undefined, { files: memoryRoot() })
-  }
+  if (folder === undefined) return openInMemory(config, env)
   const dataDir = resolve(folder)
   return openWith(settingsFrom({ ...config, dataDir }, { folder: dirname(dataDir), env }))
 }
-
-const makeTenant =
-  (runtime: Runtime, tenant: string) =>
-  (error: unknown): Promise<unknown> => {
-    if (!(error instanceof Failure && error.code === 'tenant.not_found')) throw error
-    return createTenant(runtime, { id: tenant })
-  }
 
 function ambitFor(runtime: Runtime, hosts: Hosts, caller: Caller): Ambit {
   const host = async () => {

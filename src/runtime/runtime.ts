@@ -3,7 +3,9 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '../base/failure.ts'
 import type { Ids } from '../base/ids.ts'
+import { defined } from '../base/object.ts'
 import type { Clock } from '../base/time.ts'
+import { memoryRoot } from '../files/memory.ts'
 import { type FileRoot, openRoot } from '../files/root.ts'
 import { type Keyring, openKeyring } from '../keys/keyring.ts'
 import { openSecrets, type Secrets } from '../keys/secrets.ts'
@@ -12,7 +14,8 @@ import { openSqlite } from '../storage/drivers/sqlite.ts'
 import { openStore, type Store } from '../storage/store.ts'
 import { headsName } from './evidence/head-file.ts'
 import { type Heads, openHeads } from './evidence/heads.ts'
-import { type ConfigSource, loadSettings, type Settings } from './settings/config.ts'
+import { type ConfigSource, loadSettings, type Settings, settingsFrom } from './settings/config.ts'
+import type { AmbitConfig } from './settings/user-config.ts'
 import { randomIds, systemClock } from './system.ts'
 
 /** Everything a running Ambit consists of: the functions of this folder take it, and use the parts they need. */
@@ -45,27 +48,31 @@ export interface OpenOptions {
   readonly files?: FileRoot
 }
 
+/** All of it in memory: nothing is read from a disk or written to one. */
+export const openInMemory = (given: AmbitConfig, env: ConfigSource['env']): Promise<Runtime> =>
+  openWith(
+    settingsFrom({ store: { driver: 'sqlite', path: ':memory:' }, ...given }, { folder: '.', env }),
+    systemClock,
+    { files: memoryRoot() },
+  )
+
 export async function openWith(
   settings: Settings,
   clock: Clock = systemClock,
   { create = true, files: given }: OpenOptions = {},
 ): Promise<Runtime> {
   const ids = randomIds(clock)
-  const random = (bytes: number): Uint8Array => randomBytes(bytes)
   const files = given ?? (await privateFolder('keys', settings.keysDir, create))
-  const protection = settings.passphrase === undefined ? {} : { passphrase: settings.passphrase }
-  const keyring = await openKeyring({ files, clock, random, ...protection })
-  const secrets = await openSecrets({ files, clock, random, ...protection })
+  const keeping = { files, clock, random: randomBytes, ...defined({ passphrase: settings.passphrase }) }
+  const keyring = await openKeyring(keeping)
+  const secrets = await openSecrets(keeping)
   const database = await openDatabase(settings, create)
   try {
     const store = await openStore(database)
     const headFiles = await headFolder(settings, create)
     const heads = await openHeads({ store, keyring, clock, files: headFiles, ...settings.checkpoint })
     let closing: Promise<void> | undefined
-    const close = (): Promise<void> => {
-      closing ??= heads.close().finally(() => store.close())
-      return closing
-    }
+    const close = (): Promise<void> => (closing ??= heads.close().finally(() => store.close()))
     return { settings, clock, ids, database, store, keyring, secrets, heads, close }
   } catch (error) {
     await database.close()
@@ -107,8 +114,7 @@ function makeDataFolder(path: string): void {
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 })
   } catch (error) {
-    const { code } = error as { code?: string }
-    const help = 'check `dataDir`, and who may write there'
-    throw new Failure('file.unavailable', `the data folder cannot be made: ${code}`, {}, help)
+    const message = `the data folder cannot be made: ${(error as NodeJS.ErrnoException).code}`
+    throw new Failure('file.unavailable', message, {}, 'check `dataDir`, and who may write there')
   }
 }

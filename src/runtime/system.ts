@@ -4,11 +4,12 @@ import type { Clock } from '../base/time.ts'
 
 export const systemClock: Clock = { now: () => Date.now() }
 
+const entropyBytes = 10
+
 /** Ids from the clock and the system's randomness. Within a millisecond, or when the clock steps back, they count up. */
 export function randomIds(clock: Clock): Ids {
   let last = 0
-  const fresh = entropyPool()
-  let entropy = fresh()
+  let entropy = randomBytes(entropyBytes)
   const sorted = countedTimes(clock)
   return {
     next: (prefix) => {
@@ -16,7 +17,7 @@ export function randomIds(clock: Clock): Ids {
       const now = clock.now()
       if (now > last) {
         last = now
-        entropy = fresh()
+        entropy = randomBytes(entropyBytes)
       } else {
         countUp(entropy)
       }
@@ -42,22 +43,6 @@ function countedTimes(clock: Clock): () => readonly [ms: number, count: number] 
       count = 0
     }
     return [ms, count]
-  }
-}
-
-const poolBytes = 2_000
-
-/** Ten random bytes at a time: asking the system for many at once costs as much as asking for few. */
-function entropyPool(): () => Buffer<ArrayBuffer> {
-  let pool = randomBytes(poolBytes)
-  let used = 0
-  return () => {
-    if (used === poolBytes) {
-      pool = randomBytes(poolBytes)
-      used = 0
-    }
-    used += 10
-    return pool.subarray(used - 10, used)
   }
 }
 

@@ -24,15 +24,12 @@ export function registerDrift(capabilities: Command, io: Io): void {
     .description('accept tools as `capabilities drift` shows them: their policy stays')
     .action((name: string, tools: readonly string[], options: CommonOptions) =>
       asAdministrator(io, options, async (ambit, caller) => {
-        const { acceptTools, filedServer } = await import('../../runtime/hosting/drift.ts')
-        const server = filedServer(ambit, name)
-        const accepted = await acceptTools(ambit, caller, server, tools.map(lookedOf))
+        const { acceptTools } = await import('../../runtime/hosting/drift.ts')
+        const accepted = await acceptTools(ambit, caller, name, tools.map(lookedOf))
         if (options.json) return printJson(io, { upstream: name, accepted })
         if (accepted.length === 0) return line(io, 'nothing has changed')
-        line(
-          io,
-          `accepted: ${accepted.map(({ tool, version }) => plain(`${tool}, now version ${version}`)).join('; ')}`,
-        )
+        const shown = accepted.map(({ tool, version }) => plain(`${tool}, now version ${version}`))
+        line(io, `accepted: ${shown.join('; ')}`)
       }),
     )
 }
@@ -59,21 +56,17 @@ function printDrift(io: Io, reports: readonly DriftReport[]): void {
   for (const { upstream, file, changed = [], gone = [] } of reports) {
     if (upstream === null) continue
     for (const change of changed) printChange(io, upstream, change)
-    for (const tool of gone) printGone(io, { upstream, file }, tool)
+    for (const tool of gone) {
+      line(io, `\n${quote(tool)} of ${quote(upstream)} is gone from the server, so that calls of it fail`)
+      line(io, `  take it out of ${file === null ? 'the configuration' : quote(file)}`)
+    }
   }
-}
-
-function printGone(io: Io, { upstream, file }: { upstream: string; file: string | null }, tool: string): void {
-  line(io)
-  line(io, `${quote(tool)} of ${quote(upstream)} is gone from the server, so that calls of it fail`)
-  line(io, `  take it out of ${file === null ? 'the configuration' : quote(file)}`)
 }
 
 type Change = NonNullable<DriftReport['changed']>[number]
 
 function printChange(io: Io, upstream: string, { tool, definition, differences, problem }: Change): void {
-  line(io)
-  line(io, `${quote(tool)} of ${quote(upstream)}: ${plain(problem ?? 'before (-) and now (+)')}`)
+  line(io, `\n${quote(tool)} of ${quote(upstream)}: ${plain(problem ?? 'before (-) and now (+)')}`)
   printDifferences(io, differences)
   if (definition === undefined) return
   if (differences.length === 0) line(io, '  in what the file does not keep: a text longer than it holds, or `$schema`')

@@ -30,7 +30,6 @@ const patienceMs = 500
  * signal is not held up.
  */
 export async function keepUp(io: Io, { ambit, served, source }: Kept, stop?: AbortSignal): Promise<void> {
-  const stopped = Promise.withResolvers<void>()
   let files = stampsOf(filesOf(ambit.settings))
   let work: Promise<void> = Promise.resolve()
   const reload = () => {
@@ -43,19 +42,23 @@ export async function keepUp(io: Io, { ambit, served, source }: Kept, stop?: Abo
   const timer = setInterval(() => {
     if ([...files].some(([file, stamp]) => stampOf(file) !== stamp)) reload()
   }, pollMs)
-  const off = io.onSignal((signal) => (signal === 'SIGHUP' ? reload() : stopped.resolve()))
-  stop?.addEventListener('abort', () => stopped.resolve(), { once: true })
-  await stopped.promise
+  await untilStopped(io, reload, stop)
   clearInterval(timer)
-  off()
-  setTimeout(() => tellWaiting(io, served), patienceMs).unref()
+  // Says why the process stays, for as long as a call may take.
+  setTimeout(() => {
+    const calls = served.underWay()
+    if (calls > 0) io.err(`waiting for ${counted(calls, 'call')} under way; a second signal ends at once\n`)
+  }, patienceMs).unref()
   await work
 }
 
-/** Says why the process stays, for as long as a call may take. */
-function tellWaiting(io: Io, served: Reloadable): void {
-  const calls = served.underWay()
-  if (calls > 0) io.err(`waiting for ${counted(calls, 'call')} under way; a second signal ends at once\n`)
+/** Waits for a signal that ends the process, or for `stop`. */
+export async function untilStopped(io: Io, hangUp: () => void = () => undefined, stop?: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const off = io.onSignal((signal) => (signal === 'SIGHUP' ? hangUp() : resolve()))
+  stop?.addEventListener('abort', () => resolve(), { once: true })
+  await promise
+  off()
 }
 
 /** Makes the new offer whole before it takes the place of the old one. Answers its settings, or says why it stays. */

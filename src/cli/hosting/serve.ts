@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Failure } from '../../base/failure.ts'
 import { defined } from '../../base/object.ts'
 import { version } from '../../base/version.ts'
@@ -13,7 +10,7 @@ import { type Hosts, openHosts } from '../../runtime/hosting/hosts.ts'
 import { openReadiness } from '../../runtime/hosting/readiness.ts'
 import { hasLiveKey } from '../../runtime/identity/api-keys.ts'
 import { createTenant, everyTenant } from '../../runtime/identity/tenants.ts'
-import { openAmbit, type Runtime } from '../../runtime/runtime.ts'
+import { openInMemory, type Runtime } from '../../runtime/runtime.ts'
 import { type Access, isLoopback } from '../../server/access.ts'
 import { createApp } from '../../server/app.ts'
 import { type Listening, type ListenOptions, listen } from '../../server/listen.ts'
@@ -22,7 +19,7 @@ import { inTenant, sourceOf } from '../session.ts'
 import { type Io, jsonText, line, tell } from '../terminal/io.ts'
 import type { ServeOptions } from './host.ts'
 import { type Log, loggingErrors, loggingStore } from './host-log.ts'
-import { keepUp } from './reload.ts'
+import { keepUp, untilStopped } from './reload.ts'
 
 /** Serves what the configuration offers, to every tenant of the store, until a signal ends it. */
 export const serve = (io: Io, options: ServeOptions, log: Log): Promise<void> =>
@@ -42,29 +39,24 @@ export const serve = (io: Io, options: ServeOptions, log: Log): Promise<void> =>
     await serving(io, served, address, options, keeping)
   })
 
-/** Serves the fixture of the conformance suite, from a new store that is gone afterwards. */
+/** Serves the fixture of the conformance suite, from a store that ends with it. */
 export async function serveConformance(io: Io, options: ServeOptions, log: Log): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'ambit-conformance-'))
-  const ambit = await openAmbit({ folder, env: {} })
+  const ambit = await openInMemory({}, {})
   try {
     const tenant = tenantId('conformance')
     await createTenant(ambit, { id: tenant })
     const hosts = await openHosts(ambit, tenant, (tenant, process) =>
       openHost(ambit, tenant, conformanceOffer, { process }),
     )
-    const keys = [
-      ...(options.key === undefined ? [] : [{ name: null, secret: options.key, scopes: [] }]),
-      ...(options.scopedKey === undefined
-        ? []
-        : [{ name: 'conformance-scoped', secret: options.scopedKey, scopes: ['conformance.echo'] }]),
-    ]
+    const { key, scopedKey, port = 0, hostname = '127.0.0.1' } = options
+    const shared = { name: null, secret: key, scopes: [] }
+    const scoped = { name: 'conformance-scoped', secret: scopedKey, scopes: ['conformance.echo'] }
+    const keys = [shared, scoped].flatMap(({ secret, ...rest }) => (secret === undefined ? [] : [{ ...rest, secret }]))
     io.err('warning: this fixture believes the mandate of any principal\n')
-    const address = { port: options.port ?? 0, hostname: options.hostname ?? '127.0.0.1' }
     const served = { ambit, hosts, tenants: 1, log, access: { keys, open: keys.length === 0 }, locked: false }
-    await serving(io, served, address, options, () => untilStopped(io))
+    await serving(io, served, { port, hostname }, options, () => untilStopped(io))
   } finally {
     await ambit.close()
-    rmSync(folder, { recursive: true, force: true })
   }
 }
 
@@ -108,15 +100,6 @@ async function serving(
     await hosts.close()
   }
 }
-
-const untilStopped = (io: Io): Promise<void> =>
-  new Promise((resolve) => {
-    const off = io.onSignal((signal) => {
-      if (signal === 'SIGHUP') return
-      off()
-      resolve()
-    })
-  })
 
 /** The one line that says it is there. */
 function ready(io: Io, served: Served, { url }: Listening, { json }: ServeOptions): void {

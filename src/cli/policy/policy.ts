@@ -63,7 +63,7 @@ const register: Register = (policy, io) => {
       '\nWhat the configuration here says of the capability is known. Needs no store. Exit 0 whatever the decision is: it is the\nanswer.',
     )
     .action(async (files: readonly string[], options: ExplainOptions) => {
-      const { capabilityIn } = await import('../../runtime/hosting/capability-facts.ts')
+      const { capabilityIn } = await import('../../runtime/hosting/upstreams.ts')
       const set = compilePolicies(readPolicies(io, files))
       const facts = await factsIn(io, options.facts)
       const { capability: said = {} } = facts

@@ -1,17 +1,18 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
+import { counted } from '../../base/words.ts'
 import { tenantId } from '../../model/identity/tenant-id.ts'
 import { schemaVersion, versionOf } from '../../storage/schema.ts'
 import { auditTenant } from '../evidence/audit.ts'
 import { headsName } from '../evidence/head-file.ts'
 import { everyTenant } from '../identity/tenants.ts'
+import { makeScanner } from '../knowledge/scan.ts'
 import { openDatabase, openWith, type Runtime } from '../runtime.ts'
 import { type ConfigSource, loadSettings, type Settings } from '../settings/config.ts'
 import { systemClock } from '../system.ts'
 import { attempt, type Finding, fail, ok, warn } from './finding.ts'
 import { checkApprovers, checkOffer, checkSecrets, checkUpstreams } from './hosting.ts'
-import { checkKnowledge } from './knowledge.ts'
 
 export interface DoctorOptions {
   /** Reads every record and recomputes every hash as well. */
@@ -74,6 +75,19 @@ async function* openExisting(settings: Settings): AsyncGenerator<Finding, Runtim
 async function readVersion(settings: Settings): Promise<number> {
   const database = await openDatabase(settings, false)
   return versionOf(database).finally(() => database.close())
+}
+
+/** The configured knowledge roots, and what in them cannot be read; nothing where none are configured. */
+async function* checkKnowledge({ knowledge }: Settings): AsyncGenerator<Finding> {
+  if (knowledge.roots === undefined) return
+  const { roots, packs, quarantined } = await makeScanner().scan(knowledge.roots, knowledge)
+  const place = 'check its `path` in the configuration'
+  for (const { id } of roots.filter(({ missing }) => missing))
+    yield fail('knowledge', `the root \`${id}\` is not there, or cannot be read`, place)
+  if (quarantined.length === 0)
+    return yield ok('knowledge', `${counted(packs.length, 'pack')} in ${counted(roots.length, 'root')}`)
+  const unusable = `${quarantined.length} of ${packs.length + quarantined.length} packs cannot be used`
+  yield warn('knowledge', unusable, 'run `ambit knowledge discover`: it says what is wrong with each')
 }
 
 const nodeMajorMin = 24

@@ -9,7 +9,7 @@ import type { Approver, Demand } from '../../model/approval.ts'
 import type { Upstream } from '../../model/config/upstream.ts'
 import { demandOf, ineligible } from '../../policy/approval.ts'
 import { approversInOffice } from '../../storage/tables/identities.ts'
-import { missingFolders, noFolder } from '../hosting/config-files.ts'
+import { missingFolders } from '../hosting/config-files.ts'
 import { offerSpecOf } from '../hosting/configured-host.ts'
 import { unreachable } from '../hosting/import-upstream.ts'
 import { makeOffer, type Offer, type OfferSpec } from '../hosting/offer.ts'
@@ -28,8 +28,8 @@ export async function* checkOffer({ hosting, tenant }: Settings): AsyncGenerator
   const spec = yield* attempt('hosting', wholeSpec, false)
   if (spec === undefined) return undefined
   for (const text of notices) yield fail('upstreams', text, 'change the file, or take it out of `upstreams`')
-  for (const name of missingFolders(hosting.upstreams))
-    yield warn('upstreams', noFolder(name), 'correct its name, make it, or take it out of `upstreams`')
+  for (const missing of missingFolders(hosting.upstreams))
+    yield warn('upstreams', missing, 'correct its name, make it, or take it out of `upstreams`')
   if (spec.capabilities.length === 0 && hosting.policies.length === 0) return spec
   const offer = yield* attempt('hosting', () => makeOffer(tenant, spec), false)
   if (offer === undefined) return spec

@@ -32,8 +32,7 @@ export function readBytes({ path, name }: NamedFile, code: Code): Uint8Array {
   try {
     return readFileSync(path)
   } catch (error) {
-    const { code: why } = error as NodeJS.ErrnoException
-    throw new Failure(code, `${quote(name)}: the file cannot be read: ${why}`)
+    throw new Failure(code, `${quote(name)}: the file cannot be read: ${(error as NodeJS.ErrnoException).code}`)
   }
 }
 
@@ -58,14 +57,13 @@ export function upstreamFiles({ path, name }: NamedFile): readonly NamedFile[] {
 /** Where imports are written, beside the configuration. The first one makes it. */
 export const importFolder = 'upstreams'
 
-/** The names of listed folders that are not there, and that no import will make. */
+/** What is to be said of listed folders that are not there, and that no import will make. */
 export const missingFolders = (upstreams: readonly (Upstream | NamedFile)[]): readonly string[] =>
-  upstreams.flatMap((each) => ('path' in each && isMissing(each) ? [each.name] : []))
-
-const isMissing = ({ path, name }: NamedFile): boolean =>
-  !path.endsWith('.json') && name !== importFolder && !existsSync(path)
-
-export const noFolder = (name: string): string => `the folder ${quote(name)} that \`upstreams\` lists is not there`
+  upstreams.flatMap((each) => {
+    if (!('path' in each) || each.path.endsWith('.json') || each.name === importFolder || existsSync(each.path))
+      return []
+    return [`the folder ${quote(each.name)} that \`upstreams\` lists is not there`]
+  })
 
 /** The upstream that a file describes, or `upstream.invalid`. */
 export const readUpstream = (file: NamedFile): Upstream =>

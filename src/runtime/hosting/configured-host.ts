@@ -26,10 +26,7 @@ export async function openConfiguredHost(
   const upstreams = openUpstreams(ambit, tenant, notice)
   const offerOf = (hostId: string, hosting: Hosting) => {
     const spec = offerSpecOf(hosting)
-    const { capabilities, keep } = upstreams.take(hosting)
-    const offer = makeOffer(hostId, { ...spec, capabilities })
-    keep()
-    return offer
+    return upstreams.take(hosting, (capabilities) => makeOffer(hostId, { ...spec, capabilities }))
   }
   const host = await openHost(ambit, tenant, (hostId) => offerOf(hostId, hosting), options)
   const prepare = (hosting: Hosting): (() => void) => {

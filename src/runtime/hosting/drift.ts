@@ -20,11 +20,10 @@ export interface DriftReport extends Partial<Omit<Drift, 'changed'>> {
 /** Asks every MCP server of the configuration, or the one of this name, what its tools are now. */
 export async function findDrift(ambit: Runtime, caller: Caller, name?: string): Promise<readonly DriftReport[]> {
   demand(caller, 'administer')
-  const { servers, broken } = mcpUpstreams(ambit)
-  const meant = servers.filter(({ upstream }) => name === undefined || upstream.name === name)
-  if (name !== undefined && meant.length === 0) throw notListed(ambit, name)
+  const { servers, broken } = mcpServers(ambit, (each) => name === undefined || each.upstream.name === name)
+  if (name !== undefined && servers.length === 0) throw notListed(ambit, name)
   const asked = await Promise.all(
-    meant.map(async ({ upstream, file }): Promise<DriftReport> => {
+    servers.map(async ({ upstream, file }): Promise<DriftReport> => {
       const of = { upstream: upstream.name, file: file?.name ?? null }
       try {
         const { tools } = await toolsOf(ambit, caller, upstream)
@@ -38,16 +37,6 @@ export async function findDrift(ambit: Runtime, caller: Caller, name?: string): 
   return name === undefined ? [...asked, ...broken] : asked
 }
 
-/** An MCP server, and the file of the configuration that describes it. */
-export type FiledServer = Required<Pick<Server, 'upstream' | 'file'>>
-
-/** The server of this name; fails if no file describes one. */
-export function filedServer(ambit: Runtime, name: string): FiledServer {
-  const found = mcpUpstreams(ambit).servers.find(({ upstream }) => upstream.name === name)
-  if (found?.file === undefined) throw notListed(ambit, name)
-  return { upstream: found.upstream, file: found.file }
-}
-
 export interface Accepted {
   readonly tool: string
   /** The version of its capability from now on. */
@@ -58,10 +47,13 @@ export interface Accepted {
 export async function acceptTools(
   ambit: Runtime,
   caller: Caller,
-  { upstream, file }: FiledServer,
+  name: string,
   looked: readonly Looked[],
 ): Promise<readonly Accepted[]> {
   demand(caller, 'administer')
+  const [found] = mcpServers(ambit, ({ upstream }) => upstream.name === name).servers
+  if (found?.file === undefined) throw notListed(ambit, name)
+  const { upstream, file } = found
   const { tools } = await toolsOf(ambit, caller, upstream)
   const changed = driftOf(upstream, tools).changed
   const accepted = acceptDrift(upstream, tools, looked)
@@ -78,28 +70,21 @@ const toolsOf = (ambit: Runtime, { tenant }: Caller, upstream: McpUpstream) =>
     upstreamDeps(ambit, tenant, ambit.settings.hosting, () => undefined),
   )
 
-/** The MCP servers that are listed, and the files that cannot be read as an upstream, which keep nobody from the others. */
-function mcpUpstreams({ settings: { hosting } }: Runtime) {
+type Server = Listed & { readonly upstream: McpUpstream }
+
+/** The MCP servers that are meant, and the files that cannot be read as an upstream, which keep nobody from the others. */
+function mcpServers({ settings: { hosting } }: Runtime, isMeant: (server: Server) => boolean = () => true) {
   const broken: DriftReport[] = []
   const all = [...listed(hosting, (problem, file) => broken.push({ upstream: null, file: file.name, problem }))]
-  return { servers: all.filter(isServer), broken }
+  const isServer = (one: Listed): one is Server => one.upstream.adapter === 'mcp'
+  return { servers: all.filter(isServer).filter(isMeant), broken }
 }
 
-type Server = Listed & { readonly upstream: McpUpstream }
-const isServer = (one: Listed): one is Server => one.upstream.adapter === 'mcp'
-
 function notListed(ambit: Runtime, name: string): Failure {
-  const { servers, broken } = mcpUpstreams(ambit)
-  const known = servers.map(({ upstream }) => quote(upstream.name))
-  const help = [
-    ...(known.length > 0 ? [`there are ${known.join(', ')}`] : []),
-    ...broken.map(({ problem }) => `a file cannot be used: ${problem}`),
-  ]
+  const { servers, broken } = mcpServers(ambit)
+  const known = servers.map(({ upstream }) => quote(upstream.name)).join(', ')
+  const parts = [known && `there are ${known}`, ...broken.map(({ problem }) => `a file cannot be used: ${problem}`)]
+  const help = parts.filter(Boolean).join('; ') || 'see `upstreams` in the configuration'
   const message = `no file of the configuration describes the MCP server ${quote(name)}`
-  return new Failure(
-    'capability.not_found',
-    message,
-    { name },
-    help.join('; ') || 'see `upstreams` in the configuration',
-  )
+  return new Failure('capability.not_found', message, { name }, help)
 }

@@ -5,45 +5,41 @@ import { openMcp } from '../../adapters/mcp/open.ts'
 import { canonical, type Json } from '../../base/canonical.ts'
 import { advised, Failure, quote } from '../../base/failure.ts'
 import type { Capability } from '../../gateway/capability.ts'
+import { capabilityFacts } from '../../gateway/gates/rules.ts'
 import { openRegistry } from '../../gateway/registry.ts'
 import { openUnderWay } from '../../gateway/under-way.ts'
 import type { Upstream } from '../../model/config/upstream.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { Runtime } from '../runtime.ts'
+import { type ConfigSource, loadSettings } from '../settings/config.ts'
 import type { Hosting } from '../settings/hosting.ts'
 import { systemClock } from '../system.ts'
-import { missingFolders, type NamedFile, noFolder, readUpstream, upstreamFiles } from './config-files.ts'
-
-/** The upstreams of one host. */
-export interface Upstreams {
-  /**
-   * What the configuration offers with its upstreams. One that is broken is told of and left out, and the others work
-   * on. Those that stay the same stay open; those that are gone are let go of by `keep`, when their calls are done.
-   */
-  take(hosting: Hosting): { readonly capabilities: readonly Capability[]; keep(): void }
-  close(): Promise<void>
-}
+import { missingFolders, type NamedFile, readUpstream, upstreamFiles } from './config-files.ts'
 
 export type Notice = (text: string) => void
 
-export function openUpstreams(ambit: Runtime, tenant: TenantId, notice: Notice): Upstreams {
+/** The upstreams of one host, with those that only calls under way still use. */
+export function openUpstreams(ambit: Runtime, tenant: TenantId, notice: Notice) {
   let open: ReadonlyMap<string, Retirable> = new Map()
   const retired = new Set<Retirable>()
   return {
-    take: (hosting) => {
-      for (const name of missingFolders(hosting.upstreams)) notice(noFolder(name))
-      const { capabilities, opened } = gathered(hosting, upstreamDeps(ambit, tenant, hosting, notice), open)
-      const keep = () => {
-        for (const [key, upstream] of open) {
-          if (opened.has(key)) continue
-          retired.add(upstream)
-          void upstream.retire().finally(() => retired.delete(upstream))
-        }
-        open = opened
+    /**
+     * Makes something of what the configuration offers with its upstreams. One that is broken is told of and left out, and
+     * the others work on. Those that stay the same stay open; unless `make` fails, those that are gone end after their calls.
+     */
+    take: <T>(hosting: Hosting, make: (capabilities: readonly Capability[]) => T): T => {
+      for (const missing of missingFolders(hosting.upstreams)) notice(missing)
+      const { capabilities, opened } = gather(hosting, upstreamDeps(ambit, tenant, hosting, notice), open)
+      const made = make(capabilities)
+      for (const [key, upstream] of open) {
+        if (opened.has(key)) continue
+        retired.add(upstream)
+        void upstream.retire().finally(() => retired.delete(upstream))
       }
-      return { capabilities, keep }
+      open = opened
+      return made
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       await Promise.allSettled([...open.values(), ...retired].map((each) => each.close()))
     },
   }
@@ -51,7 +47,7 @@ export function openUpstreams(ambit: Runtime, tenant: TenantId, notice: Notice):
 
 /** Everything that a configuration offers, to be looked at and never called. */
 export const offeredBy = (hosting: Hosting, notice: Notice): readonly Capability[] =>
-  gathered(hosting, {
+  gather(hosting, {
     secret: () => Promise.reject(new Failure('secret.not_found', 'nothing is called here')),
     egress: openEgress(hosting.egress),
     clock: systemClock,
@@ -59,7 +55,7 @@ export const offeredBy = (hosting: Hosting, notice: Notice): readonly Capability
     notice,
   }).capabilities
 
-function gathered(hosting: Hosting, deps: UpstreamDeps, open: ReadonlyMap<string, Retirable> = new Map()) {
+function gather(hosting: Hosting, deps: UpstreamDeps, open: ReadonlyMap<string, Retirable> = new Map()) {
   const { notice } = deps
   const opened = new Map<string, Retirable>()
   const capabilities: Capability[] = [...hosting.spec.capabilities]
@@ -77,6 +73,25 @@ function gathered(hosting: Hosting, deps: UpstreamDeps, open: ReadonlyMap<string
     }
   }
   return { capabilities, opened }
+}
+
+/**
+ * What rules may read of a capability: all of it where the configuration offers it, otherwise its id. Of several versions
+ * the one that is meant has to be said.
+ */
+export async function capabilityIn(
+  source: ConfigSource,
+  { id, version }: { readonly id: string; readonly version: unknown },
+  notice: Notice,
+): Promise<Readonly<Record<string, Json>>> {
+  const { hosting } = await loadSettings(source)
+  const offered = offeredBy(hosting, notice).flatMap(({ descriptor }) => (descriptor.id === id ? [descriptor] : []))
+  const found = offered.length > 1 ? offered.find((each) => each.version === version) : offered[0]
+  if (found !== undefined) return capabilityFacts(found) as Record<string, Json>
+  if (offered.length === 0) return { id }
+  const versions = offered.map((each) => quote(each.version)).join(', ')
+  const help = 'say which with `{"capability": {"version": …}}` in the facts'
+  throw new Failure('field.invalid', `${quote(id)} is offered in the versions ${versions}`, {}, help)
 }
 
 /** What adapters stand on, by a configuration. */

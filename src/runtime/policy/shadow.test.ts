@@ -12,8 +12,8 @@ import { explain } from '../../policy/explain.ts'
 import { compilePolicies } from '../../policy/policies.ts'
 import { searchEvidence } from '../evidence/export.ts'
 import { type EventInput, record } from '../evidence/record.ts'
-import { capabilityIn } from '../hosting/capability-facts.ts'
 import { openConfiguredHost } from '../hosting/configured-host.ts'
+import { capabilityIn } from '../hosting/upstreams.ts'
 import { shadowDecisions } from './shadow.ts'
 
 const { context, basis, policy, decision, approval } = recordedCall.record
