@@ -17,20 +17,15 @@ import { several } from '../terminal/several.ts'
 import { printColumns } from '../terminal/table.ts'
 import { printDifferences } from './drift.ts'
 
-interface ImportOptions extends CommonOptions {
-  readonly include?: readonly string[]
-  readonly exclude?: readonly string[]
+type Several = readonly string[]
+interface ImportOptions extends CommonOptions, Partial<Record<'include' | 'exclude', Several>> {
   readonly out?: string
   readonly dryRun?: boolean
   readonly force?: boolean
   readonly structuredContent?: boolean
 }
-interface McpOptions extends ImportOptions {
-  readonly reads?: readonly string[]
+interface McpOptions extends ImportOptions, Partial<Record<'reads' | 'header' | 'query' | 'env', Several>> {
   readonly url?: string
-  readonly header?: readonly string[]
-  readonly query?: readonly string[]
-  readonly env?: readonly string[]
   readonly cwd?: string
 }
 interface OpenApiOptions extends ImportOptions {

@@ -58,10 +58,11 @@ export async function cutStore(io: Io, folder: string): Promise<Attempt> {
   const database = new DatabaseSync(join(folder, '.ambit', 'ambit.db'))
   database.exec('DELETE FROM events WHERE sequence > 6; DELETE FROM checkpoints')
   database.close()
-  const message = await refusal(folder)
-  line(io, `  ${verdict(io, message !== undefined, message ?? '')}`)
-  if (message !== undefined) line(io, '  Ambit does not start on such a store: signed heads lie outside it.')
-  return { what, caught: message !== undefined, message: message ?? '' }
+  const message = (await refusal(folder)) ?? ''
+  const caught = message !== ''
+  line(io, `  ${verdict(io, caught, message)}`)
+  if (caught) line(io, '  Ambit does not start on such a store: signed heads lie outside it.')
+  return { what, caught, message }
 }
 
 /** Why Ambit does not start here; undefined when it does. */

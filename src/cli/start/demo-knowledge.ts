@@ -18,12 +18,9 @@ export async function askKnowledge(io: Io, folder: string): Promise<void> {
     const read = readFences(text)
     const fences = read.ok ? read.fences.length : 0
     line(io, `  ${plain(query)}`)
-    line(
-      io,
-      pack === undefined
-        ? '      no pack is clearly about it: a model is sent nothing'
-        : `      ${pack.name} › ${pack.sections.map(({ section }) => section).join(', ')}: ${tokens} tokens in ${fences} fence`,
-    )
+    const sections = pack?.sections.map(({ section }) => section).join(', ')
+    if (pack === undefined) line(io, '      no pack is clearly about it: a model is sent nothing')
+    else line(io, `      ${pack.name} › ${sections}: ${tokens} tokens in ${fences} fence`)
     for (const { code, message } of trace.findings) line(io, `      ${code}: ${plain(message)}`)
   }
 }

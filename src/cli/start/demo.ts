@@ -44,52 +44,40 @@ const register: Register = (command, io) => {
 }
 export default register
 
+const tenant = tenantId('northlight')
+
 /** A tenant, someone who acts, a small story, and the file that proves it. */
 async function tell(io: Io, folder: string): Promise<{ bundle: EvidenceBundle; publicKey: string }> {
   line(io, 'An agent did something at work. What may it see, what may it do, and can you prove it afterwards?')
   const ambit = await openAmbit({ folder, env: {} })
   try {
     step(io, 1, 'A tenant, with a signing key of its own')
-    const tenant = await createTenant(ambit, {
-      id: 'northlight',
-      name: 'Northlight Vaccines',
-      roots: ['northlight/depot'],
-    })
-    const { keyId, publicKey } = await ambit.keyring.publicKeys(tenant.host_id)
-    line(io, `  tenant \`${tenant.tenant_id}\` signs with key ${keyId}`)
+    await createTenant(ambit, { id: tenant, name: 'Northlight Vaccines', roots: ['northlight/depot'] })
+    const { keyId, publicKey } = await ambit.keyring.publicKeys(tenant)
+    line(io, `  tenant \`${tenant}\` signs with key ${keyId}`)
 
     step(io, 2, 'Those who may act, each known by a key that is shown once and kept as a hash')
-    const callers = {
-      'stock-planner': await enrol(
-        ambit,
-        { id: 'stock-planner', kind: 'agent', roles: ['planner'], permissions: ['stock:release'] },
-        ['depot.*'],
-      ),
-      ida: await enrol(ambit, { id: 'ida', kind: 'user', roles: ['responsible_pharmacist', 'auditor'] }, []),
-    }
-    for (const { subject } of Object.values(callers))
+    const agent = { id: 'stock-planner', kind: 'agent', roles: ['planner'], permissions: ['stock:release'] } as const
+    const planner = await enrol(ambit, agent, ['depot.*'])
+    const ida = await enrol(ambit, { id: 'ida', kind: 'user', roles: ['responsible_pharmacist', 'auditor'] }, [])
+    for (const { subject } of [planner, ida])
       line(io, `  ${subject.id.padEnd(14)} authenticated, roles: ${subject.roles?.join(', ')}`)
-
-    await addApprover(ambit, operator(tenantId(tenant.tenant_id)), {
-      principal: 'ida',
-      roles: ['responsible_pharmacist'],
-    })
+    await addApprover(ambit, operator(tenant), { principal: 'ida', roles: ['responsible_pharmacist'] })
 
     step(io, 3, 'What it may see: facts that fit the question, as data, in a fence that no text can leave')
     await askKnowledge(io, join(folder, 'knowledge'))
 
     step(io, 4, 'Calls through the gateway: rules decide, and nothing happens that is not on the disk before')
-    const host = await openHost(ambit, tenantId(tenant.tenant_id), (hostId) => makeOffer(hostId, offered))
-    await playStory(io, host, callers['stock-planner'], callers.ida)
+    const host = await openHost(ambit, tenant, (hostId) => makeOffer(hostId, offered))
+    await playStory(io, host, planner, ida)
     await host.close()
 
     step(io, 5, 'What is on record: each event sealed to the one before')
-    const bundle = await exportBundle(ambit, callers.ida, task)
-    for (const { sequence, event_type, subject, content_hash } of bundle.events)
-      line(
-        io,
-        `  ${String(sequence).padStart(2)}  ${event_type.padEnd(24)} ${(subject?.id ?? '').padEnd(14)} ${content_hash?.slice(0, 12)}…`,
-      )
+    const bundle = await exportBundle(ambit, ida, task)
+    for (const { sequence, event_type, subject, content_hash } of bundle.events) {
+      const who = (subject?.id ?? '').padEnd(14)
+      line(io, `  ${String(sequence).padStart(2)}  ${event_type.padEnd(24)} ${who} ${content_hash?.slice(0, 12)}…`)
+    }
 
     step(io, 6, 'One file for the auditor, checked without store, key or network')
     printReport(io, { ...verifyBundle(bundle, { pins: [publicKey] }), story: [] })
@@ -101,21 +89,16 @@ async function tell(io: Io, folder: string): Promise<{ bundle: EvidenceBundle; p
 
 /** Adds a principal, makes its key, and comes back with whoever that key says it is. */
 async function enrol(ambit: Runtime, wish: NewPrincipal, scopes: readonly string[]): Promise<Caller> {
-  const admin = operator(tenantId('northlight'))
+  const admin = operator(tenant)
   await createPrincipal(ambit, admin, wish)
   const { secret } = await issueKey(ambit, admin, { principal: wish.id, scopes })
   return authenticate(ambit, secret)
 }
 
 function ending(io: Io, kept: string | undefined): void {
-  line(io)
-  line(io, 'Next:')
-  line(
-    io,
-    kept === undefined
-      ? '  ambit demo --keep story.json     keep the file of step 6'
-      : `  ambit verify ${kept}     check the file of step 6 yourself`,
-  )
+  line(io, '\nNext:')
+  if (kept === undefined) line(io, '  ambit demo --keep story.json     keep the file of step 6')
+  else line(io, `  ambit verify ${kept}     check the file of step 6 yourself`)
   line(io, '  ambit init                       write a configuration here')
   line(io, '  ambit --help                     everything there is')
 }

@@ -62,9 +62,7 @@ interface McpWish extends ImportWish {
 
 /** Reads what an MCP server offers. */
 export async function importMcp(ambit: Runtime, caller: Caller, { name, file, ...wish }: McpWish): Promise<Imported> {
-  checkName(name)
-  const deps = importDeps(ambit, caller)
-  const before = readBefore({ adapter: 'mcp', name }, file)
+  const { deps, before } = startImport(ambit, caller, { adapter: 'mcp', name, file })
   const { server, secrets } = withHandles(name, serverFor(wish.server, before?.server))
   checkFolder(server, deps.folder)
   const secret: UpstreamDeps['secret'] = async (handle) => {
@@ -81,15 +79,12 @@ export async function importMcp(ambit: Runtime, caller: Caller, { name, file, ..
   }
   const upstream = before ? mergeUpstream(before, made, refresh) : made
   const who = found.server === undefined ? 'the server' : `${found.server.name} ${found.server.version}`
-  const handles = [...secrets.keys()].map(
-    (handle) => `a credential becomes \`secret:${handle}\`: the file names only that`,
-  )
   return {
     ...describeImport(file, before, upstream),
     skipped: skipped.map(({ tool, reason }) => ({ what: tool, reason })),
     notes: [
       `${who} speaks MCP ${found.protocol}`,
-      ...handles,
+      ...secrets.keys().map((handle) => `a credential becomes \`secret:${handle}\`: the file names only that`),
       ...notesOn(upstream),
       ...hintsFor(upstream, tools, wish.reads),
     ],
@@ -142,16 +137,15 @@ function withHandles(name: string, given: McpUpstream['server']) {
 
 /** Hints for people about single tools. */
 function hintsFor(upstream: McpUpstream, tools: readonly ToolDefinition[], named: readonly string[] = []) {
-  const asked = new Set(
-    upstream.capabilities.flatMap(({ tool, descriptor }) => (descriptor.side_effects?.[0] ? [tool] : [])),
-  )
-  const reads = tools.filter((tool) => claimOf(tool) === 'reads' && asked.has(tool.name)).map(({ name }) => name)
-  const contradicted = tools
-    .filter((tool) => claimOf(tool) === 'changes' && named.some((scope) => inScope(scope, tool.name)))
-    .map(({ name }) => name)
+  const { capabilities } = upstream
+  const changes = capabilities.filter(({ descriptor }) => descriptor.side_effects?.[0]).map(({ tool }) => tool)
+  const claiming = (claim: 'reads' | 'changes') =>
+    tools.filter((tool) => claimOf(tool) === claim).map(({ name }) => name)
+  const reads = claiming('reads').filter((name) => changes.includes(name))
+  const contradicted = claiming('changes').filter((name) => named.some((scope) => inScope(scope, name)))
   const look = `look with \`ambit capabilities drift ${upstream.name}\`, or name it with --include`
   const hint = (names: readonly string[], text: string) =>
-    names.slice(0, 1).map(() => `${names.map(quote).join(' ')}: ${text}`)
+    names.length === 0 ? [] : [`${names.map(quote).join(' ')}: ${text}`]
   return [
     ...hint(reads, 'said by the server to only read: if you know so, name it with --reads'),
     ...hint(contradicted, 'said by the server to change something, so that --reads does not count'),
@@ -159,11 +153,19 @@ function hintsFor(upstream: McpUpstream, tools: readonly ToolDefinition[], named
   ]
 }
 
-/** The file that is imported into, if it exists; fails if it describes another upstream. */
-function readBefore<A extends Upstream['adapter']>({ adapter, name }: { adapter: A; name: string }, path: string) {
-  if (!existsSync(path)) return undefined
+/** Checked before anything is started or fetched under this name. `before` is the file that is imported into, if it exists. */
+function startImport<A extends Upstream['adapter']>(
+  ambit: Runtime,
+  caller: Caller,
+  { adapter, name, file: path }: { readonly adapter: A; readonly name: string; readonly file: string },
+) {
+  demand(caller, 'administer')
+  parseAs(upstreamName, name, 'the name of the upstream')
+  const deps = upstreamDeps(ambit, caller.tenant, ambit.settings.hosting, () => undefined)
+  if (!existsSync(path)) return { deps }
   const found = readUpstream({ path, name: basename(path) })
-  if (found.adapter === adapter && found.name === name) return found as Extract<Upstream, { adapter: A }>
+  if (found.adapter === adapter && found.name === name)
+    return { deps, before: found as Extract<Upstream, { adapter: A }> }
   const message = `${quote(basename(path))} describes another upstream, ${quote(found.name)}`
   throw new Failure('upstream.invalid', message, {}, 'write it to another file with `--out`')
 }
@@ -193,9 +195,8 @@ export async function importDocument(
   caller: Caller,
   { document, folder, file, ...wish }: DocumentWish,
 ): Promise<Imported> {
-  checkName(wish.name)
-  const json = await readDocument(document, folder, importDeps(ambit, caller))
-  const before = readBefore({ adapter: 'http', name: wish.name }, file)
+  const { deps, before } = startImport(ambit, caller, { adapter: 'http', name: wish.name, file })
+  const json = await readDocument(document, folder, deps)
   const { upstream: made, skipped, notes, names } = nameDocument(document, () => importOpenApi(json, wish))
   // Operations are refreshed from the document, and keep the policy that people wrote.
   const refresh = (old: Operation, now: Operation) => ({
@@ -261,14 +262,6 @@ export function keepUpstream(path: string, upstream: Upstream, { replace = false
     throw new Failure('file.exists', `${quote(basename(path))} is there already`, {}, help)
   }
 }
-
-const importDeps = (ambit: Runtime, caller: Caller): UpstreamDeps => {
-  demand(caller, 'administer')
-  return upstreamDeps(ambit, caller.tenant, ambit.settings.hosting, () => undefined)
-}
-
-/** Checked before anything is started or fetched under this name. */
-const checkName = (name: string): void => void parseAs(upstreamName, name, 'the name of the upstream')
 
 /** Checked here, because the system reports a missing folder like a missing program. */
 function checkFolder(server: McpUpstream['server'], folder: string): void {
