@@ -19,9 +19,8 @@ const register: Register = (command, io) => {
     .action(async (options: { format: 'ts' | 'json'; force?: boolean; json?: boolean }) => {
       const name = options.format === 'json' ? 'ambit.config.json' : nameIn(io.cwd)
       const there = configNames.find((known) => existsSync(join(io.cwd, known)))
-      if (there !== undefined && !options.force) {
+      if (there !== undefined && !options.force)
         throw new Failure('config.exists', `\`${there}\` is here already`, {}, 'use --force to replace it')
-      }
       await checkReplaceable(io)
       writeOutput(io, name, options.format === 'ts' ? commented : `${JSON.stringify(plain, null, 2)}\n`)
       // Of two configurations side by side only one would count.

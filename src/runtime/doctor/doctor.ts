@@ -61,16 +61,15 @@ async function* openExisting(settings: Settings): AsyncGenerator<Finding, Runtim
   if (version === undefined) return undefined
   if (version >= schemaVersion) return yield* attempt('store', () => openWith(settings, systemClock, { create: false }))
   const first = settings.passphrase === undefined ? '; set AMBIT_PASSPHRASE before that to encrypt its keys' : ''
-  if (version === 0)
-    yield warn('store', 'not there yet', `run \`ambit tenant create ${tenant}\`: it makes the store as well${first}`)
-  else
-    yield warn(
-      'store',
-      `schema ${version}; the next command brings it to ${schemaVersion}`,
-      'take a backup first, with the release that wrote it',
-    )
+  const [message, help] =
+    version === 0
+      ? ['not there yet', `run \`ambit tenant create ${tenant}\`: it makes the store as well${first}`]
+      : [`schema ${version}; the next command brings it to ${schemaVersion}`, backUpFirst]
+  yield warn('store', message, help)
   return undefined
 }
+
+const backUpFirst = 'take a backup first, with the release that wrote it'
 
 async function readVersion(settings: Settings): Promise<number> {
   const database = await openDatabase(settings, false)
@@ -159,18 +158,14 @@ async function* checkKeys(ambit: Runtime): AsyncGenerator<Finding> {
 function checkPassphrase({ passphrase }: Settings): Finding {
   if (passphrase !== undefined) return ok('passphrase', 'keys and secrets are encrypted on the disk')
   const message = 'keys and secrets lie unencrypted, readable by the owner alone'
-  return warn(
-    'passphrase',
-    message,
-    'nothing to do: a passphrase counts only if it was set before the first tenant was made',
-  )
+  const help = 'nothing to do: a passphrase counts only if it was set before the first tenant was made'
+  return warn('passphrase', message, help)
 }
 
 async function* checkRecords(ambit: Runtime, { onProgress }: DoctorOptions): AsyncGenerator<Finding> {
   for (const { tenant_id } of await everyTenant(ambit)) {
     const report = await auditTenant(ambit, tenant_id, (events) => onProgress?.(tenant_id, events))
-    yield report.ok
-      ? ok('records', `\`${tenant_id}\`: ${report.message}`)
-      : fail('records', `\`${tenant_id}\`: ${report.message}`, 'restore the newest backup that verifies')
+    const message = `\`${tenant_id}\`: ${report.message}`
+    yield report.ok ? ok('records', message) : fail('records', message, 'restore the newest backup that verifies')
   }
 }

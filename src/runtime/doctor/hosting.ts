@@ -21,11 +21,11 @@ import { attempt, type Finding, fail, ok, warn } from './finding.ts'
 /** Whether all that the configuration lists can be hosted. Returns what it offers, with its upstreams. */
 export async function* checkOffer({ hosting, tenant }: Settings): AsyncGenerator<Finding, OfferSpec | undefined> {
   const notices: string[] = []
-  const wholeSpec = (): OfferSpec => ({
-    ...offerSpecOf(hosting),
-    capabilities: offeredBy(hosting, (text) => notices.push(text)),
-  })
-  const spec = yield* attempt('hosting', wholeSpec, false)
+  const spec = yield* attempt(
+    'hosting',
+    () => ({ ...offerSpecOf(hosting), capabilities: offeredBy(hosting, (text) => notices.push(text)) }),
+    false,
+  )
   if (spec === undefined) return undefined
   for (const text of notices) yield fail('upstreams', text, 'change the file, or take it out of `upstreams`')
   for (const missing of missingFolders(hosting.upstreams))
@@ -48,33 +48,24 @@ export async function* checkOffer({ hosting, tenant }: Settings): AsyncGenerator
 function* checkAims({ registry, policies }: Offer, { policies: given = [] }: OfferSpec): Generator<Finding> {
   const aimed = registry.all().flatMap(({ descriptor }) => policies.applicable(descriptor.id).policies)
   for (const { name, applies_to } of given)
-    if (!aimed.some((policy) => policy.name === name))
-      yield warn(
-        'hosting',
-        `policy ${quote(name)} is about nothing that is offered: ${applies_to.map(quote).join(', ')}`,
-        'correct its `applies_to`; `ambit capabilities list` shows what there is',
-      )
+    if (!aimed.some((policy) => policy.name === name)) {
+      const message = `policy ${quote(name)} is about nothing that is offered: ${applies_to.map(quote).join(', ')}`
+      yield warn('hosting', message, 'correct its `applies_to`; `ambit capabilities list` shows what there is')
+    }
 }
 
 /** Whether every secret that a capability needs is set. */
 export async function* checkSecrets(ambit: Runtime, spec: OfferSpec | undefined): AsyncGenerator<Finding> {
-  const { capabilities = [] } = spec ?? {}
-  const needed = Map.groupBy(
-    capabilities.flatMap(({ descriptor: { id, metadata } }) =>
-      Object.keys(metadata?.credentials ?? {}).map((name) => ({ name, id })),
-    ),
-    ({ name }) => name,
-  )
+  const descriptors = spec?.capabilities.map(({ descriptor }) => descriptor) ?? []
+  const needed = new Set(descriptors.flatMap(({ metadata }) => Object.keys(metadata?.credentials ?? {})))
   if (needed.size === 0) return
-  const known = new Set((await ambit.secrets.list(ambit.settings.tenant)).map(({ name }) => name))
-  const missing = [...needed].filter(([name]) => !known.has(name))
-  for (const [name, users] of missing)
-    yield fail(
-      'secrets',
-      `there is no secret ${quote(name)}, and ${namesOf(users.map(({ id }) => id))} cannot do without`,
-      `run \`ambit secret set ${name}\``,
-    )
-  if (missing.length === 0) yield ok('secrets', `${counted(needed.size, 'secret')} for capabilities, all there`)
+  const missing = needed.difference(new Set((await ambit.secrets.list(ambit.settings.tenant)).map(({ name }) => name)))
+  for (const name of missing) {
+    const users = descriptors.filter(({ metadata }) => Object.hasOwn(metadata?.credentials ?? {}, name))
+    const message = `there is no secret ${quote(name)}, and ${namesOf(users.map(({ id }) => id))} cannot do without`
+    yield fail('secrets', message, `run \`ambit secret set ${name}\``)
+  }
+  if (missing.size === 0) yield ok('secrets', `${counted(needed.size, 'secret')} for capabilities, all there`)
 }
 
 /** One of them, and how many there are besides. */
@@ -86,7 +77,7 @@ export async function* checkApprovers(ambit: Runtime, spec: OfferSpec | undefine
   const asked = spec === undefined ? [] : askedFor(spec)
   if (asked.length === 0) return
   const known = await ambit.store.read(() => approversInOffice(ambit.settings.tenant))
-  const short = asked.filter((each) => able(known, each, ambit.clock.now()).size < each.quorum)
+  const short = asked.filter((each) => countAble(known, each, ambit.clock.now()) < each.quorum)
   for (const { by, roles, approvers, quorum } of short) {
     const who = [...roles, ...approvers].join(', ')
     const wanted = who === '' ? counted(quorum, 'approver') : `${quorum} of ${who}`
@@ -114,13 +105,11 @@ function askedFor({ policies = [], capabilities }: OfferSpec): readonly Asked[] 
   return byItself.length === 0 ? byRules : [...byRules, { by, ...demandOf({}) }]
 }
 
-/** The people who could agree today. */
-const able = (known: readonly Approver[], required: Asked, now: number): ReadonlySet<string> =>
-  new Set(
-    known
-      .filter((approver) => ineligible(approver, { required, excluded: [], now }) === undefined)
-      .map(({ principal }) => principal),
-  )
+/** How many people could agree today. */
+function countAble(known: readonly Approver[], required: Asked, now: number): number {
+  const able = known.filter((approver) => ineligible(approver, { required, excluded: [], now }) === undefined)
+  return new Set(able.map(({ principal }) => principal)).size
+}
 
 /** Whether every upstream answers now: an MCP server lists its tools, an API answers a request without content. */
 export async function* checkUpstreams(ambit: Runtime): AsyncGenerator<Finding> {

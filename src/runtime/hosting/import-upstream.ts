@@ -55,13 +55,12 @@ export interface ImportWish extends ImportOptions {
   readonly file: string
 }
 
-interface McpWish extends ImportWish {
-  /** Without one that of the file. */
-  readonly server?: McpUpstream['server'] | undefined
-}
-
-/** Reads what an MCP server offers. */
-export async function importMcp(ambit: Runtime, caller: Caller, { name, file, ...wish }: McpWish): Promise<Imported> {
+/** Reads what an MCP server offers, by default the one in the file. */
+export async function importMcp(
+  ambit: Runtime,
+  caller: Caller,
+  { name, file, ...wish }: ImportWish & { readonly server?: McpUpstream['server'] | undefined },
+): Promise<Imported> {
   const { deps, before } = startImport(ambit, caller, { adapter: 'mcp', name, file })
   const { server, secrets } = withHandles(name, serverFor(wish.server, before?.server))
   checkFolder(server, deps.folder)
@@ -279,12 +278,11 @@ async function readDocument(place: string, folder: string, { egress }: UpstreamD
     return readJson(bytes, { bytesMax })
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    const help = looksLikeJson(bytes) ? error.help : 'give the document as JSON: YAML is not read'
+    const isJson = /^\s*[{[]/.test(Buffer.from(bytes.subarray(0, 256)).toString())
+    const help = isJson ? error.help : 'give the document as JSON: YAML is not read'
     throw new Failure('upstream.invalid', `${quote(place)}: ${error.message}`, error.data, help)
   }
 }
-
-const looksLikeJson = (bytes: Uint8Array): boolean => /^\s*[{[]/.test(Buffer.from(bytes.subarray(0, 256)).toString())
 
 const bytesMax = limits.upstreamFileBytesMax
 const tooLarge = (): Failure => new Failure('payload.too_large', `the document has more than ${bytesMax} bytes`)

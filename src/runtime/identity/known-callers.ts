@@ -7,21 +7,18 @@ import { principalRecords } from '../../storage/tables/identities.ts'
 import type { Runtime } from '../runtime.ts'
 import { type Caller, verifiedCaller } from './caller.ts'
 
-export interface KnownName {
-  readonly name: string
-  /** How the name was proved. */
-  readonly type: 'api_key' | 'token'
-  readonly scopes: readonly string[]
-}
-
 /**
- * A caller that the configuration names. A principal of that name lends its roles and permissions; a revoked one is
- * refused like a wrong key.
+ * A caller that the configuration names; `type` is how the name was proved. A principal of that name lends its roles and
+ * permissions; a revoked one is refused like a wrong key.
  */
 export async function callerNamed(
   ambit: Runtime,
   tenant: TenantId,
-  { name, type, scopes }: KnownName,
+  {
+    name,
+    type,
+    scopes,
+  }: { readonly name: string; readonly type: 'api_key' | 'token'; readonly scopes: readonly string[] },
 ): Promise<Caller> {
   const principal = await ambit.store.read(() => principalRecords.find(tenant, name))
   if (principal !== undefined && principal.status !== 'active') throw notAccepted()
