@@ -1,9 +1,9 @@
 import type { Json } from '../../base/canonical.ts'
+import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { OwnEvent } from '../../model/own-events.ts'
 import type { Page, PageOptions } from '../../storage/page.ts'
-import type { Records } from '../../storage/tables/records.ts'
 import { getTenant } from '../../storage/tables/tenants.ts'
-import type { Change } from '../../storage/work.ts'
+import type { Change, Work } from '../../storage/work.ts'
 import { type EventInput, recordAs } from '../evidence/record.ts'
 import type { Runtime } from '../runtime.ts'
 import { type Caller, demand } from './caller.ts'
@@ -50,7 +50,7 @@ export async function administer<T>(
 
 /** Reads such records of the caller's tenant, page by page in order of id. Needs the right to audit. */
 export const listOf =
-  <T>({ list }: Pick<Records<T>, 'list'>) =>
+  <T>({ list }: { readonly list: (tenant: TenantId, options?: PageOptions) => Work<Page<T>> }) =>
   async (ambit: Runtime, caller: Caller, options?: PageOptions): Promise<Page<T>> => {
     demand(caller, 'audit')
     return ambit.store.read(() => list(caller.tenant, options))
