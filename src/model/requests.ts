@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { limits } from '../base/limits.ts'
 import { approvalState, approver } from './approval.ts'
+import { type Entry, gives, takes } from './entry.ts'
 import { checkpoint, evidenceEvent, outcome, publicKey } from './evidence.ts'
 import { apiKey } from './identity/key.ts'
 import { permission, principal, principalKind } from './identity/principal.ts'
@@ -8,10 +9,9 @@ import { tenantIdText } from './identity/tenant.ts'
 import { jsonObject } from './json.ts'
 import { capabilityId, capabilityScope, form, id, line, minted, prose } from './text.ts'
 import { environment, wireId } from './wire/correlation.ts'
-import { approvalDecision } from './wire/wire.ts'
+import { next, wireShapes } from './wire/wire.ts'
 
 const page = { limit: z.int().min(1).max(limits.pageRowsMax).optional(), cursor: z.string().max(1_024).optional() }
-const next = z.string().optional()
 
 const duration = form(/^[1-9][0-9]{0,5}[smhd]$/u, 'a number and s, m, h or d, such as `90d`')
 const moment = form(
@@ -21,116 +21,130 @@ const moment = form(
 const approvalId = minted('apr')
 const apiKeyId = minted('key')
 
-export const pageRequest = z.strictObject(page)
-export const noInput = z.strictObject({})
-export const callName = z.strictObject({ id: wireId })
-export const approvalName = z.strictObject({ id: approvalId })
-export const capabilityName = z.strictObject({ id: capabilityId })
-export const eventName = z.strictObject({ id: wireId })
-export const correlationName = z.strictObject({ correlation: wireId })
-export const principalName = z.strictObject({ id })
-export const keyName = z.strictObject({ id: apiKeyId })
-export const tenantName = z.strictObject({ id: tenantIdText })
-
-export const approvalQuery = z.strictObject({ state: approvalState.optional(), ...page })
-export const approvalDecisionRequest = approvalDecision.extend({ id: approvalId })
-export const approvalWatch = z.strictObject({ pending: z.boolean().optional() })
-
-/** The same `id` never takes effect twice; `context` has facts that are in no payload. */
-export const callRequest = z.strictObject({
-  capability: z.string().max(256),
-  payload: jsonObject.optional(),
-  id: wireId.optional(),
-  purpose: line.optional(),
-  correlation: wireId.optional(),
-  environment: environment.optional(),
-  context: jsonObject.optional(),
-})
-
-/** `since` is included, `until` is not. */
-export const evidenceQuery = z.strictObject({
-  correlation: wireId.optional(),
-  subject: wireId.optional(),
-  capability: wireId.optional(),
-  outcome: outcome.optional(),
-  type: wireId.optional(),
-  since: moment.optional(),
-  until: moment.optional(),
-  ...page,
-})
-export const evidenceList = z.strictObject({ events: z.array(evidenceEvent), next })
-/** `preview` changes nothing. */
-export const purgeRequest = z.strictObject({
-  correlation: wireId.optional(),
-  before: moment.optional(),
-  indeterminate: z.boolean().optional(),
-  preview: z.boolean().optional(),
-})
-export const purgeReport = z.strictObject({
-  purged: z.boolean(),
-  correlations: z.int().min(0),
-  events: z.int().min(0),
-  kept: z.array(z.strictObject({ correlation: wireId, reason: z.string() })),
-})
-export const headList = z.strictObject({ heads: z.array(checkpoint), next })
-
-export const principalRequest = z.strictObject({
-  id,
-  kind: principalKind.optional(),
-  display: line.optional(),
-  roles: z.array(id).optional(),
-  permissions: z.array(permission).optional(),
-})
-export const permissionRequest = z.strictObject({ id, permission })
-export const principalList = z.strictObject({ principals: z.array(principal), next })
-
-export const keyRequest = z.strictObject({
-  principal: id,
-  name: line.optional(),
-  scopes: z.array(capabilityScope).optional(),
-  expires: duration.optional(),
-})
-export const keyRotationRequest = z.strictObject({ id: apiKeyId, grace: duration.optional() })
-export const keyList = z.strictObject({ keys: z.array(apiKey.omit({ secret_hash: true })), next })
-export const keyEnd = z.strictObject({ key_id: apiKeyId, revoked: z.literal(true) })
-
-export const approverRequest = z.strictObject({
-  principal: id,
-  roles: z.array(id).min(1),
-  key: publicKey.optional(),
-  expires: duration.optional(),
-})
-export const approverList = z.strictObject({ approvers: z.array(approver), next })
-export const approverEnd = z.strictObject({ approver_id: id, revoked: z.literal(true) })
-
-export const secretRequest = z.strictObject({ name: line, value: z.string().min(1).max(limits.secretBytesMax) })
-export const secretName = z.strictObject({ name: line })
-export const keptSecret = z.strictObject({ name: line, handle: z.string() })
-export const secretList = z.strictObject({
-  secrets: z.array(z.strictObject({ name: line, created_at: z.string() })),
-})
-export const secretEnd = z.strictObject({ name: line, removed: z.literal(true) })
-
-export const tenantRotationRequest = z.strictObject({ id: tenantIdText, revoke: z.boolean().optional() })
-
-export const explanation = z.strictObject({
-  invocation_id: wireId,
-  capability_id: wireId,
-  correlation_id: wireId,
-  outcome: outcome.nullable(),
-  at: z.string(),
-  subject: z.string().nullable(),
-  policy: z.strictObject({ name: line, version: line, state: z.string() }).nullable(),
-  decision: z.string().nullable(),
-  rules: z.array(
-    z.strictObject({ gate: z.string(), rule: z.string(), effect: z.string(), reads: z.array(z.string()) }),
+/** What operations take and answer. */
+export const requests = {
+  'page-request': takes('Asks for one page of a list.', page),
+  'no-input': takes('Takes nothing.', {}),
+  'call-name': takes('Names one call.', { id: wireId }),
+  'approval-name': takes('Names one approval.', { id: approvalId }),
+  'capability-name': takes('Names one capability.', { id: capabilityId }),
+  'event-name': takes('Names one event.', { id: wireId }),
+  'correlation-name': takes('Names one correlation.', { correlation: wireId }),
+  'principal-name': takes('Names one principal.', { id }),
+  'key-name': takes('Names one API key.', { id: apiKeyId }),
+  'tenant-name': takes('Names one tenant.', { id: tenantIdText }),
+  'approval-query': takes('Asks for approvals, `pending` ones unless another state is given.', {
+    state: approvalState.optional(),
+    ...page,
+  }),
+  'approval-decision-request': takes("One person's decision about one approval.", {
+    ...wireShapes['approval-decision'][1].shape,
+    id: approvalId,
+  }),
+  'approval-watch': takes('Asks to hear of approvals as they come: from now on, or first of those that wait.', {
+    pending: z.boolean().optional(),
+  }),
+  /** The same `id` never takes effect twice; `context` has facts that are in no payload. */
+  'call-request': takes('One call of a capability.', {
+    capability: z.string().max(256),
+    payload: jsonObject.optional(),
+    id: wireId.optional(),
+    purpose: line.optional(),
+    correlation: wireId.optional(),
+    environment: environment.optional(),
+    context: jsonObject.optional(),
+  }),
+  /** `since` is included, `until` is not. */
+  'evidence-query': takes('Searches events.', {
+    correlation: wireId.optional(),
+    subject: wireId.optional(),
+    capability: wireId.optional(),
+    outcome: outcome.optional(),
+    type: wireId.optional(),
+    since: moment.optional(),
+    until: moment.optional(),
+    ...page,
+  }),
+  'evidence-list': gives('One page of events, newest first.', { events: z.array(evidenceEvent), next }),
+  /** `preview` changes nothing. */
+  'purge-request': takes('Which correlations are purged: one, or all whose newest event is older.', {
+    correlation: wireId.optional(),
+    before: moment.optional(),
+    indeterminate: z.boolean().optional(),
+    preview: z.boolean().optional(),
+  }),
+  'purge-report': gives('What was purged, or would be, and what stays though it is old enough.', {
+    purged: z.boolean(),
+    correlations: z.int().min(0),
+    events: z.int().min(0),
+    kept: z.array(z.strictObject({ correlation: wireId, reason: z.string() })),
+  }),
+  'head-list': gives('One page of signed heads of the log, newest first.', { heads: z.array(checkpoint), next }),
+  'principal-request': takes('Adds a person, service, agent or automation.', {
+    id,
+    kind: principalKind.optional(),
+    display: line.optional(),
+    roles: z.array(id).optional(),
+    permissions: z.array(permission).optional(),
+  }),
+  'permission-request': takes('Gives or takes one permission.', { id, permission }),
+  'principal-list': gives('One page of principals.', { principals: z.array(principal), next }),
+  'key-request': takes('Makes an API key for a principal.', {
+    principal: id,
+    name: line.optional(),
+    scopes: z.array(capabilityScope).optional(),
+    expires: duration.optional(),
+  }),
+  'key-rotation-request': takes('Replaces an API key; the old one works on for `grace`.', {
+    id: apiKeyId,
+    grace: duration.optional(),
+  }),
+  'key-list': gives('One page of API keys, without the hashes of their secrets.', {
+    keys: z.array(apiKey.omit({ secret_hash: true })),
+    next,
+  }),
+  'key-end': gives('That an API key has ended.', { key_id: apiKeyId, revoked: z.literal(true) }),
+  'approver-request': takes('Lets a person decide about calls that ask for one of these roles.', {
+    principal: id,
+    roles: z.array(id).min(1),
+    key: publicKey.optional(),
+    expires: duration.optional(),
+  }),
+  'approver-list': gives('One page of approvers.', { approvers: z.array(approver), next }),
+  'approver-end': gives('That an approver decides about nothing any more.', {
+    approver_id: id,
+    revoked: z.literal(true),
+  }),
+  'secret-request': takes('Keeps a secret.', { name: line, value: z.string().min(1).max(limits.secretBytesMax) }),
+  'secret-name': takes('Names one secret.', { name: line }),
+  'kept-secret': gives('A secret by its handle, never its value.', { name: line, handle: z.string() }),
+  'secret-list': gives('The names of secrets.', {
+    secrets: z.array(z.strictObject({ name: line, created_at: z.string() })),
+  }),
+  'secret-end': gives('That a secret is gone.', { name: line, removed: z.literal(true) }),
+  'tenant-rotation-request': takes(
+    'Gives a tenant a new signing key; `revoke` lists the old one as no longer to be believed.',
+    { id: tenantIdText, revoke: z.boolean().optional() },
   ),
-  context: z.array(z.strictObject({ name: z.string(), state: z.string(), shown: z.string() })),
-  approvers: z.array(z.strictObject({ name: z.string(), role: z.string() })),
-  denial: z.strictObject({ code: z.string(), message: z.string(), next: z.string().nullable() }).nullable(),
-  error: z.strictObject({ type: z.string(), code: z.string().nullable(), effect: z.string().nullable() }).nullable(),
-  sentence: prose,
-})
+  explanation: gives('Why one call ended as it did, from its record.', {
+    invocation_id: wireId,
+    capability_id: wireId,
+    correlation_id: wireId,
+    outcome: outcome.nullable(),
+    at: z.string(),
+    subject: z.string().nullable(),
+    policy: z.strictObject({ name: line, version: line, state: z.string() }).nullable(),
+    decision: z.string().nullable(),
+    rules: z.array(
+      z.strictObject({ gate: z.string(), rule: z.string(), effect: z.string(), reads: z.array(z.string()) }),
+    ),
+    context: z.array(z.strictObject({ name: z.string(), state: z.string(), shown: z.string() })),
+    approvers: z.array(z.strictObject({ name: z.string(), role: z.string() })),
+    denial: z.strictObject({ code: z.string(), message: z.string(), next: z.string().nullable() }).nullable(),
+    error: z.strictObject({ type: z.string(), code: z.string().nullable(), effect: z.string().nullable() }).nullable(),
+    sentence: prose,
+  }),
+} satisfies Record<string, Entry>
 
-export type Explanation = z.infer<typeof explanation>
-export type PurgeReport = z.infer<typeof purgeReport>
+export type Explanation = z.infer<(typeof requests)['explanation'][1]>
+export type PurgeReport = z.infer<(typeof requests)['purge-report'][1]>
