@@ -41,13 +41,6 @@ export async function openAmbit(source: Partial<ConfigSource> = {}, clock: Clock
   return openWith(settings, clock)
 }
 
-export interface OpenOptions {
-  /** False opens what is there and makes no folder. */
-  readonly create?: boolean
-  /** Instead of the folder of keys: for a store that ends with the process. */
-  readonly files?: FileRoot
-}
-
 /** All of it in memory: nothing is read from a disk or written to one. */
 export const openInMemory = (given: AmbitConfig, env: ConfigSource['env']): Promise<Runtime> =>
   openWith(
@@ -56,10 +49,11 @@ export const openInMemory = (given: AmbitConfig, env: ConfigSource['env']): Prom
     { files: memoryRoot() },
   )
 
+/** Without `create` it opens what is there and makes no folder; `files` is instead of the folder of keys. */
 export async function openWith(
   settings: Settings,
   clock: Clock = systemClock,
-  { create = true, files: given }: OpenOptions = {},
+  { create = true, files: given }: { readonly create?: boolean; readonly files?: FileRoot } = {},
 ): Promise<Runtime> {
   const ids = randomIds(clock)
   const files = given ?? (await privateFolder('keys', settings.keysDir, create))

@@ -11,15 +11,9 @@ import { type Io, line, plain } from '../terminal/io.ts'
 
 interface Kept {
   readonly ambit: Runtime
-  readonly served: Reloadable
+  /** The host or hosts of this process. */
+  readonly served: { reload(hosting: Hosting): Promise<void>; current(): Offer; underWay(): number }
   readonly source: ConfigSource
-}
-
-/** The host or hosts of this process. */
-interface Reloadable {
-  reload(hosting: Hosting): Promise<void>
-  current(): Offer
-  underWay(): number
 }
 
 const pollMs = 300
@@ -29,13 +23,13 @@ const patienceMs = 500
  * Offers what the configuration says whenever it changes, until a signal of the system or of `stop` ends it. A second
  * signal is not held up.
  */
-export async function keepUp(io: Io, { ambit, served, source }: Kept, stop?: AbortSignal): Promise<void> {
-  let files = stampsOf(filesOf(ambit.settings))
+export async function keepUp(io: Io, kept: Kept, stop?: AbortSignal): Promise<void> {
+  let files = stampsOf(filesOf(kept.ambit.settings))
   let work: Promise<void> = Promise.resolve()
   const reload = () => {
     work = work.then(async () => {
       files = stampsOf([...files.keys()])
-      const next = await offered(io, served, source, ambit.settings)
+      const next = await offered(io, kept)
       if (next !== undefined) files = stampsOf(filesOf(next))
     })
   }
@@ -46,7 +40,7 @@ export async function keepUp(io: Io, { ambit, served, source }: Kept, stop?: Abo
   clearInterval(timer)
   // Says why the process stays, for as long as a call may take.
   setTimeout(() => {
-    const calls = served.underWay()
+    const calls = kept.served.underWay()
     if (calls > 0) io.err(`waiting for ${counted(calls, 'call')} under way; a second signal ends at once\n`)
   }, patienceMs).unref()
   await work
@@ -62,12 +56,7 @@ export async function untilStopped(io: Io, hangUp: () => void = () => undefined,
 }
 
 /** Makes the new offer whole before it takes the place of the old one. Answers its settings, or says why it stays. */
-async function offered(
-  io: Io,
-  served: Reloadable,
-  source: ConfigSource,
-  begun: Settings,
-): Promise<Settings | undefined> {
+async function offered(io: Io, { ambit, served, source }: Kept): Promise<Settings | undefined> {
   try {
     const next = await loadSettings({ ...source, fresh: true })
     await served.reload(next.hosting)
@@ -76,7 +65,7 @@ async function offered(
       counted(next.hosting.policies.length, 'policy', 'policies'),
     ]
     line(io, `reloaded: ${found.join(', ')}`)
-    if (!isDeepStrictEqual(standing(next), standing(begun)))
+    if (!isDeepStrictEqual(standing(next), standing(ambit.settings)))
       line(io, 'the address, the limits, the tenant, the store and the keys stay as they are until the next start')
     return next
   } catch (error) {

@@ -87,10 +87,8 @@ export async function* checkApprovers(ambit: Runtime, spec: OfferSpec | undefine
   if (short.length === 0) yield ok('approvers', 'enough for every role that policies ask for')
 }
 
-interface Asked extends Demand {
-  /** Who asks, as the beginning of a sentence. */
-  readonly by: string
-}
+/** `by` says who asks, as the beginning of a sentence. */
+type Asked = Demand & { readonly by: string }
 
 function askedFor({ policies = [], capabilities }: OfferSpec): readonly Asked[] {
   const byRules = policies.flatMap(({ name, rules }) =>

@@ -1,6 +1,5 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Json } from '../../base/canonical.ts'
 import { Failure, quote } from '../../base/failure.ts'
 import { readJson } from '../../base/json.ts'
 import { limits } from '../../base/limits.ts'
@@ -14,13 +13,17 @@ export interface NamedFile {
   readonly name: string
 }
 
-type Code = 'policy.invalid' | 'upstream.invalid'
-
-/** Reads the JSON of a file; a failure of this code names the file and the place in it. */
-function readNamed<T>(file: NamedFile, code: Code, read: (json: Json) => T, bytesMax = limits.jsonBytesMax): T {
+/** Reads the JSON of a file; a failure names the file and the place in it. */
+function readNamed<S extends Parameters<typeof parseAs>[0]>(
+  shape: S,
+  noun: 'policy' | 'upstream',
+  file: NamedFile,
+  bytesMax: number,
+) {
+  const code = `${noun}.invalid` as const
   const bytes = readBytes(file, code)
   try {
-    return read(readJson(bytes, { bytesMax }))
+    return parseAs(shape, readJson(bytes, { bytesMax }), noun)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     throw new Failure(code, `${quote(file.name)}: ${error.message}`, error.data, error.help)
@@ -28,7 +31,7 @@ function readNamed<T>(file: NamedFile, code: Code, read: (json: Json) => T, byte
 }
 
 /** The bytes of a file; a failure of this code names the file. */
-export function readBytes({ path, name }: NamedFile, code: Code): Uint8Array {
+export function readBytes({ path, name }: NamedFile, code: 'policy.invalid' | 'upstream.invalid'): Uint8Array {
   try {
     return readFileSync(path)
   } catch (error) {
@@ -37,8 +40,7 @@ export function readBytes({ path, name }: NamedFile, code: Code): Uint8Array {
 }
 
 /** The policy that a file describes, or `policy.invalid`. */
-export const readPolicy = (file: NamedFile): Policy =>
-  readNamed(file, 'policy.invalid', (json) => parseAs(policyShape, json, 'policy'))
+export const readPolicy = (file: NamedFile): Policy => readNamed(policyShape, 'policy', file, limits.jsonBytesMax)
 
 /**
  * The files behind an entry of `upstreams`: the file itself, or all of its folder in order of name. A folder may be made
@@ -67,4 +69,4 @@ export const missingFolders = (upstreams: readonly (Upstream | NamedFile)[]): re
 
 /** The upstream that a file describes, or `upstream.invalid`. */
 export const readUpstream = (file: NamedFile): Upstream =>
-  readNamed(file, 'upstream.invalid', (json) => parseAs(upstreamShape, json, 'upstream'), limits.upstreamFileBytesMax)
+  readNamed(upstreamShape, 'upstream', file, limits.upstreamFileBytesMax)

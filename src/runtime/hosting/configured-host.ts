@@ -3,18 +3,10 @@ import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Hosting } from '../settings/hosting.ts'
 import { readPolicy, upstreamFiles } from './config-files.ts'
-import { type AmbitHost, type HostOptions, openHost } from './host.ts'
-import { type Hosts, openHosts } from './hosts.ts'
+import { type HostOptions, openHost } from './host.ts'
+import { openHosts } from './hosts.ts'
 import { makeOffer, type OfferSpec } from './offer.ts'
 import { type Notice, openUpstreams } from './upstreams.ts'
-
-/** A host that offers what a configuration lists. */
-export interface ConfiguredHost extends AmbitHost {
-  /** Offers what this configuration lists from now on, or fails and changes nothing. */
-  reload(hosting: Hosting): Promise<void>
-  /** As `reload` in two steps: makes the offer or fails; what it returns puts it in place. */
-  prepare(hosting: Hosting): () => void
-}
 
 /** The host of a tenant, offering what the configuration lists, with its upstreams. `notice` is told what is wrong with those. */
 export async function openConfiguredHost(
@@ -22,7 +14,7 @@ export async function openConfiguredHost(
   tenant: TenantId,
   notice: Notice = () => undefined,
   { hosting = ambit.settings.hosting, ...options }: HostOptions & { readonly hosting?: Hosting } = {},
-): Promise<ConfiguredHost> {
+) {
   const upstreams = openUpstreams(ambit, tenant, notice)
   const offerOf = (hostId: string, hosting: Hosting) => {
     const spec = offerSpecOf(hosting)
@@ -35,25 +27,21 @@ export async function openConfiguredHost(
   }
   return {
     ...host,
+    /** As `reload` in two steps: makes the offer or fails; what it returns puts it in place. */
     prepare,
-    reload: async (hosting) => prepare(hosting)(),
-    close: async () => {
+    /** Offers what this configuration lists from now on, or fails and changes nothing. */
+    reload: async (hosting: Hosting): Promise<void> => prepare(hosting)(),
+    close: async (): Promise<void> => {
       await host.close()
       await upstreams.close()
     },
   }
 }
 
-/** The hosts of all tenants, with the same offer. */
-export interface ConfiguredHosts extends Hosts {
-  /** Offers what this configuration lists from now on, in every tenant, or fails and changes nothing. */
-  reload(hosting: Hosting): Promise<void>
-}
-
 /** As `openConfiguredHost`, for every tenant. Secrets are a tenant's own, and so are its connections to upstreams. */
-export async function openConfiguredHosts(ambit: Runtime, home: TenantId, notice: Notice): Promise<ConfiguredHosts> {
+export async function openConfiguredHosts(ambit: Runtime, home: TenantId, notice: Notice) {
   let { hosting } = ambit.settings
-  const opened = new Set<ConfiguredHost>()
+  const opened = new Set<Awaited<ReturnType<typeof openConfiguredHost>>>()
   const hosts = await openHosts(ambit, home, async (tenant, process) => {
     const begun = hosting
     const told: Notice = tenant === home ? notice : (text) => notice(`tenant ${quote(tenant)}: ${text}`)
@@ -63,6 +51,7 @@ export async function openConfiguredHosts(ambit: Runtime, home: TenantId, notice
     if (hosting !== begun) await host.reload(hosting)
     return host
   })
+  /** Offers what this configuration lists from now on, in every tenant, or fails and changes nothing. */
   const reload = async (next: Hosting): Promise<void> => {
     const changes = [...opened].map((host) => host.prepare(next))
     hosting = next

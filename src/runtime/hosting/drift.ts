@@ -37,19 +37,13 @@ export async function findDrift(ambit: Runtime, caller: Caller, name?: string): 
   return name === undefined ? [...asked, ...broken] : asked
 }
 
-export interface Accepted {
-  readonly tool: string
-  /** The version of its capability from now on. */
-  readonly version: string
-}
-
-/** Takes the definition of these tools that somebody has looked at into the file of their server. */
+/** Takes the definition of these tools that somebody has looked at into the file of their server, and tells their new versions. */
 export async function acceptTools(
   ambit: Runtime,
   caller: Caller,
   name: string,
   looked: readonly Looked[],
-): Promise<readonly Accepted[]> {
+): Promise<readonly { readonly tool: string; readonly version: string }[]> {
   demand(caller, 'administer')
   const [found] = mcpServers(ambit, ({ upstream }) => upstream.name === name).servers
   if (found?.file === undefined) throw notListed(ambit, name)

@@ -34,13 +34,9 @@ export interface AmbitHost {
   close(): Promise<void>
 }
 
-export interface ProcessOptions {
+export interface HostOptions {
   /** How long the calls of a process that is gone are believed to run. */
   readonly presenceMs?: number
-  readonly tidyMs?: number
-}
-
-export interface HostOptions extends ProcessOptions {
   /** Where one process has several hosts: what shows all of them. It tidies them up, too. */
   readonly process?: Presence
 }
@@ -50,7 +46,7 @@ export async function openHost(
   ambit: Runtime,
   tenant: TenantId,
   makeOffer: (hostId: string) => Offer,
-  { process: shared, presenceMs = limits.presenceMs, tidyMs = limits.tidyMs }: HostOptions = {},
+  { process: shared, presenceMs = limits.presenceMs }: HostOptions = {},
 ): Promise<AmbitHost> {
   const { host_id: hostId } = await ambit.store.read(() => getTenant(tenant))
   let offered = makeOffer(hostId)
@@ -83,7 +79,7 @@ export async function openHost(
     await stop()
     throw error
   })
-  const timer = shared === undefined && setInterval(() => void gateway.tidyInTurn(), tidyMs).unref()
+  const timer = shared === undefined && setInterval(() => void gateway.tidyInTurn(), limits.tidyMs).unref()
   return {
     tenant,
     hostId,

@@ -12,7 +12,7 @@ import { retainedSince } from '../evidence/purge.ts'
 import { oldCorrelations } from '../evidence/purgeable.ts'
 import { everyTenant } from '../identity/tenants.ts'
 import type { Runtime } from '../runtime.ts'
-import type { AmbitHost, ProcessOptions } from './host.ts'
+import type { AmbitHost, HostOptions } from './host.ts'
 
 /** The hosts of all tenants of a store, in one process. */
 export interface Hosts {
@@ -37,10 +37,8 @@ export interface HeldHost {
   release(): void
 }
 
-/** Opens the host of one tenant, as one of several of this process. */
-type OpenOne = (tenant: TenantId, process: Presence) => Promise<AmbitHost>
-
-export interface HostsOptions extends ProcessOptions {
+export interface HostsOptions extends Pick<HostOptions, 'presenceMs'> {
+  readonly tidyMs?: number
   readonly idleMs?: number
   /** How often the tenants without an open host are searched for work that is due. */
   readonly sweepMs?: number
@@ -50,7 +48,7 @@ export interface HostsOptions extends ProcessOptions {
 export async function openHosts(
   ambit: Runtime,
   tenant: TenantId,
-  openOne: OpenOne,
+  openOne: (tenant: TenantId, process: Presence) => Promise<AmbitHost>,
   options: HostsOptions = {},
 ): Promise<Hosts> {
   const { presenceMs = limits.presenceMs, tidyMs = limits.tidyMs, sweepMs = limits.sweepMs } = options
@@ -61,16 +59,18 @@ export async function openHosts(
     await process.stop()
     throw error
   })
-  let isTidying = false
-  const timer = setInterval(async () => {
-    // A turn that takes long is not overtaken by the next.
-    if (isTidying) return
-    isTidying = true
+  const closing = new AbortController()
+  /** A turn that takes long is not overtaken by the next. */
+  const repeat = async (work: () => Promise<void>, everyMs: number, firstMs = everyMs): Promise<void> => {
+    for (let ms = firstMs; ; ms = everyMs) {
+      await pause(ms, undefined, { signal: closing.signal, ref: false })
+      await work().catch(() => undefined)
+    }
+  }
+  const tidy = async (): Promise<void> => {
     closeIdle()
     for (const host of opened()) if (!host.closing.aborted) await host.gateway.tidyInTurn()
-    isTidying = false
-  }, tidyMs).unref()
-  const closing = new AbortController()
+  }
   const holdUnlessClosing: Hosts['hold'] = async (wanted) => {
     if (!closing.signal.aborted) return hold(wanted)
     throw new Failure('host.closed', 'the host is closing', {}, 'retry later, or on another instance')
@@ -83,14 +83,9 @@ export async function openHosts(
         () => undefined,
       )
   }
-  const sweepAgain = async (): Promise<void> => {
-    // At the first sweep the leases of all processes that ended before this one began have lapsed.
-    for (let ms = presenceMs; ; ms = sweepMs) {
-      await pause(ms, undefined, { signal: closing.signal, ref: false })
-      await sweep().catch(() => undefined)
-    }
-  }
-  sweepAgain().catch(() => undefined)
+  repeat(tidy, tidyMs).catch(() => undefined)
+  // At the first sweep the leases of all processes that ended before this one began have lapsed.
+  repeat(sweep, sweepMs, presenceMs).catch(() => undefined)
   return {
     home,
     hold: holdUnlessClosing,
@@ -98,7 +93,6 @@ export async function openHosts(
     underWay: () => opened().reduce((count, { gateway }) => count + gateway.underWay(), 0),
     close: async () => {
       closing.abort()
-      clearInterval(timer)
       await closeAll()
       await process.stop()
     },
@@ -130,10 +124,10 @@ function openSlots(
     const opening = Promise.resolve(closing.get(tenant)).then(() => openOne(tenant))
     const slot: Slot = { opening, opened: undefined, usedAt: clock.now(), waiting: 0 }
     slots.set(tenant, slot)
-    const keep = (host: AmbitHost): void => {
-      slot.opened = host
-    }
-    opening.then(keep, () => slots.delete(tenant))
+    opening.then(
+      (host) => Object.assign(slot, { opened: host }),
+      () => slots.delete(tenant),
+    )
     return slot
   }
   const close = (host: AmbitHost): void => {

@@ -106,15 +106,12 @@ export const upstreamDeps = (ambit: Runtime, tenant: TenantId, hosting: Hosting,
 const openUpstream = (upstream: Upstream, deps: UpstreamDeps): OpenUpstream =>
   upstream.adapter === 'mcp' ? openMcp(upstream, deps) : openHttp(upstream, deps)
 
-/** An upstream that can be closed without harm to its calls under way. */
-interface Retirable extends OpenUpstream {
-  /** Closes it when its calls are done, and those that were about to begin have had time to. */
-  retire(): Promise<void>
-}
+type Retirable = ReturnType<typeof makeRetirable>
 
 const graceMs = 1_000
 
-function makeRetirable(upstream: OpenUpstream): Retirable {
+/** An upstream that can be closed without harm to its calls under way. */
+function makeRetirable(upstream: OpenUpstream) {
   const calls = openUnderWay()
   const count = (capability: Capability): Capability => ({
     ...capability,
@@ -123,7 +120,8 @@ function makeRetirable(upstream: OpenUpstream): Retirable {
   return {
     capabilities: upstream.capabilities.map(count),
     close: () => upstream.close(),
-    retire: async () => {
+    /** Closes it when its calls are done, and those that were about to begin have had time to. */
+    retire: async (): Promise<void> => {
       await new Promise((resolve) => setTimeout(resolve, graceMs).unref())
       await calls.none()
       await upstream.close()

@@ -3,10 +3,10 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { Failure, quote } from '../../base/failure.ts'
 import { readJson } from '../../base/json.ts'
 import { type Config, configWithCode } from '../../model/config/config.ts'
-import { type TenantId, tenantId } from '../../model/identity/tenant-id.ts'
+import { tenantId } from '../../model/identity/tenant-id.ts'
 import { parseAs } from '../../model/parse.ts'
-import { type KnowledgeSettings, settleKnowledge } from '../knowledge/settings.ts'
-import { type Hosting, settleHosting } from './hosting.ts'
+import { settleKnowledge } from '../knowledge/settings.ts'
+import { settleHosting } from './hosting.ts'
 import type { AmbitConfig } from './user-config.ts'
 import { importUserModule } from './user-module.ts'
 
@@ -20,24 +20,7 @@ export const configNames = [
 ] as const
 
 /** A configuration with every default filled in and every path absolute. */
-export interface Settings {
-  /** The file the settings came from, or undefined when there was none. */
-  readonly file: string | undefined
-  readonly dataDir: string
-  readonly keysDir: string
-  readonly store:
-    | { readonly driver: 'sqlite'; readonly path: string; readonly durability: 'full' | 'normal' }
-    | { readonly driver: 'postgres'; readonly url: string }
-  readonly tenant: TenantId
-  readonly passphrase: string | undefined
-  readonly checkpoint: { readonly everyEvents: number; readonly everyMs: number }
-  /** How long a running host keeps correlations; undefined keeps all. */
-  readonly retention: { readonly days: number } | undefined
-  readonly hosting: Hosting
-  readonly knowledge: KnowledgeSettings
-  /** The files of the user that the settings were made of: the configuration, and what it imports. */
-  readonly files: readonly string[]
-}
+export type Settings = Readonly<ReturnType<typeof settle>>
 
 export interface ConfigSource {
   readonly folder: string
@@ -124,10 +107,11 @@ function settle(
   { folder, env }: Pick<ConfigSource, 'folder' | 'env'>,
   file?: string,
   files: readonly string[] = [],
-): Settings {
+) {
   const base = file === undefined ? folder : dirname(file)
   const dataDir = resolve(base, given.dataDir ?? '.ambit')
   return {
+    /** The file the settings came from, or undefined when there was none. */
     file,
     dataDir,
     keysDir: resolve(base, given.keys?.dir ?? join(dataDir, 'keys')),
@@ -135,9 +119,11 @@ function settle(
     tenant: tenantId(given.tenant ?? 'local'),
     passphrase: passphraseFrom(given.keys?.passphraseEnv, env),
     checkpoint: { everyEvents: given.checkpoint?.everyEvents ?? 1_000, everyMs: given.checkpoint?.everyMs ?? 60_000 },
+    /** How long a running host keeps correlations; undefined keeps all. */
     retention: given.retention,
     hosting: settleHosting(given, base, file && quote(basename(file))),
     knowledge: settleKnowledge(given.knowledge, base),
+    /** The files of the user that the settings were made of: the configuration, and what it imports. */
     files,
   }
 }
@@ -150,19 +136,14 @@ function passphraseFrom(name: string | undefined, env: ConfigSource['env']): str
   throw new Failure('config.invalid', `keys: the variable ${quote(name)} is not set`, {}, help)
 }
 
-function settleStore(
-  given: Config['store'],
-  base: string,
-  dataDir: string,
-  env: ConfigSource['env'],
-): Settings['store'] {
+function settleStore(given: Config['store'], base: string, dataDir: string, env: ConfigSource['env']) {
   if (given?.driver !== 'postgres') {
     const path = given?.path === ':memory:' ? given.path : resolve(base, given?.path ?? join(dataDir, 'ambit.db'))
-    return { driver: 'sqlite', path, durability: given?.durability ?? 'full' }
+    return { driver: 'sqlite', path, durability: given?.durability ?? 'full' } as const
   }
   const name = given.urlEnv ?? 'AMBIT_DATABASE_URL'
   const url = given.url ?? env[name]
-  if (url) return { driver: 'postgres', url }
+  if (url) return { driver: 'postgres', url } as const
   const help = `set ${name} to a postgres:// address`
   throw new Failure('config.invalid', `store: neither \`url\` nor the variable ${quote(name)} is set`, {}, help)
 }

@@ -1,18 +1,12 @@
 import { registerHooks } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
-export interface UserModule {
-  readonly exports: Readonly<Record<string, unknown>>
-  /** The files of the user that it is made of, itself first. */
-  readonly files: readonly string[]
-}
-
 /**
  * Imports a module of the user. One that was imported before is the same again, unless it is to be read afresh: then it
  * and what it imports are evaluated anew. `ambit` is found from it wherever it lies: where no package of that name is
- * installed, it is this one.
+ * installed, it is this one. `files` are those that it is made of, itself first.
  */
-export async function importUserModule(file: string, { fresh = false } = {}): Promise<UserModule> {
+export async function importUserModule(file: string, { fresh = false } = {}) {
   hookOnce()
   const url = pathToFileURL(file).href
   const generation = (generations.get(url) ?? -1) + (fresh || !generations.has(url) ? 1 : 0)
