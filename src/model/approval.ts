@@ -22,8 +22,6 @@ export const vote = z.strictObject({
   signature: signatureText,
 })
 
-const shownField = z.strictObject({ name: line, value: jsonValue })
-
 /** Where a payload fails its schema, by path and keyword: a validator never quotes the value. */
 const inputProblem = z.strictObject({ path: z.string(), keyword: z.string() })
 
@@ -43,7 +41,7 @@ export const approvalRequest = z.strictObject({
   requested_by: subject,
   actor: actor.nullable(),
   purpose: line.nullable(),
-  shown: z.array(shownField),
+  shown: z.array(z.strictObject({ name: line, value: jsonValue })),
   payload_commitment: hash,
   invocation_digest: objectDigest,
   /** Every demand must be met: this one, and those of other rules beside it. */

@@ -35,8 +35,6 @@ export const redactedText = '[redacted]'
 
 export const outcome = z.enum(['success', 'failure', 'denied', 'skipped', 'indeterminate'])
 
-const canonicalization = z.enum(['chp-stable-v1', 'chp-jcs-v1'])
-
 export const tier = z.enum(['hash-chain', 'signed'])
 export type Tier = z.infer<typeof tier>
 
@@ -63,9 +61,6 @@ export const signatureObject = z.strictObject({
 })
 export type SignatureObject = z.infer<typeof signatureObject>
 
-/** Something outside the host that vouches for its key. Unknown types are kept and prove nothing. */
-const identityAnchor = z.looseObject({ type: z.string() })
-
 /** Empty members are left out, so that none can be added unseen. */
 export const hostIdentity = z.strictObject({
   host_id: wireId,
@@ -73,7 +68,11 @@ export const hostIdentity = z.strictObject({
   key_id: keyId,
   valid_from: wireTime.nullable(),
   valid_until: wireTime.nullable(),
-  anchors: z.array(identityAnchor).min(1).optional(),
+  /** What vouches for the key outside the host. Unknown types are kept and prove nothing. */
+  anchors: z
+    .array(z.looseObject({ type: z.string() }))
+    .min(1)
+    .optional(),
   enc_public_key: z.string().min(1).optional(),
   signature: signatureText,
 })
@@ -96,9 +95,6 @@ const completeness = z.strictObject({
   as_of_sequence: z.int().min(0),
   head_hash: hash,
 })
-
-const codeDigest = z.strictObject({ code: z.string(), digest: objectDigest })
-const typeDigest = z.strictObject({ type: z.string(), digest: objectDigest })
 
 /** One declared context field of a call: its state always, its value or keyed digest where the contract says so. */
 const contextEntry = z.strictObject({
@@ -175,8 +171,8 @@ export const callRecord = z.strictObject({
   subject: subject.nullable(),
   actor: actor.nullable(),
   correlation: correlation.omit({ correlation_id: true }),
-  denial: codeDigest.nullable(),
-  error: typeDigest.nullable(),
+  denial: z.strictObject({ code: z.string(), digest: objectDigest }).nullable(),
+  error: z.strictObject({ type: z.string(), digest: objectDigest }).nullable(),
   ...attemptMembers,
 })
 export type CallRecord = z.infer<typeof callRecord>
@@ -261,7 +257,7 @@ export type EvidenceBundle = z.infer<typeof evidenceBundle>
 export const foreignBundle = z.strictObject({
   ...bundleMembers,
   created_at: wireTime,
-  canonicalization: canonicalization.optional(),
+  canonicalization: z.enum(['chp-stable-v1', 'chp-jcs-v1']).optional(),
   events: z.array(foreignEvent).min(1),
 })
 export type ForeignBundle = z.infer<typeof foreignBundle>

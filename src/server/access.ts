@@ -45,8 +45,8 @@ export function openAuthentication(ambit: Runtime, home: Home, access: Access): 
     const key = matching(known, text)
     if (key === undefined) return authenticate(ambit, text)
     if (key.name === null) return unlessSuspended({ ...anonymous(home.tenant, key.scopes), name: 'shared' })
-    const name = { name: key.name, type: 'api_key', scopes: key.scopes } as const
-    return unlessSuspended(await callerNamed(ambit, home.tenant, name))
+    const subject = { id: key.name, type: 'api_key' } as const
+    return unlessSuspended(await callerNamed(ambit, home.tenant, subject, key.scopes))
   }
   const byToken = async (text: string): Promise<Caller> =>
     unlessSuspended(await callerByToken(ambit, home, text, access.tokens ?? []))

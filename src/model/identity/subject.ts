@@ -18,12 +18,10 @@ export const subject = z.looseObject({
 
 export type Subject = z.infer<typeof subject>
 
-const actorType = z.enum(['human', 'agent', 'service', 'workflow', 'device', 'organization'])
-
 /** Recorded beside the subject, which alone carries accountability. */
 export const actor = z.strictObject({
   id: wireId,
-  type: actorType.optional(),
+  type: z.enum(['human', 'agent', 'service', 'workflow', 'device', 'organization']).optional(),
   owner: z.string().optional(),
   organization: z.string().optional(),
   trust_level: z.string().optional(),

@@ -11,15 +11,13 @@ export const denial = z.strictObject({
 
 export type Denial = z.infer<typeof denial>
 
-/** What is known about the effect of a call that did not succeed. */
-const callEffect = z.enum(['none', 'unknown', 'done'])
-
 /** Open: an adapter may add what its protocol reports, such as a status. */
 export const callError = z.looseObject({
   type: z.string().min(1),
   message: z.string(),
   code: z.string().nullable().optional(),
-  effect: callEffect.optional(),
+  /** What is known about it, as the call did not succeed. */
+  effect: z.enum(['none', 'unknown', 'done']).optional(),
 })
 
 export type CallError = z.infer<typeof callError>

@@ -41,8 +41,6 @@ export const authToken = z.strictObject({
 })
 export type AuthToken = z.infer<typeof authToken>
 
-const headScheme = z.enum(['chp-store-head-v1', 'chp-store-head-v2'])
-
 /** Signed with SSH. The scheme is not signed. */
 export const storeHeadAnchor = z.strictObject({
   kind: z.literal('store-head-anchor'),
@@ -50,7 +48,7 @@ export const storeHeadAnchor = z.strictObject({
   sequence,
   store_head: hash,
   anchored_at: wireTime,
-  store_head_scheme: headScheme.optional(),
+  store_head_scheme: z.enum(['chp-store-head-v1', 'chp-store-head-v2']).optional(),
   anchor: z.strictObject({ type: z.literal('did'), did: z.string(), countersignature: z.string() }),
 })
 export type StoreHeadAnchor = z.infer<typeof storeHeadAnchor>

@@ -3,7 +3,7 @@ import { limits } from '../../base/limits.ts'
 import { makeSeal } from '../../evidence/seal.ts'
 import type { CallCaller } from '../../gateway/call.ts'
 import type { GatewayDeps, Offer } from '../../gateway/deps.ts'
-import { type Gateway, openGateway } from '../../gateway/gateway.ts'
+import { openGateway } from '../../gateway/gateway.ts'
 import { type Presence, showPresence } from '../../gateway/recovery/presence.ts'
 import { everyKeyOf } from '../../keys/keyring.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
@@ -15,24 +15,7 @@ import type { Runtime } from '../runtime.ts'
 export type { CallCaller } from '../../gateway/call.ts'
 
 /** The gateway of one tenant, and what is offered through it. */
-export interface AmbitHost {
-  readonly tenant: TenantId
-  readonly hostId: string
-  readonly gateway: Gateway
-  /** A secret of 32 bytes of the tenant's own, the same in every process, for one purpose. */
-  secretFor(purpose: string): Uint8Array
-  /** Offers something else from now on. Calls under way end as they began. */
-  offer(next: Offer): void
-  current(): Offer
-  /** Calls back whenever something else is offered, until the returned function is called. */
-  watch(changed: () => void): () => void
-  /** Keeps a host that would be closed when idle open, until the returned function is called. */
-  hold(): () => void
-  isHeld(): boolean
-  /** Aborts when the host closes. */
-  readonly closing: AbortSignal
-  close(): Promise<void>
-}
+export type AmbitHost = Readonly<Awaited<ReturnType<typeof openHost>>>
 
 export interface HostOptions {
   /** How long the calls of a process that is gone are believed to run. */
@@ -47,7 +30,7 @@ export async function openHost(
   tenant: TenantId,
   makeOffer: (hostId: string) => Offer,
   { process: shared, presenceMs = limits.presenceMs }: HostOptions = {},
-): Promise<AmbitHost> {
+) {
   const { host_id: hostId } = await ambit.store.read(() => getTenant(tenant))
   let offered = makeOffer(hostId)
   const watching = new Set<() => void>()
@@ -84,24 +67,30 @@ export async function openHost(
     tenant,
     hostId,
     gateway,
-    secretFor: (purpose) => Buffer.from(digest(['ambit-secret-for', purpose]).replace('hmac-sha256:', ''), 'hex'),
-    offer: (next) => {
+    /** A secret of 32 bytes of the tenant's own, the same in every process, for one purpose. */
+    secretFor: (purpose: string): Uint8Array =>
+      Buffer.from(digest(['ambit-secret-for', purpose]).replace('hmac-sha256:', ''), 'hex'),
+    /** Offers something else from now on. Calls under way end as they began. */
+    offer: (next: Offer): void => {
       offered = next
       for (const changed of watching) changed()
     },
     current: () => offered,
-    watch: (changed) => {
+    /** Calls back whenever something else is offered, until the returned function is called. */
+    watch: (changed: () => void): (() => void) => {
       watching.add(changed)
       return () => void watching.delete(changed)
     },
-    hold: () => {
+    /** Keeps a host that would be closed when idle open, until the returned function is called. */
+    hold: (): (() => void) => {
       const holder = Symbol('holder')
       holders.add(holder)
       return () => void holders.delete(holder)
     },
     isHeld: () => holders.size > 0,
+    /** Aborts when the host closes. */
     closing: closing.signal,
-    close: async () => {
+    close: async (): Promise<void> => {
       if (timer) clearInterval(timer)
       closing.abort()
       await gateway.close()

@@ -15,22 +15,7 @@ import type { Runtime } from '../runtime.ts'
 import type { AmbitHost, HostOptions } from './host.ts'
 
 /** The hosts of all tenants of a store, in one process. */
-export interface Hosts {
-  /** The host of the configured tenant: always open. */
-  readonly home: AmbitHost
-  /**
-   * The host of a tenant, which stays open at least until it is released. It is opened at its first use, once for
-   * all requests at the same time, and closed when it was not used for a while. Fails with `tenant.not_found`, or with `overloaded`
-   * while too many tenants have one in use.
-   */
-  hold(tenant: TenantId): Promise<HeldHost>
-  /** The tenants whose hosts are open now. */
-  open(): readonly TenantId[]
-  /** How many calls are carried out now. */
-  underWay(): number
-  /** Waits for calls under way. */
-  close(): Promise<void>
-}
+export type Hosts = Awaited<ReturnType<typeof openHosts>>
 
 export interface HeldHost {
   readonly host: AmbitHost
@@ -50,7 +35,7 @@ export async function openHosts(
   tenant: TenantId,
   openOne: (tenant: TenantId, process: Presence) => Promise<AmbitHost>,
   options: HostsOptions = {},
-): Promise<Hosts> {
+) {
   const { presenceMs = limits.presenceMs, tidyMs = limits.tidyMs, sweepMs = limits.sweepMs } = options
   const process = await showPresence({ ...ambit, random: randomBytes, tenant, ttlMs: presenceMs })
   const { hold, opened, closeIdle, closeAll } = openSlots(ambit, (each) => openOne(each, process), options)
@@ -71,7 +56,12 @@ export async function openHosts(
     closeIdle()
     for (const host of opened()) if (!host.closing.aborted) await host.gateway.tidyInTurn()
   }
-  const holdUnlessClosing: Hosts['hold'] = async (wanted) => {
+  /**
+   * The host of a tenant, which stays open at least until it is released. It is opened at its first use, once for all
+   * requests at the same time, and closed when it was not used for a while. Fails with `tenant.not_found`, or with
+   * `overloaded` while too many tenants have one in use.
+   */
+  const holdUnlessClosing = async (wanted: TenantId): Promise<HeldHost> => {
     if (!closing.signal.aborted) return hold(wanted)
     throw new Failure('host.closed', 'the host is closing', {}, 'retry later, or on another instance')
   }
@@ -87,11 +77,15 @@ export async function openHosts(
   // At the first sweep the leases of all processes that ended before this one began have lapsed.
   repeat(sweep, sweepMs, presenceMs).catch(() => undefined)
   return {
+    /** The host of the configured tenant: always open. */
     home,
     hold: holdUnlessClosing,
-    open: () => opened().map((host) => host.tenant),
-    underWay: () => opened().reduce((count, { gateway }) => count + gateway.underWay(), 0),
-    close: async () => {
+    /** The tenants whose hosts are open now. */
+    open: (): readonly TenantId[] => opened().map((host) => host.tenant),
+    /** How many calls are carried out now. */
+    underWay: (): number => opened().reduce((count, { gateway }) => count + gateway.underWay(), 0),
+    /** Waits for calls under way. */
+    close: async (): Promise<void> => {
       closing.abort()
       await closeAll()
       await process.stop()

@@ -11,15 +11,17 @@ export type Readiness = () => Promise<unknown>
 /** Anybody may ask, so the store is read once for all who ask within a moment, and nobody waits for it without end. */
 export function openReadiness({ store }: Runtime, tenant: TenantId): Readiness {
   let reading: Promise<unknown> | undefined
-  const forget = (): void => {
-    reading = undefined
+  const read = async (): Promise<unknown> => {
+    const failure = await store
+      .read(() => getTenant(tenant))
+      .then(() => undefined)
+      .catch((error) => error)
+    setTimeout(() => (reading = undefined), limits.readyMs).unref()
+    return failure
   }
+  const late = (): Failure => new Failure('store.unavailable', 'the store does not answer')
   return () => {
-    reading ??= failureOf(store.read(() => getTenant(tenant))).finally(() => setTimeout(forget, limits.readyMs).unref())
+    reading ??= read()
     return within(reading, limits.storeWaitMs, late)
   }
 }
-
-const failureOf = (work: Promise<unknown>): Promise<unknown> => work.then(() => undefined).catch((error) => error)
-
-const late = (): Failure => new Failure('store.unavailable', 'the store does not answer')

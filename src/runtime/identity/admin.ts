@@ -1,12 +1,37 @@
 import type { Json } from '../../base/canonical.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
-import type { OwnEvent } from '../../model/own-events.ts'
 import type { Page, PageOptions } from '../../storage/page.ts'
 import { getTenant } from '../../storage/tables/tenants.ts'
 import type { Change, Work } from '../../storage/work.ts'
 import { type EventInput, recordAs } from '../evidence/record.ts'
 import type { Runtime } from '../runtime.ts'
 import { type Caller, demand } from './caller.ts'
+
+/** What happens to a host's signing keys and to the evidence itself: the protocol's own words. */
+type HostEvent = 'key_generated' | 'key_rotated' | 'key_revoked' | 'identity_anchored' | 'evidence_purged'
+
+/** What else the runtime records outside calls. Nobody but the runtime writes these, and none is in a caller's correlation. */
+export const runtimeEvents = [
+  'ambit.tenant.created',
+  'ambit.tenant.suspended',
+  'ambit.tenant.resumed',
+  'ambit.principal.created',
+  'ambit.principal.revoked',
+  'ambit.permission.given',
+  'ambit.permission.withdrawn',
+  'ambit.key.issued',
+  'ambit.key.rotated',
+  'ambit.key.revoked',
+  'ambit.secret.set',
+  'ambit.secret.removed',
+  'ambit.approver.added',
+  'ambit.approver.revoked',
+  'ambit.knowledge.approved',
+  'ambit.loss.accepted',
+  'ambit.entry.refused',
+] as const
+
+export type OwnEvent = HostEvent | (typeof runtimeEvents)[number]
 
 /** The correlation of every change of a tenant's principals and keys: their history in one export. */
 export const adminCorrelation = (hostId: string): string => `ambit-admin-${hostId}`

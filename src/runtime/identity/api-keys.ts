@@ -12,6 +12,7 @@ import { type Change, inOrder, type Work } from '../../storage/work.ts'
 import type { Runtime } from '../runtime.ts'
 import { administer, listOf, type Recordable } from './admin.ts'
 import { type Caller, demand, verifiedCaller } from './caller.ts'
+import { activePrincipal } from './principals.ts'
 
 export interface NewKey {
   readonly principal: string
@@ -129,12 +130,6 @@ function mint(ambit: Runtime, tenant: TenantId, wish: NewKey, expires_at: string
 const describe = ({ key_id, principal_id, name, scopes, expires_at }: ApiKey) => ({
   ...{ key_id, principal_id, name, scopes, expires_at },
 })
-
-const activePrincipal = (id: string): Change =>
-  function* (tenant) {
-    const { status } = yield* principalRecords.get(tenant, id)
-    if (status !== 'active') throw new Failure('principal.inactive', 'this principal has been revoked', { id })
-  }
 
 const keyText = /^ambit\.([^.]{1,63})\.(key_[0-9a-z]{1,64})\.[A-Za-z0-9_-]{43}$/
 

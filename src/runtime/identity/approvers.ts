@@ -11,6 +11,7 @@ import type { Change, Work } from '../../storage/work.ts'
 import type { Runtime } from '../runtime.ts'
 import { administer, listOf } from './admin.ts'
 import { type Caller, demand } from './caller.ts'
+import { activePrincipal } from './principals.ts'
 
 export interface NewApprover {
   /**
@@ -45,12 +46,9 @@ export async function addApprover(ambit: Runtime, caller: Caller, wish: NewAppro
   const record = parseAs(approverShape, made, 'approver')
   const { approver_id, principal, roles, key_id, custody } = record
   const known: Change = function* (tenant) {
-    const { status, kind, principal_id: id } = yield* principalRecords.get(tenant, principal)
-    if (status !== 'active') throw new Failure('principal.inactive', 'this principal has been revoked', { id })
-    if (kind !== 'user')
-      throw new Failure('approver.not_permitted', `only people approve, and this principal is of kind \`${kind}\``, {
-        id,
-      })
+    const { kind, principal_id: id } = yield* activePrincipal(principal)(tenant)
+    const message = `only people approve, and this principal is of kind \`${kind}\``
+    if (kind !== 'user') throw new Failure('approver.not_permitted', message, { id })
     if (approver_id !== principal && (yield* principalRecords.find(tenant, approver_id)) !== undefined)
       throw new Failure('field.invalid', `approver: ${quote(approver_id)} is another principal`, { pointer: '/id' })
     yield* approverRecords.add(record)(tenant)

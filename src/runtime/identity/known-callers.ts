@@ -8,21 +8,18 @@ import type { Runtime } from '../runtime.ts'
 import { type Caller, verifiedCaller } from './caller.ts'
 
 /**
- * A caller that the configuration names; `type` is how the name was proved. A principal of that name lends its roles and
+ * A caller that the configuration names; its `type` is how the name was proved. A principal of that name lends its roles and
  * permissions; a revoked one is refused like a wrong key.
  */
 export async function callerNamed(
   ambit: Runtime,
   tenant: TenantId,
-  {
-    name,
-    type,
-    scopes,
-  }: { readonly name: string; readonly type: 'api_key' | 'token'; readonly scopes: readonly string[] },
+  subject: { readonly id: string; readonly type: 'api_key' | 'token' },
+  scopes: readonly string[] = [],
 ): Promise<Caller> {
-  const principal = await ambit.store.read(() => principalRecords.find(tenant, name))
+  const principal = await ambit.store.read(() => principalRecords.find(tenant, subject.id))
   if (principal !== undefined && principal.status !== 'active') throw notAccepted()
-  return verifiedCaller({ id: name, type }, tenant, principal, scopes)
+  return verifiedCaller(subject, tenant, principal, scopes)
 }
 
 /** A caller whose tokens are accepted, and the one key that signs them. */
@@ -46,7 +43,7 @@ export async function callerByToken(
   if (!verified.ok) throw notAccepted()
   const { sub, caller } = verified.value
   if (!known.some(({ name, publicKey }) => name === sub && publicKey === caller.public_key)) throw notAccepted()
-  return callerNamed(ambit, tenant, { name: sub, type: 'token', scopes: [] })
+  return callerNamed(ambit, tenant, { id: sub, type: 'token' })
 }
 
 /** A token is JSON in its own header, and base64url of that as a bearer. */

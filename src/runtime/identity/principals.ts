@@ -5,12 +5,11 @@ import {
   permission as permissionShape,
   principal as principalShape,
 } from '../../model/identity/principal.ts'
-import type { OwnEvent } from '../../model/own-events.ts'
 import { parseAs } from '../../model/parse.ts'
 import { principalRecords } from '../../storage/tables/identities.ts'
 import type { Change } from '../../storage/work.ts'
 import type { Runtime } from '../runtime.ts'
-import { administer, listOf, type Recordable } from './admin.ts'
+import { administer, listOf, type OwnEvent, type Recordable } from './admin.ts'
 import type { Caller } from './caller.ts'
 
 export interface NewPrincipal {
@@ -83,6 +82,14 @@ function changePermission(type: OwnEvent, next: (principal: Principal, permissio
 
 const remove = (permissions: readonly string[], permission: string): string[] =>
   permissions.filter((each) => each !== permission)
+
+/** The principal of this id, unless it was revoked. */
+export const activePrincipal = (id: string): Change<Principal> =>
+  function* (tenant) {
+    const principal = yield* principalRecords.get(tenant, id)
+    if (principal.status === 'active') return principal
+    throw new Failure('principal.inactive', 'this principal has been revoked', { id })
+  }
 
 /** The tenant's principals, in order of id. */
 export const principalsOf = listOf(principalRecords)

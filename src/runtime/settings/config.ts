@@ -59,12 +59,7 @@ function findConfig({ folder, file }: ConfigSource): string | undefined {
   return found
 }
 
-interface Loaded {
-  readonly value: unknown
-  readonly files: readonly string[]
-}
-
-async function load(file: string, fresh = false): Promise<Loaded> {
+async function load(file: string, fresh = false) {
   const { value, files } = await read(file, fresh).catch((error: unknown) => {
     throw unloadable(basename(file), error)
   })
@@ -72,7 +67,7 @@ async function load(file: string, fresh = false): Promise<Loaded> {
   throw new Failure('config.invalid', 'the configuration exports nothing', {}, 'write `export default { … }`')
 }
 
-async function read(file: string, fresh: boolean): Promise<Loaded> {
+async function read(file: string, fresh: boolean) {
   if (file.endsWith('.json')) return { value: readJson(readFileSync(file)), files: [file] }
   const { exports, files } = await importUserModule(file, { fresh })
   return { value: exports['default'], files }
