@@ -17,21 +17,12 @@ import { several } from '../terminal/several.ts'
 import { printColumns } from '../terminal/table.ts'
 import { printDifferences } from './drift.ts'
 
-type Several = readonly string[]
-interface ImportOptions extends CommonOptions, Partial<Record<'include' | 'exclude', Several>> {
-  readonly out?: string
-  readonly dryRun?: boolean
-  readonly force?: boolean
-  readonly structuredContent?: boolean
-}
-interface McpOptions extends ImportOptions, Partial<Record<'reads' | 'header' | 'query' | 'env', Several>> {
-  readonly url?: string
-  readonly cwd?: string
-}
-interface OpenApiOptions extends ImportOptions {
-  readonly name: string
-  readonly server?: string
-}
+/** The options of both imports; one has not all of them. */
+interface ImportOptions
+  extends CommonOptions,
+    Partial<Record<'include' | 'exclude' | 'reads' | 'header' | 'query' | 'env', readonly string[]>>,
+    Partial<Record<'out' | 'url' | 'cwd' | 'server', string>>,
+    Partial<Record<'dryRun' | 'force' | 'structuredContent', boolean>> {}
 
 /** `capabilities import …`: looks at what exists, proposes a policy for each part by its risk, and writes the file. */
 export function registerImport(capabilities: Command, io: Io): void {
@@ -47,7 +38,7 @@ export function registerImport(capabilities: Command, io: Io): void {
     .option('--reads <name>', 'these only read, as you know: no effect, and no approval; may be given again', several)
     .option('--cwd <folder>', 'where the command runs, from the folder of the configuration')
     .addHelpText('after', secretsHelp)
-    .action((name: string, command: readonly string[], options: McpOptions) =>
+    .action((name: string, command: readonly string[], options: ImportOptions) =>
       asAdministrator(io, options, async (ambit, caller) => {
         const { importMcp } = await import('../../runtime/hosting/import-upstream.ts')
         const server = serverOf(command, options)
@@ -62,7 +53,7 @@ export function registerImport(capabilities: Command, io: Io): void {
     .requiredOption('--name <name>', 'what its capabilities begin with (needed)')
     .option('--server <url>', "where its operations are sent (default: the document's first server)")
     .addHelpText('after', secretsHelp)
-    .action((document: string, options: OpenApiOptions) =>
+    .action((document: string, options: ImportOptions & { name: string }) =>
       asAdministrator(io, options, async (ambit, caller) => {
         const { importDocument } = await import('../../runtime/hosting/import-upstream.ts')
         const { name, server } = options
@@ -88,9 +79,9 @@ const withImport = (command: Command): Command =>
     .option('--force', 'merge into a file that is there: what you wrote stays, what --include names is refreshed')
     .option('--structured-content', 'let MCP clients have `structuredContent` too: text in it stands in no fence')
 
-const wanted = ({ include, exclude, reads }: McpOptions) => defined({ include, exclude, reads })
+const wanted = ({ include, exclude, reads }: ImportOptions) => defined({ include, exclude, reads })
 
-function serverOf([command, ...args]: readonly string[], { url, header, query, env, cwd }: McpOptions) {
+function serverOf([command, ...args]: readonly string[], { url, header, query, env, cwd }: ImportOptions) {
   if (command !== undefined && url !== undefined) {
     const help = 'write `-- command arguments`, or `--url`'
     throw new Failure('field.invalid', 'an MCP server is a command or an address', {}, help)

@@ -39,8 +39,13 @@ export type PackActivation = z.infer<typeof packActivation>
 export const rootScope = z.enum(['workspace', 'user', 'organisation', 'builtin'])
 export type RootScope = z.infer<typeof rootScope>
 
+/** The primary files are paths relative to the pack root, as written: not yet checked. */
+type HeaderText =
+  | ('scope' | 'version' | 'language' | 'license' | 'updated' | 'compatibility')
+  | ('primaryDocument' | 'primaryOntology' | 'primaryAnswers')
+
 /** What the frontmatter of a pack says, with defaults filled in and values clipped to their limits. */
-export interface PackHeader {
+export interface PackHeader extends Readonly<Partial<Record<HeaderText, string | undefined>>> {
   readonly name: string
   readonly description: string
   /** One of `packTypes`, or `custom:<namespace>`. */
@@ -51,24 +56,9 @@ export interface PackHeader {
   /** As declared; what counts is the effective trust of the pack. */
   readonly trust: PackTrust
   readonly grounding: PackGrounding
-  readonly scope?: string | undefined
-  readonly version?: string | undefined
-  readonly language?: string | undefined
-  readonly license?: string | undefined
-  readonly updated?: string | undefined
-  readonly compatibility?: string | undefined
   readonly maintainers: readonly string[]
-  /** Paths relative to the pack root, as written: not yet checked. */
-  readonly primaryDocument?: string | undefined
-  readonly primaryOntology?: string | undefined
-  readonly primaryAnswers?: string | undefined
   readonly producedBy?: ProducedBy | undefined
 }
 
 /** Who made the pack: reported, never started. */
-export interface ProducedBy {
-  readonly kind?: string | undefined
-  readonly name?: string | undefined
-  readonly version?: string | undefined
-  readonly digest?: string | undefined
-}
+export type ProducedBy = Readonly<Partial<Record<'kind' | 'name' | 'version' | 'digest', string | undefined>>>
