@@ -26,10 +26,7 @@ export function randomIds(clock: Clock): Ids {
   }
 }
 
-/**
- * Times that never come twice in a process: within a millisecond, or when the clock steps back, they count up, and past the
- * last count they move on. Counting begins at random, so that two processes rarely make the same.
- */
+/** Times that no process makes twice. Counting begins at random, so that two rarely make the same. */
 function countedTimes(clock: Clock): () => readonly [ms: number, count: number] {
   let ms = -1
   let count = 0

@@ -19,10 +19,7 @@ interface Kept {
 const pollMs = 300
 const patienceMs = 500
 
-/**
- * Offers what the configuration says whenever it changes, until a signal of the system or of `stop` ends it. A second
- * signal is not held up.
- */
+/** Offers what the configuration says whenever it changes, until a signal or `stop`. A second signal ends at once. */
 export async function keepUp(io: Io, kept: Kept, stop?: AbortSignal): Promise<void> {
   let files = stampsOf(filesOf(kept.ambit.settings))
   let work: Promise<void> = Promise.resolve()

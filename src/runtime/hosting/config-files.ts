@@ -42,10 +42,7 @@ export function readBytes({ path, name }: NamedFile, code: 'policy.invalid' | 'u
 /** The policy that a file describes, or `policy.invalid`. */
 export const readPolicy = (file: NamedFile): Policy => readNamed(policyShape, 'policy', file, limits.jsonBytesMax)
 
-/**
- * The files behind an entry of `upstreams`: the file itself, or all of its folder in order of name. A folder may be made
- * later.
- */
+/** The files behind an entry of `upstreams`: itself, or all of its folder by name. A folder may be made later. */
 export function upstreamFiles({ path, name }: NamedFile): readonly NamedFile[] {
   const found = statSync(path, { throwIfNoEntry: false })
   if (found === undefined && !path.endsWith('.json')) return []

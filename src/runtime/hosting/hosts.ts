@@ -171,10 +171,7 @@ function openSlots(
   }
 }
 
-/**
- * The tenants, suspended ones too, with work that an open host does by itself: calls of processes that are gone, approvals
- * past their time, evidence past its retention. Costs a few small queries for each tenant.
- */
+/** The tenants, suspended ones too, with work that an open host does by itself. A few small queries for each. */
 async function* tenantsWithDueWork(ambit: Runtime, signal: AbortSignal): AsyncGenerator<TenantId> {
   for (const { tenant_id } of await everyTenant(ambit)) {
     if (signal.aborted) return

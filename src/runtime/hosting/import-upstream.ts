@@ -106,10 +106,7 @@ function serverFor(given: McpUpstream['server'] | undefined, before: McpUpstream
   throw new Failure('field.invalid', 'an MCP server is a command or an address', {}, help)
 }
 
-/**
- * The server with the whole path of its program instead of a bare name: the search path may be another one when it is
- * started later. A name that is not found stays, and so do all on Windows, which adds endings.
- */
+/** With the whole path of its program, as the search path may change. What is not found stays, as on Windows. */
 function withWholeCommand(server: McpUpstream['server']): McpUpstream['server'] {
   if ('url' in server || /[/\\]/.test(server.command) || process.platform === 'win32') return server
   const folders = (server.env?.['PATH'] ?? process.env['PATH'] ?? '').split(delimiter).filter(Boolean)

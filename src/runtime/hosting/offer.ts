@@ -68,10 +68,7 @@ export function makeOffer(hostId: string, spec: OfferSpec): Offer {
 
 const pinsOf = (keys: readonly string[] | 'any' = []): Pins => (keys === 'any' ? 'any' : new Set(keys))
 
-/**
- * Whether histories are kept: where a rule reads them, and where a capability names the class of its data, so that a rule
- * that is added later knows what was read before it.
- */
+/** Where a rule reads histories, or one that comes later may: classified data is remembered from the start. */
 const isRemembered = ({ readsHistory }: PolicySet, capabilities: readonly Capability[]): boolean =>
   readsHistory || capabilities.some(({ descriptor }) => descriptor.policy?.data_classification !== undefined)
 

@@ -75,10 +75,7 @@ function gather(hosting: Hosting, deps: UpstreamDeps, open: ReadonlyMap<string, 
   return { capabilities, opened }
 }
 
-/**
- * What rules may read of a capability: all of it where the configuration offers it, otherwise its id. Of several versions
- * the one that is meant has to be said.
- */
+/** What rules may read of a capability: its id alone where it is not offered. Of several versions one is named. */
 export async function capabilityIn(
   source: ConfigSource,
   { id, version }: { readonly id: string; readonly version: unknown },

@@ -76,10 +76,7 @@ function checkedKeyId(publicKey: string): string {
   throw new Failure('field.invalid', message, { pointer: '/publicKey' })
 }
 
-/**
- * Ends all entries of this person, or the entry of this id. Their votes so far no longer count either. Evidence names
- * every entry that ended.
- */
+/** Ends all entries of this person, or this one entry, with the votes so far. Evidence names every one that ended. */
 export async function revokeApprover(ambit: Runtime, caller: Caller, id: string): Promise<void> {
   demand(caller, 'administer')
   const entries = await ambit.store.read(() => validEntries(caller.tenant, id))

@@ -7,10 +7,7 @@ import { principalRecords } from '../../storage/tables/identities.ts'
 import type { Runtime } from '../runtime.ts'
 import { type Caller, verifiedCaller } from './caller.ts'
 
-/**
- * A caller that the configuration names; its `type` is how the name was proved. A principal of that name lends its roles and
- * permissions; a revoked one is refused like a wrong key.
- */
+/** A caller that the configuration names, with the roles and permissions of its principal, unless that is revoked. */
 export async function callerNamed(
   ambit: Runtime,
   tenant: TenantId,

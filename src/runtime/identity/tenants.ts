@@ -122,10 +122,7 @@ export async function rotateTenantKey(
   return rotation
 }
 
-/**
- * Records every rotation and revocation of the key file that has no event yet. The file lies beside the store: after a
- * crash between the two writes, the next rotation records it.
- */
+/** Records what the key file has and evidence has not: a crash may have come between the two writes. */
 async function recordRotations(ambit: Runtime, caller: Caller, hostId: string): Promise<void> {
   const correlation = identityCorrelation(hostId)
   const rows = await ambit.store.read(() => eventsOf(caller.tenant, correlation, 0, limits.replayEventsMax))
