@@ -41,12 +41,13 @@ export function driftOf({ capabilities }: McpUpstream, tools: readonly ToolDefin
   // Of a name that is there twice nobody knows which one is called: it has no digest.
   const now = new Map<string, string | undefined>()
   for (const tool of tools) now.set(tool.name, now.has(tool.name) ? undefined : definitionOf(tool))
-  const accepted = new Map(capabilities.map(({ tool, definition }) => [tool, definition]))
-  const known = [...accepted.keys()]
+  const namesOf = (found: McpUpstream['capabilities']): string[] => found.map(({ tool }) => tool)
+  const known = new Set(namesOf(capabilities))
   return {
-    changed: known.filter((tool) => now.has(tool) && now.get(tool) !== accepted.get(tool)),
-    gone: known.filter((tool) => !now.has(tool)),
-    added: [...now.keys()].filter((tool) => !accepted.has(tool)),
+    // A tool may stand there twice, as two capabilities: each is held to the definition that was accepted for it.
+    changed: namesOf(capabilities.filter(({ tool, definition }) => now.has(tool) && now.get(tool) !== definition)),
+    gone: namesOf(capabilities.filter(({ tool }) => !now.has(tool))),
+    added: [...now.keys()].filter((tool) => !known.has(tool)),
   }
 }
 
