@@ -25,21 +25,13 @@ export function registerDrift(capabilities: Command, io: Io): void {
     .action((name: string, tools: readonly string[], options: CommonOptions) =>
       asAdministrator(io, options, async (ambit, caller) => {
         const { acceptTools } = await import('../../runtime/hosting/drift.ts')
-        const accepted = await acceptTools(ambit, caller, name, tools.map(lookedOf))
+        const accepted = await acceptTools(ambit, caller, name, tools)
         if (options.json) return printJson(io, { upstream: name, accepted })
         if (accepted.length === 0) return line(io, 'nothing has changed')
         const shown = accepted.map(({ tool, version }) => plain(`${tool}, now version ${version}`))
         line(io, `accepted: ${shown.join('; ')}`)
       }),
     )
-}
-
-/** A tool and the digest of what was looked at, as `tool@digest`. */
-function lookedOf(text: string): { readonly tool: string; readonly definition: string } {
-  const [, tool = '', definition = ''] = /^(.+)@(sha256:[0-9a-f]{64})$/su.exec(text) ?? []
-  if (tool !== '') return { tool, definition }
-  const help = 'look at it with `ambit capabilities drift`, which says what to write'
-  throw new Failure('field.invalid', `${quote(text)} does not name the digest of what is accepted`, {}, help)
 }
 
 const hasDrifted = ({ changed = [], gone = [], problem }: DriftReport): boolean =>

@@ -42,20 +42,29 @@ export async function acceptTools(
   ambit: Runtime,
   caller: Caller,
   name: string,
-  looked: readonly Looked[],
+  tools: readonly string[],
 ): Promise<readonly { readonly tool: string; readonly version: string }[]> {
   demand(caller, 'administer')
   const [found] = mcpServers(ambit, ({ upstream }) => upstream.name === name).servers
   if (found?.file === undefined) throw notListed(ambit, name)
+  const looked = tools.map(lookedOf)
   const { upstream, file } = found
-  const { tools } = await toolsOf(ambit, caller, upstream)
-  const changed = driftOf(upstream, tools).changed
-  const accepted = acceptDrift(upstream, tools, looked)
+  const { tools: now } = await toolsOf(ambit, caller, upstream)
+  const changed = driftOf(upstream, now).changed
+  const accepted = acceptDrift(upstream, now, looked)
   const which = accepted.capabilities
     .filter(({ tool }) => changed.includes(tool) && looked.some((one) => one.tool === tool))
     .map(({ tool, descriptor }) => ({ tool, version: descriptor.version }))
   if (which.length > 0) keepUpstream(file.path, accepted, { replace: true })
   return which
+}
+
+/** A tool and the digest of what was looked at, as `tool@digest`. */
+function lookedOf(text: string): Looked {
+  const [, tool = '', definition = ''] = /^(.+)@(sha256:[0-9a-f]{64})$/su.exec(text) ?? []
+  if (tool !== '') return { tool, definition }
+  const help = 'look at it with `ambit capabilities drift`, which says what to write'
+  throw new Failure('field.invalid', `${quote(text)} does not name the digest of what is accepted`, {}, help)
 }
 
 const toolsOf = (ambit: Runtime, { tenant }: Caller, upstream: McpUpstream) =>
