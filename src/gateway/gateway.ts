@@ -1,15 +1,12 @@
 import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
-import type { ApprovalRequest } from '../model/approval.ts'
-import type { CapabilityDescriptor } from '../model/capability.ts'
 import type { Denial } from '../model/wire/denial.ts'
-import type { InvocationResult } from '../model/wire/result.ts'
 import type { CallPreview } from '../model/wire/wire.ts'
 import { gateNumbers } from '../policy/gates/refusal.ts'
 import { approvalRecords, type StoredApproval } from '../storage/tables/approvals.ts'
 import { type Decision, decideApproval } from './approvals/decide.ts'
 import { type Decider, expireApprovals } from './approvals/desk.ts'
-import { type NewEnvelope, openWaiting, pendingFor, type WaitOptions, waitingCall } from './approvals/queue.ts'
+import { type NewEnvelope, openWaiting, pendingFor, waitingCall } from './approvals/queue.ts'
 import { Attempt } from './attempt.ts'
 import { type CallCaller, readCall, recordKey } from './call.ts'
 import type { GatewayDeps } from './deps.ts'
@@ -25,57 +22,15 @@ import type { Driving, Surface } from './run.ts'
 import { openUnderWay } from './under-way.ts'
 import { within } from './within.ts'
 
-/** The one door to effects of one tenant. */
-export interface Gateway {
-  /** Decides about a call and carries it out. Whatever comes of it is a result; only a malformed envelope is a failure. */
-  invoke(caller: CallCaller, envelope: unknown, driving?: Driving): Promise<Recorded>
-  /** What would be decided now: all gates, no effect, no evidence. */
-  preview(caller: CallCaller, envelope: unknown): Promise<CallPreview>
-  /** What this caller may call; for a run, of its surface alone. */
-  discover(caller: CallCaller, surface?: Surface): readonly CapabilityDescriptor[]
-  /**
-   * The recorded result of the caller's own call, if there is one and the key is for its capability. One that runs fails
-   * with `call.in_progress`.
-   */
-  recorded(caller: CallCaller, invocationId: string): Promise<InvocationResult | undefined>
-  /** The id of this caller's own call like this one that people were asked about: for those who cannot repeat an id. */
-  waitingCall(caller: CallCaller, envelope: NewEnvelope): Promise<string | undefined>
-  decide(approvalId: string, by: Decider, decision: Decision): Promise<ApprovalRequest>
-  /** The requests that this person may decide about now, newest first. */
-  pendingFor(principal: string): Promise<readonly ApprovalRequest[]>
-  /**
-   * The request once it is decided, in whichever process; the one that took its place if it was edited. Still pending
-   * when the time is up.
-   */
-  waitForDecision(approvalId: string, options?: WaitOptions): Promise<ApprovalRequest>
-  /**
-   * Ends what others left behind: calls of processes that are gone, requests whose time is over; and takes away what is
-   * kept no longer, as far as that does not take long.
-   */
-  tidyUp(): Promise<Tidied>
-  /** One turn of the timer of the process: as `tidyUp`, but it never fails and does not wait for capabilities that are asked. */
-  tidyInTurn(): Promise<void>
-  /** How many calls are carried out now. */
-  underWay(): number
-  /** Whether it can be closed without losing anything: no call runs, and no outcome is left to be recorded. */
-  isIdle(): boolean
-  /** Waits for calls under way. */
-  close(): Promise<void>
-}
-
-export interface Tidied {
-  readonly interrupted: readonly string[]
-  readonly expired: number
-  /** How many correlations. */
-  readonly purged: number
-}
-
 // As much as a busy host may have added since the last time; at the start, which somebody waits for, a little.
 const stepsMax = { forget: 200, purge: 10 }
 const stepsAtStart = { forget: 1, purge: 1 }
 const closingMs = 2_000
 
-export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
+export type Gateway = Awaited<ReturnType<typeof openGateway>>
+
+/** The one door to effects of one tenant. */
+export async function openGateway(deps: GatewayDeps) {
   const closing = new AbortController()
   const { signal } = closing
   const waiting = openWaiting(deps)
@@ -92,36 +47,48 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
   const [calls, asking] = [openUnderWay(), openUnderWay()]
   await tidied(host, stepsAtStart).catch(() => undefined)
   host.ask()
-  let tidying: Promise<Tidied> | undefined
+  let tidying: ReturnType<typeof tidied> | undefined
   // One that takes long is not overtaken by the next.
   const tidyOnce = () =>
     (tidying ??= tidied(host, stepsMax).finally(() => {
       tidying = undefined
     }))
   return {
-    invoke: (caller, envelope, driving = {}) =>
+    /** Decides about a call and carries it out. Whatever comes of it is a result; only a malformed envelope is a failure. */
+    invoke: (caller: CallCaller, envelope: unknown, driving: Driving = {}): Promise<Recorded> =>
       calls.count(() => {
         if (signal.aborted) throw closed()
         return invoke(host, readCall(envelope, caller, deps.ids, driving.run), driving)
       }),
-    preview: (caller, envelope) => preview(deps, caller, envelope),
-    discover: (caller, surface) => discover(deps.offer(), caller, surface),
-    recorded: (caller, invocationId) => recordedResult(deps, caller, invocationId),
-    waitingCall: (caller, envelope) => waitingCall(deps, caller, envelope),
-    decide: (id, by, decision) => decideApproval(host, id, by, decision),
-    pendingFor: (principal) => pendingFor(deps, principal),
-    waitForDecision: (id, options) => waiting.wait(id, options),
+    /** What would be decided now: all gates, no effect, no evidence. */
+    preview: (caller: CallCaller, envelope: unknown) => preview(deps, caller, envelope),
+    /** What this caller may call; for a run, of its surface alone. */
+    discover: (caller: CallCaller, surface?: Surface) => discover(deps.offer(), caller, surface),
+    /** The recorded result of the caller's own call, if its key is for the capability; `call.in_progress` while it runs. */
+    recorded: (caller: CallCaller, invocationId: string) => recordedResult(deps, caller, invocationId),
+    /** The id of this caller's own call like this one that people were asked about: for those who cannot repeat an id. */
+    waitingCall: (caller: CallCaller, envelope: NewEnvelope) => waitingCall(deps, caller, envelope),
+    decide: (approvalId: string, by: Decider, decision: Decision) => decideApproval(host, approvalId, by, decision),
+    /** The requests that this person may decide about now, newest first. */
+    pendingFor: (principal: string) => pendingFor(deps, principal),
+    /** The request once it is decided, or the one that took its place; still pending when the time is up. */
+    waitForDecision: waiting.wait,
+    /** Ends what others left behind, and takes away what is kept no longer, as far as that does not take long. */
     tidyUp: () => tidyOnce().finally(host.ask).finally(asking.none),
-    tidyInTurn: () =>
+    /** One turn of the timer of the process: never fails, and does not wait for capabilities that are asked. */
+    tidyInTurn: (): Promise<void> =>
       tidyOnce()
         .catch(() => undefined)
         .then(host.ask),
+    /** How many calls are carried out now. */
     underWay: () => host.running.size,
+    /** Whether it can be closed without losing anything: no call runs, and no outcome is left to be recorded. */
     isIdle: () =>
       [calls, asking].every((work) => work.isNone()) &&
       host.running.size + host.starting.size + host.late.size === 0 &&
       host.unrecorded.isEmpty(),
-    close: async () => {
+    /** Waits for calls under way. */
+    close: async (): Promise<void> => {
       waiting.close()
       closing.abort()
       await calls.none()
@@ -141,7 +108,8 @@ function inTime(work: Promise<unknown> | undefined): Promise<unknown> {
   return within<unknown>(ended, closingMs, () => undefined)
 }
 
-async function tidied(host: Host, { forget, purge }: typeof stepsMax): Promise<Tidied> {
+/** The interrupted calls that it ended, and how many requests expired and correlations were purged. */
+async function tidied(host: Host, { forget, purge }: typeof stepsMax) {
   const { deps, closing: signal } = host
   const work = [
     reconcile(host),

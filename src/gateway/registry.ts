@@ -8,7 +8,7 @@ import { type CapabilityDescriptor, capabilityDescriptor, type Lifecycle } from 
 import type { AttemptRecord, PolicyState } from '../model/evidence.ts'
 import { parseAs } from '../model/parse.ts'
 import { type Contract, compileContract } from '../policy/contract.ts'
-import { type Availability, isCallable } from '../policy/gates/resolve.ts'
+import { type Availability, isCallable } from '../policy/gates/gates.ts'
 import type { SchemaProblem } from '../policy/schema/problems.ts'
 import { compileLater, compileSchema } from '../policy/schema/schema.ts'
 import type { Capability } from './capability.ts'
@@ -24,7 +24,7 @@ export interface Registered extends Capability {
   readonly checkOutput: (value: Json) => SchemaProblem[]
   readonly inputMarks: Marks
   readonly outputMarks: Marks
-  /** What those who answer for a call are not shown of it, worked out when the first is asked. */
+  /** What those who answer for a call are not shown of it. */
   readonly approverMarks: () => Marks
   /** True if a call may have to wait for a yes: then its payload has no fractions, so that its commitment is portable. */
   readonly mayNeedApproval: boolean
@@ -93,7 +93,6 @@ function register(capability: Capability, { lifecycles = {}, reserved = [], aske
     pointers: [...capability.redact, ...sensitiveSources(contract)],
     ...classified,
   }
-  let approverMarks: Marks | undefined
   // What may be hindered comes from elsewhere, with schemas that others wrote.
   const compile = capability.hindrance === undefined ? compileSchema : compileLater
   return {
@@ -109,10 +108,7 @@ function register(capability: Capability, { lifecycles = {}, reserved = [], aske
     checkOutput: named(id, 'output', () => compile(capability.output.json)),
     inputMarks: marksOf(input),
     outputMarks: marksOf({ schema: capability.output.json as Json, pointers: capability.redact, ...classified }),
-    approverMarks: () => {
-      approverMarks ??= marksOf({ ...input, isNamed: isPrivateName })
-      return approverMarks
-    },
+    approverMarks: () => marksOf({ ...input, isNamed: isPrivateName }),
     mayNeedApproval:
       requiresApproval(descriptor) ||
       (metadata?.policy?.may_require ?? []).includes('approval') ||

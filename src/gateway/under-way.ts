@@ -1,16 +1,9 @@
 /** Work that is under way, and when there is none. */
-export interface UnderWay {
-  count<T>(work: () => T | Promise<T>): Promise<T>
-  /** Resolves when there is none. */
-  none(): Promise<void>
-  isNone(): boolean
-}
-
-export function openUnderWay(): UnderWay {
+export function openUnderWay() {
   const waiting: (() => void)[] = []
   let count = 0
   return {
-    count: async (work) => {
+    count: async <T>(work: () => T | Promise<T>): Promise<T> => {
       count += 1
       try {
         return await work()
@@ -19,7 +12,7 @@ export function openUnderWay(): UnderWay {
         if (count === 0) for (const resolve of waiting.splice(0)) resolve()
       }
     },
-    isNone: () => count === 0,
-    none: () => new Promise((resolve) => (count === 0 ? resolve() : void waiting.push(resolve))),
+    isNone: (): boolean => count === 0,
+    none: () => new Promise<void>((resolve) => (count === 0 ? resolve() : void waiting.push(resolve))),
   }
 }

@@ -54,11 +54,6 @@ const mayWait = ({ offer }: GatewayDeps, capabilityId: string): boolean => {
   return registry.versions(capabilityId).some((version) => registry.get(capabilityId, version)?.mayNeedApproval)
 }
 
-export interface WaitOptions {
-  readonly signal?: AbortSignal
-  readonly timeoutMs?: number
-}
-
 // Decisions of this process are told at once; those of others are seen at the next look.
 const lookMs = 250
 
@@ -75,7 +70,13 @@ export function openWaiting({ store, tenant }: GatewayDeps) {
      * The request once people have decided, or it is over; the one that took its place if it was edited. Still pending
      * when the time is up or the gateway closes; rejects with the reason of the signal.
      */
-    wait: async (id: string, { signal, timeoutMs = Number.POSITIVE_INFINITY }: WaitOptions = {}) => {
+    wait: async (
+      id: string,
+      {
+        signal,
+        timeoutMs = Number.POSITIVE_INFINITY,
+      }: { readonly signal?: AbortSignal; readonly timeoutMs?: number } = {},
+    ): Promise<ApprovalRequest> => {
       const waiter = { id, wake: (): void => undefined }
       const wake = () => waiter.wake()
       waiters.add(waiter)

@@ -5,11 +5,18 @@ import { policyDecision } from '../../model/evidence.ts'
 import { inScope } from '../../model/text.ts'
 import type { Mandate } from '../../model/wire/mandate.ts'
 import { boundary } from '../../policy/gates/boundary.ts'
-import { context } from '../../policy/gates/context.ts'
-import { fraction, hasFraction, invariants } from '../../policy/gates/invariants.ts'
+import {
+  callMode,
+  context,
+  enabled,
+  fraction,
+  hasFraction,
+  invariants,
+  keyScope,
+  resolveCapability,
+  rights,
+} from '../../policy/gates/gates.ts'
 import { gateNumbers, type Refusal, refuse } from '../../policy/gates/refusal.ts'
-import { callMode, enabled, keyScope, resolveCapability } from '../../policy/gates/resolve.ts'
-import { rights } from '../../policy/gates/rights.ts'
 import { problemText } from '../../policy/schema/problems.ts'
 import { allPages } from '../../storage/page.ts'
 import { listStatements } from '../../storage/tables/statements.ts'

@@ -5,11 +5,20 @@ import type { CapabilityDescriptor } from '../../model/capability.ts'
 import { inScope } from '../../model/text.ts'
 import type { Risk } from '../risk.ts'
 import { type BoundaryFacts, boundary, effectiveRisk, isRun } from './boundary.ts'
-import { context } from './context.ts'
-import { fraction, hasFraction, invariants } from './invariants.ts'
+import {
+  callMode,
+  context,
+  enabled,
+  fraction,
+  hasFraction,
+  invariants,
+  isCallable,
+  keyScope,
+  type Rights,
+  resolveCapability,
+  rights,
+} from './gates.ts'
 import { gateNumbers, refuse } from './refusal.ts'
-import { callMode, enabled, isCallable, keyScope, resolveCapability } from './resolve.ts'
-import { type Rights, rights } from './rights.ts'
 
 const descriptor = (more: Partial<CapabilityDescriptor> = {}): CapabilityDescriptor => ({
   id: 'depot.release',
