@@ -88,7 +88,6 @@ export class Attempt {
   }
 }
 
-/** An attempt whose capability has been found. */
 export interface Resolved extends Attempt {
   capability: Registered
 }

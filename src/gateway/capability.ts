@@ -88,10 +88,7 @@ export type Handler<In, Out> = (
   call: CallContext,
 ) => Out | Promise<Out> | AsyncGenerator<Json, Out, undefined>
 
-/**
- * What a handler answered, as far as JSON has it. Laid over the handler's own result, so that an interface passes and a
- * `Date`, a `Map` or a function in it does not compile. What is `unknown` is looked at when it is answered.
- */
+/** Laid over a handler's result: an interface passes, and a `Date`, a `Map` or a function in it does not compile. */
 export type JsonResult<T> = unknown extends T
   ? T
   : T extends bigint | symbol | ((...args: never[]) => unknown)
@@ -173,7 +170,6 @@ export const describedCapability = (
   ...more,
 })
 
-/** The types of the events that every capability may leave. */
 export const protocolTypes = [
   ...['execution_started', 'execution_completed', 'execution_failed', 'execution_denied', 'execution_skipped'],
   ...['execution_indeterminate', 'approval_requested', 'approval_granted', 'approval_denied'],

@@ -35,7 +35,6 @@ export interface Offer {
   readonly history: 'principal' | 'correlation'
   /** How long a history is kept after its last call; undefined where no rule reads it and no capability declares a data class. */
   readonly historyMs: number | undefined
-  /** The budgets of each capability that has any. */
   readonly budgets: ReadonlyMap<string, readonly CompiledBudget[]>
 }
 
@@ -50,7 +49,6 @@ export interface SafetyVerdict {
   readonly guardrail?: string
 }
 
-/** What the gateway of one tenant stands on. */
 export interface GatewayDeps {
   readonly tenant: TenantId
   readonly hostId: string

@@ -12,10 +12,7 @@ import { capabilityFacts } from './gates/rules.ts'
 import { type Registered, standingOf, stateOf } from './registry.ts'
 import { isSurfaced, type Surface } from './run.ts'
 
-/**
- * What a caller may call, with the state it is in; nothing that the rules refuse it whatever the call is like. A caller
- * without a name sees all, a run its surface alone; hiding is courtesy, gates decide.
- */
+/** What a caller may call, but for what rules always deny; an anonymous one sees all. Hiding is courtesy only. */
 export const discover = (
   { registry, rules, policies }: Offer,
   { subject, scopes }: CallCaller,

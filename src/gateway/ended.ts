@@ -1,10 +1,7 @@
 /** What became of the world: nothing, something, or nobody can tell. */
 export type Effect = 'none' | 'unknown' | 'done'
 
-/**
- * Thrown by a handler that knows more than that the call failed: whether it had an effect. With `unknown` the call is
- * indeterminate, and nobody repeats it unasked.
- */
+/** Thrown by a handler that knows whether it had an effect. With `unknown` the call is indeterminate. */
 export class CallEnded extends Error {
   override readonly name: string
   readonly code: string

@@ -15,10 +15,7 @@ import type { GatewayDeps } from './deps.ts'
 /** What the decision rests on has changed since it was made: it is to be made again. */
 export class FactsChanged extends Error {}
 
-/**
- * Writes changes and their evidence in one transaction, and tells whoever signs heads. `opens` is the correlation of the
- * events if its id was made for them.
- */
+/** Writes changes and evidence in one transaction. `opens` is their correlation, if its id was made for them. */
 export async function writeEvents(
   { store, tenant, seal, wrote }: GatewayDeps,
   events: readonly EventDraft[],
@@ -46,10 +43,7 @@ export const draftEvent = ({ ids, clock }: GatewayDeps, event: Event): EventDraf
   ...event,
 })
 
-/**
- * The events of one write of an attempt as drafts. The first and the last carry the whole record of the decision, whatever
- * it was; all of them are without the call's secrets, `data` being its result, and none has its payload.
- */
+/** The events of one write, without the call's secrets and payload; the first and the last carry the call record. */
 export function draftsOf(
   attempt: Attempt,
   specs: readonly EventSpec[],

@@ -15,24 +15,19 @@ import type { CallContext, Capability } from './capability.ts'
 import { CallEnded, Cancelled, type Effect, TimedOut } from './ended.ts'
 import { checkWords, scrubbed } from './events.ts'
 
-/** How the handler's part of a call ended. */
 export type Ended =
   | { readonly outcome: 'success'; readonly data: Json }
   | { readonly outcome: 'failure' | 'indeterminate'; readonly error: CallError; readonly isClaimed?: boolean }
 
 export interface Execution {
   readonly ended: Ended
-  /** What the handler recorded on its way. */
   readonly emitted: readonly EventSpec[]
   readonly chunks: Chunks
   /** Ends with the handler, where that goes on after its time: until then its effect may still happen. */
   readonly late?: Promise<unknown>
 }
 
-/**
- * Runs the handler to its end, or to the end of its time. What it throws becomes a failure without a stack and without
- * the secrets of the call. A call with effects that was cut short is indeterminate: nobody knows whether they happened.
- */
+/** Runs the handler to its end or that of its time. A call with effects that was cut short is indeterminate. */
 export async function execute(attempt: Resolved): Promise<Execution> {
   const { chunk: onChunk = () => undefined, signal: leaving } = attempt.driving
   const emitted: EventSpec[] = []
@@ -193,10 +188,7 @@ function cutShort(error: unknown): CallError | undefined {
   return undefined
 }
 
-/**
- * The name and the first line of what was thrown, with what to do about it where we know. Its stack, and whatever else
- * hangs on it, stays here.
- */
+/** The name and the first line of what was thrown, never its stack, with what to do about it where we know. */
 function described(error: unknown, secrets: readonly string[]): CallError {
   if (!(error instanceof Error)) return { type: 'Error', code: null, message: 'the handler failed' }
   const code = error instanceof Failure ? wireCode(error.code) : (error as { code?: unknown }).code

@@ -80,14 +80,12 @@ export async function openGateway(deps: GatewayDeps) {
       tidyOnce()
         .catch(() => undefined)
         .then(host.ask),
-    /** How many calls are carried out now. */
     underWay: () => host.running.size,
     /** Whether it can be closed without losing anything: no call runs, and no outcome is left to be recorded. */
     isIdle: () =>
       [calls, asking].every((work) => work.isNone()) &&
       host.running.size + host.starting.size + host.late.size === 0 &&
       host.unrecorded.isEmpty(),
-    /** Waits for calls under way. */
     close: async (): Promise<void> => {
       waiting.close()
       closing.abort()

@@ -12,7 +12,6 @@ import { draftsOf, hideInBaggage, recordOf, writeEvents } from './events.ts'
 import { type Ending, type Recorded, recordText, resultOf } from './results.ts'
 import { noAdditions } from './run.ts'
 
-/** The scope of claims that are calls. */
 export const callScope = 'call'
 
 /** Which call, and how it is on record when it comes again: not at all, or waiting for the people it needs. */
@@ -21,14 +20,12 @@ export interface Entry {
   readonly standing: 'new' | 'waiting'
 }
 
-/** The intent of a call as it was written. */
 export interface Started {
   readonly at: string
   readonly evidenceIds: readonly string[]
   readonly record: AttemptRecord
 }
 
-/** How a call ends, and what is written with that. */
 export interface Outcome {
   readonly ending: Ending
   readonly events: readonly EventSpec[]
@@ -46,7 +43,6 @@ export async function writeIntent(attempt: Attempt, entry: Entry): Promise<Start
   return started
 }
 
-/** Writes the outcome and what a repeat will be answered. */
 export async function writeOutcome(attempt: Resolved, started: Started, outcome: Outcome): Promise<InvocationResult> {
   const { result, drafts, changes } = outcomeOf(attempt, started, outcome)
   await writeEvents(attempt.deps, drafts, changes)
@@ -65,10 +61,7 @@ export async function handOver(
   return { result, begun: intent.started }
 }
 
-/**
- * Writes a refusal, and what a repeat will be answered; without an entry a repeat is a call of its own. Fails with
- * `claim.taken` or `claim.not_found` if somebody else has settled the call meanwhile: what they wrote is its answer.
- */
+/** Without an entry a repeat is a call of its own. Fails with `claim.*` if somebody else settled the call meanwhile. */
 export async function writeRefusal(
   attempt: Attempt,
   entry: Entry | undefined,

@@ -77,7 +77,6 @@ async function carryOut(host: Host, attempt: Resolved, started: Started): Promis
   }
 }
 
-/** How a call ends, and what is written with that. */
 function conclude(attempt: Resolved, execution: Execution, settlement: readonly Change[]): Outcome {
   const { emitted, chunks } = execution
   const returned = returnApproval(attempt, execution.ended)
@@ -151,14 +150,10 @@ function askAfter(host: Host, key: string, late: Promise<unknown> | undefined): 
 
 const answerOf = ({ outcome, data = null }: Ending) => outcome === 'success' && { data }
 
-/** What a handler that has ended is known to have done. */
 const effectOf = ({ outcome, error }: Ending): KnownOutcome['effect'] =>
   outcome === 'failure' || outcome === 'indeterminate' ? (error?.effect ?? 'unknown') : 'done'
 
-/**
- * The call is over, and nobody can be told so by the record: the store is away, or others took this process for gone. What
- * the record says of it, or will say, is not known here; only what became of the world, as far as that is.
- */
+/** The answer of a call whose outcome could not be recorded: only what became of the world is said, as far as known. */
 async function unrecordedEnd(
   { deps, unrecorded }: Host,
   attempt: Resolved,

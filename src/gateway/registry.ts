@@ -35,7 +35,6 @@ export const standingOf = ({ lifecycle, hindrance }: Registered): Availability =
   (isCallable(lifecycle) ? hindrance?.() : undefined) ?? { lifecycle }
 
 export interface Registry {
-  /** The registered versions of an id. */
   versions(id: string): readonly string[]
   get(id: string, version: string): Registered | undefined
   all(): readonly Registered[]

@@ -22,7 +22,6 @@ export interface Ending {
   readonly denial?: Denial | undefined
 }
 
-/** Which call a result is of. */
 interface ResultSubject {
   readonly call: Pick<Call, 'invocationId' | 'capabilityId' | 'correlation'>
   readonly version: string | null
@@ -64,5 +63,4 @@ export function recordText({ result, chunks = [], carries, isCut }: Recorded): s
 
 export const readRecord = (text: string): Recorded => JSON.parse(text) as Recorded
 
-/** The same result, marked as given again. */
 export const replayed = (result: InvocationResult): InvocationResult => ({ ...result, replayed: true })

@@ -24,7 +24,6 @@ export interface CallRun {
   readonly bounds?: RunBounds
 }
 
-/** What a run may do. */
 export interface RunBounds {
   readonly surface: Surface
   readonly ceilings: Ceilings
@@ -58,10 +57,7 @@ export interface Driving {
   readonly run?: CallRun & { readonly bounds: RunBounds }
   /** Written in the transaction of the intent. */
   readonly onIntent?: () => Additions
-  /**
-   * Written in the transaction of the outcome or of the refusal, `approval_required` included. A repeat that is answered
-   * from the record writes nothing; the outcome of a deferred call is that it was accepted.
-   */
+  /** Written with the outcome or the refusal, `approval_required` included; a repeat writes nothing. */
   readonly onOutcome?: (result: InvocationResult) => Additions
 }
 
@@ -75,6 +71,5 @@ export const noAdditions: Additions = { changes: [], events: [] }
 export const isSurfaced = (surface: Surface, capabilityId: string): boolean =>
   typeof surface === 'function' ? surface(capabilityId) : surface.has(capabilityId)
 
-/** The grants of a run that live now. */
 export const liveGrantsOf = async ({ grants, bounds }: CallRun, nowMs: number): Promise<readonly Grant[]> =>
   bounds?.liveGrants?.(nowMs) ?? grants.filter(({ expires_at }) => !hasExpired(expires_at, nowMs))

@@ -27,7 +27,6 @@ export type StandardResult<Out> =
 /** A schema as users write it: a Standard Schema (Zod, Valibot, ArkType …) or plain JSON Schema. */
 export type SchemaLike<Out = unknown> = StandardSchema<Out> | JsonSchema
 
-/** What a schema lets through. */
 export type OutputOf<S> = S extends StandardSchema<infer Out> ? Out : Record<string, Json>
 
 export interface ReadSchema {

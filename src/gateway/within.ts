@@ -1,7 +1,4 @@
-/**
- * What the work comes to; or what `late` says, once so many milliseconds have passed without its end. `aside` is work that
- * the process does not stay for.
- */
+/** The result of the work, or that of `late` after so many milliseconds; the process does not stay for work `aside`. */
 export async function within<T>(work: T | Promise<T>, ms: number, late: () => T, { aside = false } = {}): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const over = new Promise<void>((resolve) => {

@@ -2,10 +2,7 @@
 export const covers = (grant: string, path: string): boolean =>
   endsSegment(path, grant.length) && path.startsWith(grant)
 
-/**
- * `covers` over many grants at once. Of all beginnings of a path only those can be a grant that end with a segment and
- * are as long as one, so grants are kept by length, and what a check costs hardly depends on how many there are.
- */
+/** `covers` for many grants at once, kept by length: a check costs about the same however many there are. */
 export function makeCoverage(grants: readonly string[]): (path: string) => boolean {
   const byLength = Map.groupBy(grants, ({ length }) => length)
   const groups = [...byLength].map(([length, paths]) => [length, new Set(paths)] as const)

@@ -10,9 +10,8 @@ export interface GrantRequest {
 }
 
 /**
- * A list of grants as given: texts, or `{path, expiresAt}`. Absent is the empty list; one bad entry refuses all. Every
- * value is read once, before anything is checked, so a list that answers twice in two ways is no way in. Equal paths
- * become one entry, in the place of the first and with the earliest expiry. The result is deep-frozen.
+ * Absent is the empty list; one bad entry refuses all. Every value is read once, before anything is checked. Equal
+ * paths become one entry, in the place of the first and with the earliest expiry. The result is deep-frozen.
  */
 export function parseGrants(input: unknown): readonly GrantRequest[] {
   const merged = new Map<string, GrantRequest>()

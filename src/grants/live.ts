@@ -2,7 +2,6 @@ import type { Grant } from '../model/grant.ts'
 import { covers, makeCoverage } from './cover.ts'
 import { hasExpired } from './grant.ts'
 
-/** What one run holds, and for whom. */
 export interface Holding {
   readonly runId: string
   readonly subject: string
@@ -22,10 +21,7 @@ export interface LiveFacts {
   readonly revocations: readonly Revocation[]
 }
 
-/**
- * The grants of the last run of a line that live now. The line leads from the root run to that run. In every run but
- * the first a grant lives only while one that it was derived from, in the run before, lives and covers it.
- */
+/** The live grants of the last run of a line from the root: each derives from a live one that covers it, run by run. */
 export function liveGrants(line: readonly Holding[], { now, revocations }: LiveFacts): readonly Grant[] {
   const isRevoked = revokedBy(revocations)
   let live: readonly Grant[] | undefined

@@ -52,9 +52,8 @@ const isTooBroad = (path: string, branch: ProtectedBranch): boolean =>
 const depthOf = (path: string): number => path.split('/').length
 
 /**
- * The grants of a child run, from those of its parent that live. Without a request it inherits them all; an empty
- * request is none. One path that no grant of the parent covers refuses the whole request, and the refusal says nothing
- * of what the parent holds. A grant ends when the request says so, or with the last that covers it.
+ * The grants of a child run; without a request all live ones of its parent. One path that none of these covers refuses
+ * all, without a word of what the parent holds. A grant ends when the request says so, or with the last that covers it.
  */
 export function narrow(
   parentLive: readonly Grant[],

@@ -27,7 +27,6 @@ export function ineligible(
   return demandsOf(required).some((demand) => isNamed(approver, demand)) ? undefined : 'role'
 }
 
-/** All that must be met. */
 export const demandsOf = (required: ApprovalRequest['required']): readonly Demand[] => [
   required,
   ...(required.also ?? []),
@@ -50,10 +49,7 @@ export interface Said {
   readonly decision: 'approve' | 'deny'
 }
 
-/**
- * What the votes come to: one no ends it, a quorum of different people for every demand is a yes. A voice counts for
- * each demand that names its approver. People count, not keys: one person with two keys is one voice.
- */
+/** One no ends it; a quorum of different people for every demand is a yes. People count, not keys. */
 export function tally(
   votes: readonly Said[],
   required: ApprovalRequest['required'],
@@ -69,13 +65,11 @@ export function tally(
 /** Terms without which a request is not complete: one voice within fifteen minutes. */
 export const defaultTerms = { quorum: 1, expires_in_s: 900 } as const
 
-/** What a request demands by these terms, each of them. */
 export function requiredOf(terms: readonly ApprovalTerms[]): ApprovalRequest['required'] {
   const [first = demandOf({}), ...also] = terms.map(demandOf)
   return also.length === 0 ? first : { ...first, also }
 }
 
-/** What terms demand, with what they leave out. */
 export const demandOf = ({ roles = [], approvers = [], quorum = defaultTerms.quorum }: ApprovalTerms): Demand => ({
   roles,
   approvers,

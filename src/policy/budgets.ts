@@ -5,7 +5,6 @@ import type { CapabilityDescriptor } from '../model/capability.ts'
 import { type Amounts, type Budget, type BudgetShare, type Measure, measures } from '../model/config/budget.ts'
 import { inScope } from '../model/text.ts'
 
-/** A budget, ready to be asked. */
 export interface CompiledBudget {
   readonly name: string
   /** Each once, in one order. */
@@ -14,7 +13,6 @@ export interface CompiledBudget {
   readonly limits: Amounts
 }
 
-/** The budgets of each capability that has any. One that has no room for a single call is refused, with its place. */
 export function compileBudgets(
   budgets: readonly Budget[],
   capabilities: readonly CapabilityDescriptor[],
@@ -109,7 +107,6 @@ export const worstCase = (descriptor: CapabilityDescriptor): Readonly<Record<Mea
   }
 }
 
-/** When a handler is cut off. */
 export const timeoutMsOf = ({ timeout_s = sizes.callTimeoutMs / 1000 }: CapabilityDescriptor): number =>
   // 2.007 seconds are 2,007 milliseconds, though their product is a little more.
   Math.ceil(Math.min(Number((timeout_s * 1000).toPrecision(12)), sizes.callTimeoutMaxMs))

@@ -50,10 +50,7 @@ export const noContext: CollectedContext = Object.freeze({
   undeclared: [],
 })
 
-/**
- * Reads a context contract. Refuses, with the field, what would let an untyped fact in: a schema that does not narrow,
- * a sensitive value that evidence would keep, an example that does not pass.
- */
+/** Refuses untyped facts, sensitive values that evidence would keep, and an example that does not pass. */
 export function compileContract(declared: ContextContract): Contract {
   const fields = Object.entries(declared.fields).map(([name, field]) => compileField(name, field))
   const own = fields.filter(({ from, path }) => from === 'metadata' && path[0] === 'context')

@@ -25,8 +25,8 @@ export interface Ruling {
 }
 
 /**
- * The one answer of all policies to one call. The strictest rule that holds wins; where none holds, or one cannot be
- * evaluated, it is deny. A rule left open by absent facts counts, unless it would allow.
+ * The strictest rule that holds wins; where none holds, or one cannot be evaluated, it is deny. A rule left open by
+ * absent facts counts, unless it would allow.
  */
 export function decide(set: PolicySet, capabilityId: string, facts: Facts): Ruling {
   const applicable = set.applicable(capabilityId)
@@ -36,7 +36,6 @@ export function decide(set: PolicySet, capabilityId: string, facts: Facts): Ruli
   )
 }
 
-/** A rule that has a say, and why. */
 interface Holding {
   readonly rule: CompiledRule
   readonly because: 'holds' | 'undecided' | 'error'
@@ -113,10 +112,7 @@ const sorted = (names: readonly string[] = []): string[] => [...new Set(names)].
 export const unknown = (path: string, isThere = false): Fault =>
   new Fault(`the value of \`${path}\` is not known`, path, isThere)
 
-/**
- * The ruling as far as facts are known, and the paths of those that are not and could make it another. `settle` has the
- * last word about a ruling.
- */
+/** The ruling on what is known, and the paths of unknown facts that could change it. `settle` has the last word. */
 export function judge(
   applicable: Applicable,
   facts: Facts,
@@ -137,16 +133,12 @@ export function judge(
   return { ruling, needs: ruling.error ? [] : [...new Set(needs)].sort() }
 }
 
-/** The path of the fact that a rule could not do without. */
 const needsOf = (verdict: unknown): string | undefined => (verdict instanceof Fault ? verdict.needs : undefined)
 
 /** What is known before anybody calls. */
 const known: ReadonlySet<string> = new Set(['subject', 'capability'])
 
-/**
- * True if the rules refuse every call of this capability by this subject, whatever else is true of the call. Rules that
- * read anything but the subject and the capability are left open: they may say yes and they may say nothing.
- */
+/** True if the rules refuse every call of it by this subject. Rules that read other facts are left open. */
 export function isAlwaysDenied(
   set: PolicySet,
   capabilityId: string,

@@ -21,7 +21,6 @@ interface ExplainedRule {
   readonly decision: PolicyDecision
   readonly enforced: boolean
   readonly verdict: 'holds' | 'does_not_hold' | 'undecided' | 'error'
-  /** What went wrong, of an error. */
   readonly message?: string
   readonly read: readonly SeenFact[]
 }
@@ -31,7 +30,6 @@ interface Turn {
   readonly path: string
   readonly value?: Json
   readonly to: PolicyDecision
-  /** The rule that would decide then. */
   readonly rule: string | null
 }
 
@@ -114,7 +112,6 @@ const alwaysThere = /^(?:now|capability|history)\b/
 const distance = (value: Json, now: Value): number =>
   typeof value === 'number' && typeof now === 'number' ? Math.abs(value - now) : 0
 
-/** Values on either side of what a fact is held against. */
 function valuesFor({ asks, against }: Probe, now: Value, facts: Facts): readonly Json[] {
   const other = against(facts)
   if (asks === 'truth') return [true, false]

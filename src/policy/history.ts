@@ -16,7 +16,6 @@ export interface History extends Readonly<Record<Listed, readonly string[]>> {
 
 export const noHistory: History = { calls: 0, capabilities: [], classes: [], origins: [], truncated: [] }
 
-/** A call as it is remembered. */
 export interface Remembered {
   readonly capability: string
   readonly class: string | undefined
@@ -49,7 +48,6 @@ export function withCall(history: History, { capability, class: dataClass, origi
   }
 }
 
-/** What rules read of it. */
 export const historyFacts = (history: History): Json =>
   withoutAnswer({ ...history, truncated: false }, history.truncated)
 

@@ -10,7 +10,6 @@ import { byStrictness } from './decisions.ts'
 import { type KeptFact, keptFactsOf } from './history.ts'
 import { type CompiledRule, makeRule, type PolicyRef } from './rule.ts'
 
-/** All that is asked about one capability. */
 export interface Applicable {
   /** The strictest first, then by name: the order in which policies were given has no part in any answer. */
   readonly rules: readonly CompiledRule[]
@@ -38,10 +37,7 @@ export const ruleRoots: readonly string[] = [
   ...['run', 'request', 'user', 'agent', 'args', 'evidence', 'history'],
 ]
 
-/**
- * Policies, ready to decide: by capability, so that a decision costs what its own rules cost. With `deny`, a policy that
- * does not compile is kept, and every call it applies to is denied with `policy_error`.
- */
+/** Compiled policies. With `deny`, one that does not compile denies every call it applies to with `policy_error`. */
 export function compilePolicies(
   policies: readonly Policy[],
   contracts?: Contracts,

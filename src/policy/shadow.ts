@@ -25,10 +25,7 @@ export interface RecordedCall {
   readonly capability?: Facts
 }
 
-/**
- * Decides a recorded call again, from what its record holds. Undefined where there is nothing to compare: policy did
- * not decide the call, or no policy of the set that is enforced is about its capability.
- */
+/** Decides a recorded call again. Undefined where policy did not decide it, or no enforced policy applies to it. */
 export function shadow(set: PolicySet, call: RecordedCall): ShadowAnswer | undefined {
   const before = decisionIn(call.record)
   const applicable = set.applicable(call.capabilityId)
@@ -90,7 +87,6 @@ function recordedFacts({ rules }: Applicable, call: RecordedCall): Facts {
   return readWritten({ ...kept, ...facts } as Facts)
 }
 
-/** The facts of one root that the record has, by member. */
 const keptIn = ({ facts = {} }: CallRecord, root: string): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(facts).flatMap(([path, value]) =>

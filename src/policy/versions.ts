@@ -10,8 +10,8 @@ const lowest: Triple = [0, 0, 0]
 const beyond: Triple = [Number.POSITIVE_INFINITY, 0, 0]
 
 /**
- * True if the version lies in the range: comparators (`1.2.3 =1.2.3 ^1.2 ~1.2 >=1 >1 <=1 <2 1.x 1 *`) joined by spaces,
- * all of which must hold. Pre-release and build tags are cut off first. An unreadable range or version fits nothing.
+ * True if all comparators hold (`1.2.3 =1.2.3 ^1.2 ~1.2 >=1 >1 <=1 <2 1.x 1 *`, joined by spaces). Tags are cut off
+ * first; an unreadable range or version fits nothing.
  */
 export function satisfies(version: string, range: string): boolean {
   const triple = tripleOf(version)
@@ -26,10 +26,7 @@ export type Resolution =
   | { readonly ok: true; readonly version: string }
   | { readonly ok: false; readonly code: 'capability_not_found' | 'capability_version_unsupported' }
 
-/**
- * The version a call means: the exact one it names; the highest that fits its range; without either, the only one
- * there is. If it names both, they must agree.
- */
+/** The exact version, else the highest in the range, else the only one. If both are named, they must agree. */
 export function resolveVersion(
   available: readonly string[],
   wanted: { readonly exact?: string | null; readonly range?: string | undefined },

@@ -7,6 +7,7 @@ import { capabilityDescriptor } from '../../model/capability.ts'
 import { parseAs, problemsOf } from '../../model/parse.ts'
 import { type Policy, policy } from '../../model/policy.ts'
 import { type Contracts, checkAgainstContract, compilePolicies } from '../../policy/policies.ts'
+import type { PolicyRef } from '../../policy/rule.ts'
 import { readInput, readJsonInput } from '../terminal/files.ts'
 import type { Io } from '../terminal/io.ts'
 
@@ -21,7 +22,8 @@ function readPolicy(io: Io, file: string): Policy {
     compilePolicies([read])
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    const at = typeof error.data['pointer'] === 'string' ? `: ${quote(error.data['pointer'])}` : ''
+    const pointer = pointerIn(error)
+    const at = pointer === undefined ? '' : `: ${quote(pointer)}`
     throw new Failure(error.code, `${quote(file)}${at} ${error.message}`, error.data, error.help)
   }
   return read
@@ -31,20 +33,17 @@ function readPolicy(io: Io, file: string): Policy {
 export const policiesFor = (io: Io, file: string, named: readonly (string | Policy)[]): readonly Policy[] =>
   named.map((one) => (typeof one === 'string' ? readPolicy(io, isAbsolute(one) ? one : join(dirname(file), one)) : one))
 
-export interface FileProblem {
+interface FileProblem {
   readonly code: string
   readonly message: string
   readonly pointer?: string
   readonly help?: string
 }
 
-export interface FileCheck {
+/** A policy by itself; `problems` is empty if it loads. */
+export interface FileCheck extends Partial<PolicyRef> {
   readonly file: string
-  readonly name?: string
-  readonly version?: string
-  readonly hash?: string
   readonly rules?: number
-  /** Empty for a policy that loads. */
   readonly problems: readonly FileProblem[]
 }
 
@@ -85,6 +84,8 @@ function checkFile(io: Io, file: string, contracts: Contracts, before: Policy[])
 function problemIn(error: unknown): FileProblem {
   if (!(error instanceof Failure)) throw error
   const { code, message, help } = error
-  const pointer = typeof error.data['pointer'] === 'string' ? error.data['pointer'] : undefined
-  return defined({ code: wireCode(code), message, pointer, help })
+  return defined({ code: wireCode(code), message, pointer: pointerIn(error), help })
 }
+
+const pointerIn = ({ data }: Failure): string | undefined =>
+  typeof data['pointer'] === 'string' ? data['pointer'] : undefined

@@ -49,7 +49,6 @@ export function printTests(io: Io, results: readonly TestResult[]): void {
 
 const verdicts = { holds: 'holds', does_not_hold: 'does not hold', undecided: 'undecided', error: 'error' } as const
 
-/** The decision, each rule and what it saw, and what would have made it another. */
 export function printExplanation(io: Io, { ruling, needs, rules, turns }: Explanation): void {
   const isTold = needs.length === 0
   const [answer, why] = isTold ? [ruling.decision, because(ruling)] : ['cannot be told', `needs ${needs.join(', ')}`]
@@ -91,7 +90,6 @@ const factText = ({ path, value }: { readonly path: string; readonly value?: Jso
 
 const shortened = (text: string): string => (text.length > 60 ? `${text.slice(0, 59)}…` : text)
 
-/** How many decisions stay, and those that would not. */
 export function printShadow(io: Io, calls: readonly ShadowedCall[]): void {
   const of = (is: ShadowedCall['answer']['is']): number => calls.filter(({ answer }) => answer.is === is).length
   line(

@@ -21,10 +21,7 @@ import {
 } from './request.ts'
 import { type CountedVote, validVotes } from './votes.ts'
 
-/**
- * Lets a call through if enough people have said yes to exactly this one, and prepares that yes to be used up with the
- * intent. Otherwise it answers why not, and prepares the request that people will be asked with.
- */
+/** Lets a call through if enough people approved exactly this one; otherwise refuses it, and prepares the request. */
 export function askPeople(attempt: Resolved, asking: Asking): GateAnswer {
   const asked = attempt.requests.find(({ request }) => isOpen(request)) ?? attempt.requests[0]
   if (asked === undefined) return mintRequest(attempt, asking)
@@ -101,8 +98,8 @@ const redeemed =
   }
 
 /**
- * Gives the approval of a call back that certainly had no effect: until it expires the same call may use it again. Not
- * where an upstream only says so, not one that an approver signed for a single attempt, nor that of a deferred call, whose id has its answer.
+ * Lets the same call use its approval again, where it certainly had no effect. Not where only an upstream says so, not
+ * one signed for a single attempt, nor that of a deferred call, whose id has its answer.
  */
 export function returnApproval({ deps, call, approval, requests }: Attempt, ended: Ended) {
   if (approval === null || ended.outcome !== 'failure' || ended.error.effect !== 'none' || ended.isClaimed)

@@ -21,7 +21,6 @@ import { boundTo, ineligibleBecause, voteOf } from './votes.ts'
 
 export type Decision = ApprovalDecision
 
-/** One person's decision, and the entry by which they may take it. */
 interface Deciding {
   readonly by: Decider
   readonly wish: Decision
@@ -29,10 +28,7 @@ interface Deciding {
   readonly known: readonly Approver[]
 }
 
-/**
- * Takes one person's decision about one request. When it settles the request, that is evidence, written with it; a no
- * is also what the call will be answered from then on.
- */
+/** Takes one person's decision. What settles the request is evidence; a no is also the call's answer from then on. */
 export async function decideApproval(desk: Desk, id: string, by: Decider, wish: Decision): Promise<ApprovalRequest> {
   const { deps } = desk
   if (wish.grant !== undefined && wish.decision !== 'approve')
@@ -135,10 +131,7 @@ function checkedGrant(deps: GatewayDeps, stored: StoredApproval, approver: Appro
   )
 }
 
-/**
- * Puts an edited payload in the place of the caller's: the old request is stale, a new one is bound to the edited call,
- * and the editor's yes counts on it. Undefined if the old request was decided meanwhile.
- */
+/** Binds a new request to the edited call, with the editor's yes. Undefined if the old one was decided meanwhile. */
 async function editCall(desk: Desk, stored: StoredApproval, deciding: Deciding): Promise<StoredApproval | undefined> {
   const { deps } = desk
   const { approver, by, wish } = deciding

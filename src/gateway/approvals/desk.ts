@@ -47,7 +47,6 @@ export async function writeDecision(
   return true
 }
 
-/** From now on the call is answered with this no. */
 export function answerWith(
   { clock }: GatewayDeps,
   stored: StoredApproval,
@@ -73,7 +72,6 @@ export function answerWith(
   }
 }
 
-/** An event about a request, in the correlation of its call. */
 export const approvalEvent = (
   deps: GatewayDeps,
   { invocation_id, capability, correlation }: ApprovalRequest,
@@ -87,7 +85,6 @@ export const approvalEvent = (
     correlation,
   })
 
-/** The event that a request is decided with, once. */
 export function decidedEvent(deps: GatewayDeps, stored: StoredApproval, subject: Subject): EventDraft {
   const { approval_id, required, votes, state } = stored.request
   return approvalEvent(deps, stored.request, {

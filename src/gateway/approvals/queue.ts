@@ -32,10 +32,7 @@ export interface NewEnvelope {
   readonly [member: string]: unknown
 }
 
-/**
- * The id of the caller's call like this one that has people's yes, still waits for it, or has their no: for as long as the
- * request would have been open they are not asked the same again.
- */
+/** The id of the caller's own call like this one that people were asked about, as long as its request would be open. */
 export async function waitingCall(
   deps: GatewayDeps,
   caller: CallCaller,
@@ -57,19 +54,14 @@ const mayWait = ({ offer }: GatewayDeps, capabilityId: string): boolean => {
 // Decisions of this process are told at once; those of others are seen at the next look.
 const lookMs = 250
 
-/** Those who wait for requests to be decided. */
 export function openWaiting({ store, tenant }: GatewayDeps) {
   const waiters = new Set<{ id: string; wake: () => void }>()
   let closed = false
   return {
-    /** Wakes those who wait for this request. */
     told: (id: string): void => {
       for (const waiter of waiters) if (waiter.id === id) waiter.wake()
     },
-    /**
-     * The request once people have decided, or it is over; the one that took its place if it was edited. Still pending
-     * when the time is up or the gateway closes; rejects with the reason of the signal.
-     */
+    /** The request once decided, or the one that replaced it; still pending when the time is up or we close. */
     wait: async (
       id: string,
       {

@@ -39,7 +39,6 @@ export interface Private {
   readonly edited?: true
   /** Of the call that was asked for, whatever was edited in it since. */
   readonly fingerprint: string
-  /** The request that took the place of this one when it was edited. */
   readonly replaced_by?: string
   /** Signed grants of approvers who hold their own keys. */
   readonly grants?: readonly Json[]
@@ -96,7 +95,6 @@ export async function mintRequest(attempt: Resolved, asking: Asking): Promise<Re
   return problems.length === 0 ? refusal : sayMore(attempt, refusal, `, and ${unfit}: ${problemText(problems)}`)
 }
 
-/** Adds a request to the queue. */
 export function addRequest(stored: StoredApproval): Change {
   const { record_key, fingerprint } = privateOf(stored)
   const { invocation_id, actor } = stored.request
@@ -176,10 +174,8 @@ function requestOf(
 }
 
 /**
- * What an approver is shown: the fields the contract marks, and the arguments, of which none goes without its name; hidden
- * is only what the capability itself says is private, by a mark or by the name of a declared argument. What is hidden in
- * one place is not looked for in others, and names that nobody declared hide nothing: whoever asks could hide there what
- * is to be done.
+ * The fields the contract marks, and all arguments by name; hidden is only what the capability itself declares private.
+ * Names that nobody declared hide nothing: a caller could hide there what is to be done.
  */
 function shownOf({ call, capability, context }: Resolved): ApprovalRequest['shown'] {
   const marked = context.fields.flatMap(({ name, shown, sensitive, value }) =>
@@ -199,7 +195,6 @@ const nameCharsMax = 200
 const shortened = (name: string): string =>
   name.length > nameCharsMax ? `${name.slice(0, nameCharsMax)}… (${sha256(name).slice(0, 16)})` : name
 
-/** The call waits for people, and is told what for. */
 export function waiting(
   { gate, rule }: Asking,
   { approval_id, policy, required, expires_at, preview }: ApprovalRequest,
@@ -238,10 +233,7 @@ function demandText({ roles, approvers, quorum }: Demand): string {
   return `${quorum} approval${quorum === 1 ? '' : 's'} by ${who}`
 }
 
-/**
- * What a yes is bound to: this caller, capability, input, policy and context. The nonce stays in the queue, so that
- * nobody can test guesses at a payload against the digest.
- */
+/** What a yes is bound to. The nonce stays here, so that nobody can test guesses at a payload against the digest. */
 export function bindingOf(attempt: Resolved, nonce: string) {
   const { deps, call, subject, capability, version, policy, context } = attempt
   const principal = { id: subject.id }

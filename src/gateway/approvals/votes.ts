@@ -8,7 +8,6 @@ import type { StoredApproval } from '../../storage/tables/approvals.ts'
 import type { GatewayDeps } from '../deps.ts'
 import { privateOf } from './request.ts'
 
-/** The vote of an approver who may vote now. */
 export interface CountedVote extends Said {
   readonly approver: Approver
 }
@@ -64,7 +63,6 @@ export function boundTo({ hostId }: GatewayDeps, stored: StoredApproval): Presen
   return privateOf(stored).bind === 'protocol' ? minimal : { ...minimal, invocation_digest, audience: hostId }
 }
 
-/** Why this approver may not decide about the request; undefined if they may. */
 export const ineligibleBecause = (deps: GatewayDeps, stored: StoredApproval, approver: Approver | undefined) =>
   ineligible(approver, {
     required: stored.request.required,

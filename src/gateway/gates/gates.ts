@@ -33,7 +33,6 @@ import { argumentsGate, inputGate } from './input.ts'
 import { declaredState, rulesGate } from './rules.ts'
 import { grantsGate, surfaceGate } from './run.ts'
 
-/** A gate notes in the attempt what it found out. */
 type Gate = (attempt: Resolved) => GateAnswer
 
 /** The effect that a run asks for is on record already: the call ends with this result. */

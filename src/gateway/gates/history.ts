@@ -9,10 +9,7 @@ import type { Recorded } from '../results.ts'
 
 type Called = Pick<Call, 'caller' | 'correlation'>
 
-/**
- * The key of the history that a call belongs to; budgets may be shared by it too. The door names it. Otherwise it is
- * that of the principal, which no caller can leave, or that of the correlation where the host says so.
- */
+/** The history of a call: the one the door names, else that of the principal or, if so configured, the correlation. */
 export function historyKey({ history }: Pick<Offer, 'history'>, { caller, correlation }: Called): string {
   if (caller.history !== undefined) return callKey('door', principalOf(caller), caller.history)
   return history === 'correlation'
@@ -23,7 +20,6 @@ export function historyKey({ history }: Pick<Offer, 'history'>, { caller, correl
 /** All anonymous callers are one principal. */
 export const principalOf = ({ subject, name }: CallCaller): string => (subject === null ? 'anonymous' : name)
 
-/** What was called before. */
 export async function recall({ deps: { store, tenant, clock }, offer, call }: Resolved): Promise<History> {
   return parseHistory(await store.read(() => historyOf(tenant, historyKey(offer, call), clock.now())))
 }
@@ -32,9 +28,8 @@ const parseHistory = (body: string | undefined): History =>
   body === undefined ? noHistory : (JSON.parse(body) as History)
 
 /**
- * Prepares the call to enter the history with its intent: before its effect, so that no call that starts later can miss
- * it. If others have started since the rules were asked, the rules are asked again in that transaction: only the same
- * answer lets this call start.
+ * The call enters the history with its intent. If others have started since the rules were asked, they are asked again
+ * in that transaction: only the same answer lets this call start.
  */
 export function remember({ deps, offer, call, capability, holds, starting }: Resolved): void {
   const next = (history: History): History => {
@@ -44,10 +39,7 @@ export function remember({ deps, offer, call, capability, holds, starting }: Res
   starting.push(...changeHistory(deps, offer, call, next))
 }
 
-/**
- * A recorded result that is given again enters the history of the caller that reads it, though no call starts; also of a
- * failed call, which may have given chunks. What it carries was recorded with it: its capability may say otherwise by now.
- */
+/** A recorded result that is given again enters the history of its reader, with what was recorded of it then. */
 export async function rememberAgain(deps: GatewayDeps, call: Called, { carries }: Recorded): Promise<void> {
   if (carries === undefined) return
   const again = (history: History): History => ({ ...withCall(history, carries), calls: history.calls })

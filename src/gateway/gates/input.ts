@@ -23,7 +23,6 @@ function checkInput(gate: 'arguments' | 'input', attempt: Resolved): GateAnswer 
   return examined instanceof Promise ? examined.then(accept) : accept(examined)
 }
 
-/** What is wrong with the payload of a call. */
 export async function inputProblems(attempt: Resolved): Promise<readonly SchemaProblem[]> {
   const examined = await examine(attempt)
   return 'problems' in examined ? examined.problems : []

@@ -67,7 +67,6 @@ function factsOf({ deps, call, subject, context, capability }: Resolved, history
   }
 }
 
-/** What rules may read of a capability. */
 export function capabilityFacts(descriptor: CapabilityDescriptor): Json {
   const { class: data_classification, origin } = rememberedOf(descriptor)
   return {

@@ -8,10 +8,7 @@ import { type Refusal, refuse } from '../../policy/gates/refusal.ts'
 import type { Attempt, GateAnswer, Resolved } from '../attempt.ts'
 import { type CallRun, isSurfaced, liveGrantsOf, type ResourceNeed } from '../run.ts'
 
-/**
- * Gate 5b of a run: a capability outside its surface does not exist for it. It is asked before all others, since an answer
- * of theirs, such as that the capability is disabled, would say that it exists.
- */
+/** Gate 5b of a run, asked before all others: an answer of theirs would say that the capability exists. */
 export function surfaceGate({ call }: Attempt): GateAnswer {
   const bounds = call.run?.bounds
   if (bounds === undefined || isSurfaced(bounds.surface, call.capabilityId)) return undefined

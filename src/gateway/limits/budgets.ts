@@ -58,7 +58,6 @@ export const unspent: Amounts = { cost: 0 }
 /** A call was never carried out. */
 export const unused: Amounts = { time_ms: 0, cost: 0, bytes: 0 }
 
-/** What a call has taken in the end. */
 export const settleTaken = ({ reserved, taken }: Attempt, elapsedMs: number): readonly Change[] =>
   settleAll(reserved, {
     time_ms: Math.max(0, Math.round(elapsedMs)),

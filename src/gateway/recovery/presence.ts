@@ -37,7 +37,6 @@ export async function showPresence({ store, clock, random, tenant, ttlMs }: Pres
   }
 }
 
-/** Whether the process that owns calls of this tenant is alive. */
 export const isPresent = (deps: Pick<GatewayDeps, 'store' | 'tenant' | 'clock'>, owner: string): Promise<boolean> =>
   deps.store.read(function* () {
     const lease = yield* leaseOf(leaseTenant(owner, deps.tenant), leaseName(owner))

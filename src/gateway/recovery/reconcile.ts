@@ -32,9 +32,8 @@ import { isPresent } from './presence.ts'
 import type { KnownOutcome } from './unrecorded.ts'
 
 /**
- * Ends the calls of processes that are gone: each is indeterminate, because nobody knows whether its effect happened. And
- * those of this process whose end could not be written: they end as it knows. Answers the ids of the calls. One that
- * cannot be ended does not keep the others from it.
+ * Ends calls of processes that are gone as indeterminate, and those of this process whose end was not written as it
+ * knows. Answers the ids of the calls. One that cannot be ended does not keep the others from it.
  */
 export async function reconcile(host: Host): Promise<readonly string[]> {
   const { deps, unrecorded } = host
@@ -65,10 +64,7 @@ function knownEnd({ running, starting, unrecorded }: Host, key: string): KnownOu
 
 const asksMax = 64
 
-/**
- * Asks about calls of which nobody knows what they did, as far as it is time to: calls of this process whose handlers have
- * ended, and those of processes that are gone.
- */
+/** Asks about calls of unknown effect that are due: those whose handlers have ended, or whose processes are gone. */
 export async function askAgain({ deps, late }: Host): Promise<void> {
   const max = asksMax + late.size
   const due = await deps.store.read(() => unknownClaims(deps.tenant, callScope, deps.clock.now(), max))
@@ -132,10 +128,7 @@ export function endedAs(known: KnownOutcome | undefined): CallError {
 const firstPauseMs = 10_000
 const pauseFactor = 4
 
-/**
- * Asks a capability that can find out whether the effect of a call happened, and adds its answer to the record. One that
- * does not know yet, or is not offered just now, is asked again later, ever more rarely, and in the end no more.
- */
+/** Asks a capability whether a call had its effect. If it does not know yet it is asked again, ever more rarely. */
 async function findOut(deps: GatewayDeps, claim: Claim): Promise<void> {
   try {
     if (claim.owner !== deps.owner && (await isPresent(deps, claim.owner))) return
@@ -158,7 +151,6 @@ async function findOut(deps: GatewayDeps, claim: Claim): Promise<void> {
   }
 }
 
-/** What is no answer says nothing. */
 const effects: ReadonlySet<unknown> = new Set(['done', 'none', 'unknown'])
 
 /** What a call answered as its capability says, if that fits its output schema. */
@@ -174,7 +166,6 @@ const settledSince = ({ clock }: GatewayDeps, call: Interrupted): Partial<Claim>
   expiresAtMs: clock.now() + limits.requiredResultMs,
 })
 
-/** What came of a call after all. */
 interface Found {
   readonly effect: 'done' | 'none'
   /** What it answered; left out where only its effect is known. */
@@ -186,9 +177,8 @@ interface Found {
 }
 
 /**
- * Adds to the record of a call what came of it after all, under an id of its own and with the call as its cause, and
- * answers repeats with it from now on. Whoever says the same again, because he does not know whether it was written, adds
- * nothing. Budgets go by whoever spoke first.
+ * Adds an event of what came of a call after all, and answers repeats with it. Whoever says the same again adds
+ * nothing.
  */
 export async function appendEffect(deps: GatewayDeps, key: string, call: Interrupted, found: Found): Promise<void> {
   const { effect, taken = [], isOwn } = found
@@ -216,7 +206,6 @@ export async function appendEffect(deps: GatewayDeps, key: string, call: Interru
   }
 }
 
-/** How a call ended of which it is known only now what came of it. */
 function endingOf({ effect, data }: Found): Ending {
   const error = { type: 'Interrupted', effect }
   if (effect === 'none')
@@ -253,7 +242,6 @@ const unlessOnRecord = (eventId: string, change: Change): Change =>
     if (!(yield* hasEvent(tenant, eventId))) yield* change(tenant)
   }
 
-/** What is the same in every event about a call that was cut off. */
 const eventOf = ({ invocation_id, capability_id, version, correlation, subject, actor }: Interrupted) => ({
   invocation_id,
   capability_id,

@@ -21,7 +21,6 @@ export async function inSteps({ max, signal }: Steps, step: () => Promise<boolea
 
 const rowsPerStep = 100
 
-/** Takes away what is kept no longer. */
 export async function forgetExpired({ store, tenant, clock }: GatewayDeps, steps: Steps): Promise<void> {
   const now = clock.now()
   for (const drop of [dropExpiredClaims, dropExpiredHistories, dropEndedBudgets])

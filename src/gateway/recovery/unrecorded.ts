@@ -12,11 +12,9 @@ export interface KnownOutcome {
   readonly settlement?: readonly Change[]
   /** What is given back should it turn out that nothing happened. */
   readonly reserved?: readonly Reservation[]
-  /** What it answered, where that is known. */
   readonly data?: Json
 }
 
-/** That of a call whose start could not be written. */
 export const notStarted: KnownOutcome = { effect: 'none', began: false }
 
 // A commit whose result is not known may still land.

@@ -15,10 +15,7 @@ export interface ResultTextOptions {
   readonly seed?: Uint8Array | undefined
 }
 
-/**
- * What came of a call, as a model is told it at every door. What a capability answered or why it failed is not our
- * text and stands in a fence; why a call was refused, and what to do then, are sentences of ours.
- */
+/** What came of a call, as every door tells a model: what capabilities said in a fence, and sentences of ours. */
 export function resultText(result: InvocationResult, { chunks = [], isCut, seed }: ResultTextOptions = {}): string {
   const { outcome, capability_id: id, denial, error } = result
   if (denial != null) return refusalText(id, outcome, denial, approvalIdOf(result))

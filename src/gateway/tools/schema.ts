@@ -2,16 +2,14 @@ import type { Json } from '../../base/canonical.ts'
 import { limits } from '../../base/limits.ts'
 import { isJsonObject, type JsonObject } from '../../base/object.ts'
 
-/** One remark of a schema, and where it stood. */
 export interface Remark {
   readonly at: string
   readonly text: string
 }
 
 /**
- * A schema without words: only keywords that say what a value may be, names that read as names, and values that read as
- * values. All that it says besides is handed out apart, so that it can be fenced. What is left out admits more, never less,
- * as far as that can be seen without following references; the gates still know all of it.
+ * Only keywords that say what a value may be, names that read as names, and values that read as values; the rest apart,
+ * to be fenced. What is left out admits more, never less, but for references; the gates still know all of it.
  */
 export function withoutWords(schema: JsonObject): { readonly schema: JsonObject; readonly remarks: readonly Remark[] } {
   const walk: Walk = { remarks: [], lost: 0, blanks: 0 }
@@ -68,7 +66,6 @@ function shownOf(keyword: string, value: Json, at: string, walk: Walk): Json | u
   return undefined
 }
 
-/** A schema, or a list of them. */
 const each = (value: Json, of: (one: Json, index: string) => Json): Json =>
   Array.isArray(value) ? value.map((one, index) => of(one, `/${index}`)) : of(value, '')
 

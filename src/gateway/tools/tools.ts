@@ -12,7 +12,6 @@ export { failureText, resultText } from './result-text.ts'
 
 type Members = { readonly [key: string]: Json | undefined }
 
-/** A capability as a model is shown it. */
 export interface Tool {
   /** At most 64 letters, digits, `_` and `-`; the same for the same offer. */
   readonly name: string
@@ -26,10 +25,7 @@ export interface Tool {
   readonly annotations: ToolAnnotations
 }
 
-/**
- * Hints for people and clients; the gates decide. What declares nothing of its effects is taken to have some, and
- * what has some to destroy, unless it says that its risk is small and needs nobody's yes.
- */
+/** Hints; the gates decide. Undeclared effects count as some, and effects as destructive unless the risk is small. */
 export interface ToolAnnotations {
   readonly title?: string
   readonly readOnlyHint: boolean
@@ -43,10 +39,7 @@ export interface ToolOptions {
   readonly descriptionCharsMax?: number
 }
 
-/**
- * The tools that these capabilities are, as `Gateway.discover` answers them: of each id the highest version that can
- * be called, in the order of their ids.
- */
+/** The tools of these capabilities: of each id the highest version that can be called, in the order of their ids. */
 export function toolsOf(descriptors: readonly CapabilityDescriptor[], options: ToolOptions = {}): readonly Tool[] {
   const offered = newest(descriptors.filter(isOffered))
   const names = namesOf(offered.map(({ id }) => id))
@@ -73,10 +66,7 @@ function newest(descriptors: readonly CapabilityDescriptor[]): readonly Capabili
 
 const byCodeUnits = (a: string, b: string): number => (a < b ? -1 : 1)
 
-/**
- * A name of its own for every id. Ids that would read alike all get a hash, so that none of them has the name that
- * another would have alone; a name with a hash that somebody else has already makes them get one too.
- */
+/** A name of its own for every id. Ids that would read alike all get a hash, so that none takes the name of another. */
 function namesOf(ids: readonly string[]): ReadonlyMap<string, string> {
   const hashed = new Set(ids.filter((id) => id.length > limits.toolNameCharsMax))
   for (;;) {

@@ -30,9 +30,8 @@ export interface Condition {
 }
 
 /**
- * Compiles a strict subset of JsonLogic: no coercion, own properties only, three-valued over absent facts. What is not
- * in the subset is refused with `policy.invalid` and its place, which begins with `pointer`. Without `roots` it may name
- * all facts.
+ * Compiles a strict subset of JsonLogic: no coercion, own properties only, three-valued over absent facts. Anything
+ * else is refused with `policy.invalid` and its place. Without `roots` it may name all facts.
  */
 export function compileCondition(
   when: Json,

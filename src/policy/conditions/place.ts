@@ -17,7 +17,6 @@ export interface Probe {
   readonly against: (facts: Value) => Value
 }
 
-/** What is gathered while one condition is compiled. */
 export interface Made {
   readonly reads: Set<string>
   readonly probes: Probe[]
@@ -27,7 +26,6 @@ export interface Made {
   divides: boolean
 }
 
-/** Where in a condition the compiler is. */
 export interface Place {
   readonly made: Made
   readonly pointer: string
@@ -37,7 +35,6 @@ export interface Place {
   readonly compile: (json: Json, place: Place) => Expression
 }
 
-/** An operation's operands, with the place of each. */
 export interface Operands {
   readonly name: string
   readonly list: readonly Json[]

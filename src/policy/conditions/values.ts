@@ -1,9 +1,6 @@
 import type { Json } from '../../base/canonical.ts'
 
-/**
- * What an expression comes to: data; undefined where a fact is absent; an answer that an absent fact leaves open; or a
- * fault. A fact that is null is absent.
- */
+/** Data; undefined where a fact is absent or null; `undecided` where an absent fact leaves it open; or a fault. */
 export type Value = Json | undefined | typeof undecided | Fault
 
 export const undecided = Symbol('undecided')
@@ -48,13 +45,9 @@ export function isTruthy(value: Json | undefined): boolean {
   return value !== undefined && value !== null && value !== false && value !== 0 && value !== ''
 }
 
-/** Reads one fact out of plain data. */
 export type Read = (scope: Value) => Value
 
-/**
- * The reader of a dotted path: members by name, entries of a list by number. Only what an object or a list itself holds
- * is found, never what it inherits; text has no parts. The empty path is the whole.
- */
+/** The reader of a dotted path: own members by name, entries of a list by number. The empty path is the whole. */
 export function compilePath(path: string): Read {
   const steps = path === '' ? [] : path.split('.').map(stepOf)
   const [first, second] = steps

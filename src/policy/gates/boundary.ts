@@ -65,7 +65,6 @@ const isListed = ({ allow }: HostRules, capabilityId: string): boolean =>
 const isBlocked = ({ blocked }: HostRules, capabilityId: string): boolean =>
   blocked.some((scope) => inScope(scope, capabilityId))
 
-/** True if the host's own lists let a capability run at all. */
 export const isRun = (rules: HostRules, capabilityId: string): boolean =>
   isListed(rules, capabilityId) && !isBlocked(rules, capabilityId)
 

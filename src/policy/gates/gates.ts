@@ -8,17 +8,13 @@ import type { CollectedContext } from '../contract.ts'
 import { resolveVersion } from '../versions.ts'
 import { type Gate, type Refusal, refuse } from './refusal.ts'
 
-/** What a call asks for, before anything is known of it. */
 export interface Asked {
   readonly capabilityId: string
   readonly version: string | null
   readonly range: string | undefined
 }
 
-/**
- * A key limited to capabilities opens no other. Its scopes are capability ids, or beginnings of them with a `*`; none
- * means all.
- */
+/** Scopes of a key are capability ids, or beginnings of them with a `*`; none means all. */
 export const keyScope: Gate<{ readonly scopes: readonly string[]; readonly capabilityId: string }> = ({
   scopes,
   capabilityId,

@@ -27,7 +27,6 @@ export const gateNumbers = {
 
 export type GateName = keyof typeof gateNumbers
 
-/** Why a gate does not let a call through. */
 export interface Refusal {
   readonly gate: GateName
   readonly outcome: 'denied' | 'skipped'

@@ -165,10 +165,7 @@ function writtenOf(value: Json): string {
 /** Each is an object of its own up to so many; behind these, all but the last are the same. */
 export const errorsKeptMax = 256
 
-/**
- * Lets the code of a compiler keep few errors. It goes by their number, so there must be as many as it counts, but all
- * of them would take all the memory there is. To carry them from one list to another takes a step each.
- */
+/** Makes compiled code keep few errors: it goes by their count, but all of them would take all the memory there is. */
 export function sharedErrors(steps: Steps): (gen: CodeGen) => void {
   const known = new WeakSet<CodeGen>()
   const join = (errors: ErrorObject[] | null, more: ErrorObject[]): ErrorObject[] => {
@@ -203,7 +200,6 @@ export function sharedErrors(steps: Steps): (gen: CodeGen) => void {
 
 const list = new Name('vErrors')
 
-/** Before one more is added. */
 function share(errors: ErrorObject[] | null): void {
   const shared = errors?.[errorsKeptMax - 1]
   if (errors && shared && errors.length > errorsKeptMax) errors[errors.length - 1] = shared

@@ -9,7 +9,6 @@ export const stepsKeyword = 'x-ambit-steps'
 export interface CountedSchema {
   /** The schema with `stepsKeyword` in every part that can be applied. */
   readonly schema: JsonObject
-  /** True for such a part of it. */
   readonly isCounted: (part: unknown) => boolean
   /** To know what nothing else has looked at, lists of names are carried along and joined at every part. */
   readonly isCarrying: boolean
@@ -19,7 +18,6 @@ export interface CountedSchema {
   readonly slowness: number
 }
 
-/** A schema of whoever, with its work counted. */
 export function countSchema(schema: JsonObject): CountedSchema {
   const text = JSON.stringify(schema)
   const isAsked = text.includes('"unevaluated')

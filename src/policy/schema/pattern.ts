@@ -2,9 +2,8 @@ import { Failure, quote } from '../../base/failure.ts'
 import type { Steps } from '../../base/steps.ts'
 
 /**
- * A regular expression that takes no more steps than it has states for each character of a text: all ways through it
- * are followed at once. It finds what the one of the platform finds, which may try them one after the other for ever.
- * Its states are counted as steps, and so is every step that a test takes.
+ * Finds what the platform's expression finds, with no more steps than states for each character: all ways through it
+ * are followed at once. States and steps of tests are counted.
  */
 export function compilePattern(source: string, steps: Steps): { test(text: string): boolean; toString(): string } {
   const machines: Machine[] = []

@@ -87,7 +87,6 @@ function unknownMember({ parentSchema, data }: ErrorObject, member: string, with
   return `${shortQuote(member)} is not known${within}${near === undefined ? '' : ` (did you mean ${shortQuote(near)}?)`}`
 }
 
-/** What is asked of the value in its place. */
 function demand({ keyword, params }: ErrorObject, parts: readonly ErrorObject[]): string {
   switch (keyword) {
     case 'type':

@@ -52,10 +52,7 @@ function explained(schema: JsonObject): Check {
   }
 }
 
-/**
- * As `compileSchema`, but compiled when the first value comes: for schemas of others, of which there may be thousands.
- * Of one that then turns out to be of no use every value is a problem.
- */
+/** As `compileSchema`, but compiled with the first value. A schema that is of no use then refuses every value. */
 export function compileLater(schema: JsonObject): CheckSchema {
   checkForm(schema)
   let check: CheckSchema | string | undefined
@@ -65,7 +62,6 @@ export function compileLater(schema: JsonObject): CheckSchema {
   }
 }
 
-/** Why a schema cannot be used; undefined if it can. */
 export function schemaFault(schema: JsonObject): string | undefined {
   const made = compiledOrFault(schema)
   return typeof made === 'string' ? made : undefined
@@ -161,13 +157,9 @@ function patternsOf(steps: Steps) {
 const unusable = (why?: string): Failure =>
   new Failure('field.invalid', `the schema is not a JSON Schema that can be used${why === undefined ? '' : `: ${why}`}`)
 
-/**
- * How many times as long as usual it takes to say where in a value something is. That is done at every part that a
- * schema holds against a member, and `~` and `/` in names are then written otherwise.
- */
+/** How many times longer than usual it takes to write the path of a value, as every part that is applied does. */
 const pathFactor = (value: Json): number => 1 + (pathSteps(value) >> 4)
 
-/** Of the path that takes the most. */
 function pathSteps(value: Json | undefined): number {
   if (typeof value !== 'object' || value === null) return 0
   if (Array.isArray(value)) return value.reduce((most: number, item) => Math.max(most, pathSteps(item)), 0)

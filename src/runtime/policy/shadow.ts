@@ -11,7 +11,6 @@ import { offeredBy } from '../hosting/upstreams.ts'
 import type { Caller } from '../identity/caller.ts'
 import type { Runtime } from '../runtime.ts'
 
-/** A recorded call and what other policies would have made of it. */
 export interface ShadowedCall {
   readonly event_id: string
   readonly invocation_id: string
@@ -23,10 +22,7 @@ export interface ShadowedCall {
 
 export type ShadowFilter = Pick<EventFilter, 'capability' | 'correlation' | 'subject' | 'since' | 'until'>
 
-/**
- * Which recorded decisions other policies would have changed, newest first. Each call is asked about once, by the last
- * record of its last attempt. Needs the right to audit; nothing is written and nothing runs.
- */
+/** Each recorded call once, newest first, by the last record of its last attempt. Needs the right to audit. */
 export async function shadowDecisions(
   ambit: Runtime,
   caller: Caller,
