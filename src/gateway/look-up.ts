@@ -2,7 +2,7 @@ import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import type { InvocationResult } from '../model/wire/result.ts'
 import { keyScope } from '../policy/gates/gates.ts'
-import { refuse } from '../policy/gates/refusal.ts'
+import { deny } from '../policy/gates/refusal.ts'
 import { type Claim, findClaim } from '../storage/tables/claims.ts'
 import { type Call, type CallCaller, recordKey } from './call.ts'
 import type { GatewayDeps } from './deps.ts'
@@ -81,10 +81,8 @@ const inProgress = (): never => {
 }
 
 function reused({ clock }: GatewayDeps, call: Call): InvocationResult {
-  const { denial } = refuse('repeat', 'policy_blocked', {
-    message: 'this invocation_id was used for another call',
-    details: { decision: 'deny', reason: 'invocation_id_reused' },
-  })
+  const reason = 'invocation_id_reused'
+  const { denial } = deny('repeat', 'this invocation_id was used for another call', { reason })
   const completedAt = new Date(clock.now()).toISOString()
   const at = { evidenceIds: [], startedAt: null, completedAt }
   return resultOf({ call, version: null }, { outcome: 'denied', denial }, at)

@@ -114,15 +114,13 @@ function checkResult(attempt: Resolved, ended: Ended, chunks: Execution['chunks'
     const payload = { output, ...labelsOf(attempt), ...stream, ...marked }
     return { ending: ended, last: { type: 'execution_completed', outcome: 'success', payload, withheld } }
   }
-  const { denial } = refuse('output', 'output_schema_validation_failed', {
-    message: 'the result does not fit the output schema; the call was executed',
-    details: {
-      schema_id: `${call.capabilityId}:${version}#output`,
-      // Names in a result may be as long as the result.
-      path: problem.path.slice(0, limits.errorCharsMax).toWellFormed(),
-      keyword: problem.keyword,
-      effect: 'done',
-    },
+  const message = 'the result does not fit the output schema; the call was executed'
+  const { denial } = refuse('output', 'output_schema_validation_failed', message, {
+    schema_id: `${call.capabilityId}:${version}#output`,
+    // Names in a result may be as long as the result.
+    path: problem.path.slice(0, limits.errorCharsMax).toWellFormed(),
+    keyword: problem.keyword,
+    effect: 'done',
   })
   const payload = { output, ...labelsOf(attempt), ...stream }
   return {

@@ -34,11 +34,7 @@ export interface Registered extends Capability {
 export const standingOf = ({ lifecycle, hindrance }: Registered): Availability =>
   (isCallable(lifecycle) ? hindrance?.() : undefined) ?? { lifecycle }
 
-export interface Registry {
-  versions(id: string): readonly string[]
-  get(id: string, version: string): Registered | undefined
-  all(): readonly Registered[]
-}
+export type Registry = ReturnType<typeof openRegistry>
 
 export interface RegistryOptions {
   /** Lifecycle by capability id, where it is not `invokable`. */
@@ -50,7 +46,7 @@ export interface RegistryOptions {
 }
 
 /** Registers capabilities, all or none. */
-export function openRegistry(capabilities: readonly Capability[], options: RegistryOptions = {}): Registry {
+export function openRegistry(capabilities: readonly Capability[], options: RegistryOptions = {}) {
   const byId = new Map<string, Map<string, Registered>>()
   const given = new Map<Registered, Capability>()
   for (const capability of capabilities) {
@@ -70,9 +66,9 @@ export function openRegistry(capabilities: readonly Capability[], options: Regis
   const versions = new Map([...byId].map(([id, known]) => [id, [...known.keys()]]))
   const all = [...byId.values()].flatMap((known) => [...known.values()])
   return {
-    versions: (id) => versions.get(id) ?? [],
-    get: (id, version) => byId.get(id)?.get(version),
-    all: () => all,
+    versions: (id: string): readonly string[] => versions.get(id) ?? [],
+    get: (id: string, version: string) => byId.get(id)?.get(version),
+    all: (): readonly Registered[] => all,
   }
 }
 

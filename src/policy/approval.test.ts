@@ -5,11 +5,11 @@ import type { Approver } from '../model/approval.ts'
 import {
   type Ballot,
   bindOf,
+  type CastVote,
   defaultTerms,
   ineligible,
   partiesOf,
   requiredOf,
-  type Said,
   secondsOpen,
   tally,
 } from './approval.ts'
@@ -69,11 +69,14 @@ test('everybody a call is made by or for is a party: subject, principals, actor 
 })
 
 const named = (person: string, ...roles: string[]) => ({ approver_id: person, principal: person, roles })
-const yes = (person: string, ...roles: string[]): Said => ({ approver: named(person, ...roles), decision: 'approve' })
+const yes = (person: string, ...roles: string[]): CastVote => ({
+  approver: named(person, ...roles),
+  decision: 'approve',
+})
 const anybody = (quorum: number) => ({ roles: [], approvers: [], quorum })
 const people = ['ida', 'jo', 'kai', 'lu']
 
-const said = fc.record<Said>({
+const said = fc.record<CastVote>({
   approver: fc.constantFrom(named('ida', 'a'), named('jo', 'b'), named('kai', 'a', 'b'), named('lu')),
   decision: fc.constantFrom('approve', 'approve', 'approve', 'deny'),
 })
@@ -89,7 +92,7 @@ test('a quorum counts different people, and one no ends it [H-56]', () => {
 })
 
 test('one person who speaks twice is one voice [H-56]', () => {
-  const again: Said = { ...yes('ida'), approver: { ...named('ida'), approver_id: 'ida-2' } }
+  const again: CastVote = { ...yes('ida'), approver: { ...named('ida'), approver_id: 'ida-2' } }
   assert.equal(tally([yes('ida'), again], anybody(2)), 'pending')
   assert.equal(tally([yes('ida'), yes('jo')], anybody(2)), 'approved')
 })

@@ -44,14 +44,14 @@ export const partiesOf = (subject: Subject, actor: Actor | null): string[] =>
 
 type Named = Pick<Approver, 'approver_id' | 'principal' | 'roles'>
 
-export interface Said {
+export interface CastVote {
   readonly approver: Named
   readonly decision: 'approve' | 'deny'
 }
 
 /** One no ends it; a quorum of different people for every demand is a yes. People count, not keys. */
 export function tally(
-  votes: readonly Said[],
+  votes: readonly CastVote[],
   required: ApprovalRequest['required'],
 ): 'approved' | 'denied' | 'pending' {
   if (votes.some(({ decision }) => decision === 'deny')) return 'denied'
@@ -62,7 +62,7 @@ export function tally(
   return demandsOf(required).every(isMet) ? 'approved' : 'pending'
 }
 
-/** Terms without which a request is not complete: one voice within fifteen minutes. */
+/** Terms without which a request is not complete: one vote within fifteen minutes. */
 export const defaultTerms = { quorum: 1, expires_in_s: 900 } as const
 
 export function requiredOf(terms: readonly ApprovalTerms[]): ApprovalRequest['required'] {

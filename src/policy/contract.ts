@@ -35,12 +35,7 @@ export interface CollectedContext {
   readonly undeclared: readonly string[]
 }
 
-export interface Contract {
-  readonly declared: ContextContract
-  /** The resolvers whose answers it needs. */
-  readonly resolvers: readonly string[]
-  collect(sources: ContextSources): CollectedContext
-}
+export type Contract = ReturnType<typeof compileContract>
 
 export const noContext: CollectedContext = Object.freeze({
   value: Object.freeze({}),
@@ -51,7 +46,7 @@ export const noContext: CollectedContext = Object.freeze({
 })
 
 /** Refuses untyped facts, sensitive values that evidence would keep, and an example that does not pass. */
-export function compileContract(declared: ContextContract): Contract {
+export function compileContract(declared: ContextContract) {
   const fields = Object.entries(declared.fields).map(([name, field]) => compileField(name, field))
   const own = fields.filter(({ from, path }) => from === 'metadata' && path[0] === 'context')
   const taken = new Set(own.map(({ path }) => path[1]))

@@ -2,7 +2,7 @@ import { Failure } from '../../base/failure.ts'
 import { objectHash } from '../../base/hash.ts'
 import { formatTime } from '../../base/time.ts'
 import { demandsOf, requiredOf, tally } from '../../policy/approval.ts'
-import { type Refusal, refuse } from '../../policy/gates/refusal.ts'
+import { deny, type Refusal } from '../../policy/gates/refusal.ts'
 import { approvalRecords, type StoredApproval } from '../../storage/tables/approvals.ts'
 import { approversInOffice } from '../../storage/tables/identities.ts'
 import type { Attempt, GateAnswer, Resolved } from '../attempt.ts'
@@ -48,8 +48,7 @@ function replaced(attempt: Resolved, asking: Asking, { request }: StoredApproval
   return mintRequest(attempt, asking)
 }
 
-const blocked = ({ gate }: Asking, reason: string, message: string): Refusal =>
-  refuse(gate, 'policy_blocked', { message, details: { decision: 'deny', reason } })
+const blocked = ({ gate }: Asking, reason: string, message: string): Refusal => deny(gate, message, { reason })
 
 async function count(attempt: Resolved, asking: Asking, stored: StoredApproval): Promise<Refusal | undefined> {
   const { deps, call } = attempt

@@ -3,7 +3,7 @@ import { formatTime, parseTime } from '../../base/time.ts'
 import type { ApprovalRequest } from '../../model/approval.ts'
 import type { EventDraft } from '../../model/evidence.ts'
 import type { Subject } from '../../model/identity/subject.ts'
-import { refuse } from '../../policy/gates/refusal.ts'
+import { deny } from '../../policy/gates/refusal.ts'
 import { approvalRecords, type StoredApproval } from '../../storage/tables/approvals.ts'
 import { findClaim, settleWaiting } from '../../storage/tables/claims.ts'
 import type { Change } from '../../storage/work.ts'
@@ -58,8 +58,7 @@ export function answerWith(
     const claim = yield* findClaim(tenant, callScope, key)
     if (claim?.state !== 'waiting' || claim.result === null) return
     const { result } = readRecord(claim.result)
-    const details = { decision: 'deny', reason, approval_id: stored.request.approval_id }
-    const { denial } = refuse('approval', 'policy_blocked', { message, details })
+    const { denial } = deny('approval', message, { reason, approval_id: stored.request.approval_id })
     const now = clock.now()
     const evidence_ids = [...result.evidence_ids, ...drafts.map(({ event_id }) => event_id)]
     const denied = { outcome: 'denied', error: null, denial, evidence_ids, completed_at: formatTime(now) } as const

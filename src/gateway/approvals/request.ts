@@ -121,7 +121,7 @@ function crowded({ events }: Attempt, { gate }: Asking, used: number): Refusal {
   events.push({ type: 'budget_exceeded', payload: counts })
   const required_next_action = 'wait until people have decided about some of them, then call with a new invocation_id'
   const message = `${used} calls of this caller wait for people, and no more may`
-  return refuse(gate, 'budget_exceeded', { message, details: { ...counts, required_next_action } })
+  return refuse(gate, 'budget_exceeded', message, { ...counts, required_next_action })
 }
 
 export const requestedPayload = ({ approval_id, expires_at, required, invocation_digest }: ApprovalRequest) => ({
@@ -199,26 +199,24 @@ export function waiting(
   { gate, rule }: Asking,
   { approval_id, policy, required, expires_at, preview }: ApprovalRequest,
 ): Refusal {
-  return refuse(gate, 'approval_required', {
-    message:
-      gate === 'policy'
-        ? `${policy.name} must approve before execution`
-        : 'the capability demands that people approve before execution',
-    details: {
-      policy: policy.name,
-      approval_id,
-      decision: 'requires_approval',
-      matched_rule: rule,
-      policy_version: policy.version,
-      expires_at,
-      quorum: required.quorum,
-      roles: required.roles,
-      ...(required.also && { also: required.also }),
-      required_next_action: preview.input_valid
-        ? `wait for ${demandsOf(required).map(demandText).join(' and ')}, then repeat this invocation_id`
-        : 'send a payload that passes the input schema, with a new invocation_id',
-      ...(!preview.input_valid && { preview: preview as unknown as Json }),
-    },
+  const message =
+    gate === 'policy'
+      ? `${policy.name} must approve before execution`
+      : 'the capability demands that people approve before execution'
+  return refuse(gate, 'approval_required', message, {
+    policy: policy.name,
+    approval_id,
+    decision: 'requires_approval',
+    matched_rule: rule,
+    policy_version: policy.version,
+    expires_at,
+    quorum: required.quorum,
+    roles: required.roles,
+    ...(required.also && { also: required.also }),
+    required_next_action: preview.input_valid
+      ? `wait for ${demandsOf(required).map(demandText).join(' and ')}, then repeat this invocation_id`
+      : 'send a payload that passes the input schema, with a new invocation_id',
+    ...(!preview.input_valid && { preview: preview as unknown as Json }),
   })
 }
 

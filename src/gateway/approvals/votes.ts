@@ -3,12 +3,12 @@ import { verifySignature } from '../../base/ed25519.ts'
 import { formatTime } from '../../base/time.ts'
 import { type Presented, verifyGrant } from '../../evidence/statements/grant.ts'
 import type { ApprovalRequest, Approver, Vote } from '../../model/approval.ts'
-import { ineligible, type Said } from '../../policy/approval.ts'
+import { type CastVote, ineligible } from '../../policy/approval.ts'
 import type { StoredApproval } from '../../storage/tables/approvals.ts'
 import type { GatewayDeps } from '../deps.ts'
 import { privateOf } from './request.ts'
 
-export interface CountedVote extends Said {
+export interface CountedVote extends CastVote {
   readonly approver: Approver
 }
 

@@ -16,7 +16,7 @@ import {
   resolveCapability,
   rights,
 } from '../../policy/gates/gates.ts'
-import { gateNumbers, type Refusal, refuse } from '../../policy/gates/refusal.ts'
+import { deny, gateNumbers, type Refusal, refuse } from '../../policy/gates/refusal.ts'
 import { problemText } from '../../policy/schema/problems.ts'
 import { allPages } from '../../storage/page.ts'
 import { listStatements } from '../../storage/tables/statements.ts'
@@ -142,16 +142,12 @@ async function checkMandate(attempt: Resolved): Promise<Refusal | undefined> {
     ...(call.caller.subject && { delegate: call.caller.subject.id }),
   })
   if (!verified.ok)
-    return refuse('mandate', 'mandate_invalid', {
-      message: `the mandate is not good: ${verified.message}`,
-      details: { check: verified.check },
+    return refuse('mandate', 'mandate_invalid', `the mandate is not good: ${verified.message}`, {
+      check: verified.check,
     })
   const { mandate, subject } = verified.value
   if (!mandate.scope.some((scope) => inScope(scope, call.capabilityId)))
-    return refuse('mandate', 'policy_blocked', {
-      message: 'the mandate does not cover the capability',
-      details: { decision: 'deny', reason: 'grant_missing' },
-    })
+    return deny('mandate', 'the mandate does not cover the capability', { reason: 'grant_missing' })
   attempt.subject = { ...subject, tenant: deps.tenant }
   const uses = usesOf(mandate)
   return uses.length === 0 ? undefined : checkLimits(attempt, uses)
@@ -240,10 +236,8 @@ async function assess(safety: SafetyEvaluator, attempt: Attempt): Promise<Refusa
     { type: 'safety_guardrail_triggered', payload: { guardrail } },
     { type: 'safety_action_blocked', payload: { guardrail } },
   )
-  return refuse('safety', 'safety_blocked', {
-    message: `the call was stopped by ${guardrail}`,
-    details: { decision: 'deny', guardrail, level },
-  })
+  const details = { decision: 'deny', guardrail, level }
+  return refuse('safety', 'safety_blocked', `the call was stopped by ${guardrail}`, details)
 }
 
 /** An evaluator that fails has not approved. */

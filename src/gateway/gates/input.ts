@@ -41,7 +41,7 @@ function examine({ call, capability }: Resolved): Promise<Examined> | Examined {
 function invalid(gate: 'arguments' | 'input', problems: readonly SchemaProblem[], attempt: Resolved): Refusal {
   const { path, keyword } = problems[0] ?? {}
   const details = { schema_id: `${attempt.call.capabilityId}:${attempt.version}#input`, path, keyword }
-  const refusal = refuse(gate, 'input_schema_validation_failed', { message: unfit, details })
+  const refusal = refuse(gate, 'input_schema_validation_failed', unfit, details)
   return sayMore(attempt, refusal, `: ${problemText(problems)}`)
 }
 

@@ -6,7 +6,7 @@ import { decide, type Ruling } from '../../policy/decide.ts'
 import { byStrictness, decideByPatterns, denialCodeOf } from '../../policy/decisions.ts'
 import { effectiveRisk } from '../../policy/gates/boundary.ts'
 import { fraction, hasFraction } from '../../policy/gates/gates.ts'
-import { gateNumbers, type Refusal, refuse } from '../../policy/gates/refusal.ts'
+import { deny, gateNumbers, type Refusal, refuse } from '../../policy/gates/refusal.ts'
 import { type History, historyFacts, rememberedOf, valuesOf } from '../../policy/history.ts'
 import { askPeople } from '../approvals/ask.ts'
 import type { Attempt, GateAnswer, Resolved } from '../attempt.ts'
@@ -85,9 +85,8 @@ export function capabilityFacts(descriptor: CapabilityDescriptor): Json {
 function declared(attempt: Resolved, policy: Policy | null): GateAnswer {
   attempt.policy = policy
   if (attempt.capability.descriptor.policy === undefined)
-    return refuse('policy', 'policy_blocked', {
-      message: 'nothing allows this call: the capability declares no policy and no policy names it',
-      details: { decision: 'deny', reason: 'no_matching_allow' },
+    return deny('policy', 'nothing allows this call: the capability declares no policy and no policy names it', {
+      reason: 'no_matching_allow',
     })
   attempt.basis = [...attempt.basis, { gate: gateNumbers.policy, rule: 'declared/policy', effect: 'allow', reads: [] }]
   return patternsAsk(attempt) === 'allow' ? undefined : ask(attempt, [], 'host/pattern')
@@ -108,16 +107,14 @@ const ask = (attempt: Resolved, terms: Ruling['approval'], rule: string): GateAn
 function refused(ruling: Ruling, { capability }: Resolved): Refusal {
   const { decision, rule, policy, reason } = ruling
   const name = policy?.name ?? capability.descriptor.metadata?.policy?.name
-  return refuse('policy', denialCodeOf(decision) ?? 'policy_blocked', {
-    message: rule === null ? 'no rule allows this call' : `${name ?? 'a policy'} does not allow this call`,
-    details: {
-      decision,
-      policy: name,
-      matched_rule: rule ?? undefined,
-      policy_version: policy?.version,
-      reason: reason ?? undefined,
-      required_next_action: nextAction[decision],
-    },
+  const message = rule === null ? 'no rule allows this call' : `${name ?? 'a policy'} does not allow this call`
+  return refuse('policy', denialCodeOf(decision) ?? 'policy_blocked', message, {
+    decision,
+    policy: name,
+    matched_rule: rule ?? undefined,
+    policy_version: policy?.version,
+    reason: reason ?? undefined,
+    required_next_action: nextAction[decision],
   })
 }
 

@@ -1,10 +1,9 @@
-import type { Json } from '../../base/canonical.ts'
 import { effectiveMode } from '../../grants/ceilings.ts'
 import { covers } from '../../grants/cover.ts'
 import { faultOf } from '../../grants/parse.ts'
 import type { Grant } from '../../model/grant.ts'
 import { notFound } from '../../policy/gates/gates.ts'
-import { type Refusal, refuse } from '../../policy/gates/refusal.ts'
+import { deny, type Refusal } from '../../policy/gates/refusal.ts'
 import type { Attempt, GateAnswer, Resolved } from '../attempt.ts'
 import { type CallRun, isSurfaced, liveGrantsOf, type ResourceNeed } from '../run.ts'
 
@@ -35,18 +34,15 @@ function checkCeiling({ bounds }: CallRun, { kind, mode }: ResourceNeed): Refusa
   const allowed = effectiveMode({ kind, declared: mode, provider: { maxMode: mode }, ceilings: bounds.ceilings })
   return allowed === mode
     ? undefined
-    : deny('resource_ceiling', `the run may not use ${kind} in mode ${mode}`, { kind })
+    : deny('grants', `the run may not use ${kind} in mode ${mode}`, { reason: 'resource_ceiling', kind })
 }
 
 function checkPaths({ grants }: CallRun, live: readonly Grant[], { paths }: ResourceNeed): Refusal | undefined {
   const missing = paths.find((path) => !isCovered(path, live))
   if (missing === undefined) return undefined
   const reason = isCovered(missing, grants) ? 'grant_expired' : 'grant_missing'
-  return deny(reason, 'the run has no live grant for a path that the call needs')
+  return deny('grants', 'the run has no live grant for a path that the call needs', { reason })
 }
 
 const isCovered = (path: string, grants: readonly Grant[]): boolean =>
   faultOf(path) === undefined && grants.some((grant) => covers(grant.path, path))
-
-const deny = (reason: string, message: string, more: { readonly [key: string]: Json } = {}): Refusal =>
-  refuse('grants', 'policy_blocked', { message, details: { decision: 'deny', reason, ...more } })

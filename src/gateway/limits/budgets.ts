@@ -25,10 +25,7 @@ export function runBudgetGate(attempt: Resolved): GateAnswer {
   const bounds = attempt.call.run?.bounds
   if (bounds === undefined) return undefined
   if (attempt.deps.clock.now() >= bounds.deadlineMs)
-    return refuse('budget', 'budget_exceeded', {
-      message: 'the time of the run is over',
-      details: { limit: 'deadline' },
-    })
+    return refuse('budget', 'budget_exceeded', 'the time of the run is over', { limit: 'deadline' })
   const wanted = bounds.budgets.map(({ place, limits }) => limitOf(attempt, 'run', place, limits))
   return wanted.length === 0 ? undefined : checkLimits(attempt, wanted)
 }

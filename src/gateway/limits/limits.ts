@@ -91,14 +91,11 @@ export function refuseLimit(attempt: Attempt, exceeded: LimitExceeded): Refusal 
   const measure = kind === 'spend' ? 'cost' : 'calls'
   const [used, max] = [exceeded.used[measure] ?? 0, limits[measure] ?? 0]
   if (kind === 'mandate')
-    return refuse('mandate', 'mandate_exhausted', {
-      message: 'the mandate is used up',
-      details: { used, max_invocations: max },
-    })
+    return refuse('mandate', 'mandate_exhausted', 'the mandate is used up', { used, max_invocations: max })
   attempt.events.push({ type: 'budget_exceeded', payload: { limit: kind, used, max } })
   const message =
     kind === 'actions' ? 'the capability was called as often as it may be' : 'the capability has spent what it may'
-  return refuse('limits', 'budget_exceeded', { message, details: { limit: kind, used, max } })
+  return refuse('limits', 'budget_exceeded', message, { limit: kind, used, max })
 }
 
 /** Says what is left of a budget, and when it renews; that of a run ends with the run. */
@@ -115,5 +112,5 @@ function refuseBudget(attempt: Attempt, { limit: { kind, reservation, limits }, 
   const renews = renewal ? `; it renews at ${renewal.renews_at}` : ''
   const message = `budget ${quote(budget)} has ${left} of ${limit} ${words[measure]} left${needs}${renews}`
   const details = { ...payload, matched_rule: `budget/${budget}` }
-  return refuse(kind === 'budget' ? 'limits' : 'budget', 'budget_exceeded', { message, details })
+  return refuse(kind === 'budget' ? 'limits' : 'budget', 'budget_exceeded', message, details)
 }

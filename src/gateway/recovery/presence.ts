@@ -2,18 +2,13 @@ import { type TenantId, tenantId, tenantIdPattern } from '../../model/identity/t
 import { acquireLease, leaseOf, releaseLease } from '../../storage/tables/leases.ts'
 import type { GatewayDeps } from '../deps.ts'
 
-/** The lease by which other processes see that this one is alive. */
-export interface Presence {
-  /** Names the process as the owner of its calls, in every tenant. */
-  readonly owner: string
-  stop(): Promise<void>
-}
+export type Presence = Awaited<ReturnType<typeof showPresence>>
 
 /** What a process is seen by: `tenant` is its configured one, `ttlMs` how long others believe that it is alive. */
 type PresenceDeps = Pick<GatewayDeps, 'store' | 'clock' | 'random' | 'tenant'> & { readonly ttlMs: number }
 
 /** Shows this process to the others until it is stopped. A lease that lapses makes its calls indeterminate. */
-export async function showPresence({ store, clock, random, tenant, ttlMs }: PresenceDeps): Promise<Presence> {
+export async function showPresence({ store, clock, random, tenant, ttlMs }: PresenceDeps) {
   // Every row has a tenant, and the calls of a process belong to many: its one lease lies with its configured tenant,
   // and the owner's name says which one that is. A tenant reserved for leases would be a row that no tenant owns.
   const owner = `host_${Buffer.from(random(12)).toString('hex')}@${tenant}`
@@ -28,8 +23,9 @@ export async function showPresence({ store, clock, random, tenant, ttlMs }: Pres
     )
   }, ttlMs / 3).unref()
   return {
+    /** Names the process as the owner of its calls, in every tenant. */
     owner,
-    stop: async () => {
+    stop: async (): Promise<void> => {
       clearInterval(timer)
       // One that cannot be given back lapses by itself.
       await store.write(tenant, releaseLease(lease)).catch(() => undefined)

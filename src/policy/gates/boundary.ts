@@ -6,7 +6,7 @@ import type { BlockPattern } from '../../model/config/config.ts'
 import { inScope } from '../../model/text.ts'
 import { decideByPatterns, denialCodeOf } from '../decisions.ts'
 import { higherRisk, type Risk, rankOf } from '../risk.ts'
-import { type Gate, refuse } from './refusal.ts'
+import { deny, type Gate, refuse } from './refusal.ts'
 
 /** What a host allows at all, whatever a capability or its policies say. */
 export interface HostRules {
@@ -32,32 +32,27 @@ export interface BoundaryFacts {
 /** The first half of gate 6: what the host decides by itself, in this order. */
 export const boundary: Gate<BoundaryFacts> = ({ rules, descriptor, lifecycle, payload, audience, environment }) => {
   const { id } = descriptor
-  if (!isListed(rules, id)) return deny('the host does not run this capability', { matched_rule: 'host/allow' })
+  if (!isListed(rules, id))
+    return deny('policy', 'the host does not run this capability', { matched_rule: 'host/allow' })
   if (lifecycle === 'blocked' || isBlocked(rules, id))
-    return deny('the host blocks this capability', { matched_rule: 'host/blocked' })
+    return deny('policy', 'the host blocks this capability', { matched_rule: 'host/blocked' })
   const risk = effectiveRisk(descriptor)
   if (rankOf(risk) > rankOf(rules.maxRisk)) {
     const message = `the capability's risk is ${risk}, the host allows ${rules.maxRisk}`
-    return deny(message, { matched_rule: 'host/max_risk', risk })
+    return deny('policy', message, { matched_rule: 'host/max_risk', risk })
   }
   const decision = decideByPatterns(rules.patterns, { capabilityId: id, input: payload })
   const code = denialCodeOf(decision)
   // A pattern that asks for approval does not refuse here: it is counted among the rules, so that people are asked once.
   if (code !== null && decision !== 'requires_approval')
-    return refuse('policy', code, {
-      message: 'a block pattern matches',
-      details: { decision, matched_rule: 'host/pattern' },
-    })
+    return refuse('policy', code, 'a block pattern matches', { decision, matched_rule: 'host/pattern' })
   if (audience !== undefined && audience !== rules.hostId)
-    return deny('the call is meant for another host', { reason: 'audience_mismatch' })
+    return deny('policy', 'the call is meant for another host', { reason: 'audience_mismatch' })
   if (rules.environment === undefined || environment === rules.environment) return undefined
-  return deny(`the host takes calls of environment ${quote(rules.environment)} only`, {
+  return deny('policy', `the host takes calls of environment ${quote(rules.environment)} only`, {
     matched_rule: 'host/environment',
   })
 }
-
-const deny = (message: string, details: JsonObject) =>
-  refuse('policy', 'policy_blocked', { message, details: { decision: 'deny', ...details } })
 
 const isListed = ({ allow }: HostRules, capabilityId: string): boolean =>
   allow === undefined || allow.some((scope) => inScope(scope, capabilityId))

@@ -315,23 +315,14 @@ const codes = {
 test('the reserved codes are retryable as the protocol says, and only a disabled capability is skipped [H-44]', () => {
   for (const [retryable, list] of Object.entries(codes))
     for (const code of list) {
-      const { denial, outcome } = refuse('policy', code, {
-        message: 'm',
-        details: { a: 1, b: undefined },
-        invariantId: 'i',
-      })
+      const { denial, outcome } = refuse('policy', code, 'm', { a: 1, b: undefined })
       assert.deepEqual(denial, {
         code,
         message: 'm',
         retryable: retryable === 'true',
-        invariant_id: 'i',
         details: { a: 1 },
       })
       assert.equal(outcome, code === 'capability_disabled' ? 'skipped' : 'denied')
     }
-  assert.deepEqual(Object.keys(refuse('policy', 'policy_blocked', { message: 'm' }).denial), [
-    'code',
-    'message',
-    'retryable',
-  ])
+  assert.deepEqual(Object.keys(refuse('policy', 'policy_blocked', 'm').denial), ['code', 'message', 'retryable'])
 })

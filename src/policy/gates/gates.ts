@@ -6,7 +6,7 @@ import { inScope } from '../../model/text.ts'
 import { type Caller, isAllowedActor } from '../actors.ts'
 import type { CollectedContext } from '../contract.ts'
 import { resolveVersion } from '../versions.ts'
-import { type Gate, type Refusal, refuse } from './refusal.ts'
+import { deny, type Gate, type GateName, type Refusal, refuse } from './refusal.ts'
 
 export interface Asked {
   readonly capabilityId: string
@@ -21,10 +21,7 @@ export const keyScope: Gate<{ readonly scopes: readonly string[]; readonly capab
 }) =>
   scopes.length === 0 || scopes.some((scope) => inScope(scope, capabilityId))
     ? undefined
-    : refuse('key_scope', 'policy_blocked', {
-        message: 'this key is not for the capability',
-        details: { decision: 'deny', reason: 'key_scope' },
-      })
+    : deny('key_scope', 'this key is not for the capability', { reason: 'key_scope' })
 
 export type Resolved = { readonly version: string } | { readonly refusal: Refusal }
 
@@ -34,17 +31,13 @@ export function resolveCapability({ capabilityId, version, range }: Asked, avail
   const found = resolveVersion(available, { exact: version, range })
   if (found.ok) return { version: found.version }
   if (found.code === 'capability_not_found') return { refusal: notFound('version', capabilityId) }
-  return {
-    refusal: refuse('version', found.code, {
-      message: `no version of ${quote(capabilityId)} fits`,
-      details: { requested: version ?? range ?? null, available: [...available] },
-    }),
-  }
+  const details = { requested: version ?? range ?? null, available: [...available] }
+  return { refusal: refuse('version', found.code, `no version of ${quote(capabilityId)} fits`, details) }
 }
 
 /** The answer for a capability that is not there, or not there for this run. */
 export const notFound = (gate: 'capability' | 'version' | 'surface', capabilityId: string): Refusal =>
-  refuse(gate, 'capability_not_found', { message: `capability ${quote(capabilityId)} not found` })
+  refuse(gate, 'capability_not_found', `capability ${quote(capabilityId)} not found`)
 
 export interface Availability {
   readonly lifecycle: Lifecycle
@@ -59,25 +52,21 @@ const callable: ReadonlySet<string> = new Set(['invokable', 'verified', 'depreca
 export const isCallable = (lifecycle: string): boolean => callable.has(lifecycle)
 
 /** Gate 3: a capability that is switched off or away is skipped, and says so. */
-export const enabled: Gate<Availability> = ({ lifecycle, reason, retryAfterS }) =>
-  isCallable(lifecycle)
-    ? undefined
-    : refuse('enabled', 'capability_disabled', {
-        message: `the capability is ${lifecycle}${reason === undefined ? '' : `: ${reason}`}`,
-        details: { lifecycle, retry_after_s: retryAfterS },
-      })
+export const enabled: Gate<Availability> = ({ lifecycle, reason, retryAfterS }) => {
+  if (isCallable(lifecycle)) return undefined
+  const message = `the capability is ${lifecycle}${reason === undefined ? '' : `: ${reason}`}`
+  return refuse('enabled', 'capability_disabled', message, { lifecycle, retry_after_s: retryAfterS })
+}
 
 /** Gate 4: unknown words are modes that nothing supports. */
 export const callMode: Gate<{ readonly mode: string; readonly descriptor: CapabilityDescriptor }> = ({
   mode,
-  descriptor,
-}) =>
-  (descriptor.modes as readonly string[]).includes(mode)
-    ? undefined
-    : refuse('mode', 'unsupported_mode', {
-        message: `the capability cannot be called in mode ${quote(mode)}`,
-        details: { supported: [...descriptor.modes] },
-      })
+  descriptor: { modes },
+}) => {
+  if ((modes as readonly string[]).includes(mode)) return undefined
+  const message = `the capability cannot be called in mode ${quote(mode)}`
+  return refuse('mode', 'unsupported_mode', message, { supported: [...modes] })
+}
 
 /** Who calls, with the rights the directory gives, and those it has taken away. */
 export interface Rights {
@@ -105,33 +94,26 @@ export const rights: Gate<Rights> = ({ descriptor, caller, permissions, revokedP
     : blocked('entitlement_denied', 'the caller is not among the actors that may call this')
 }
 
-const blocked = (reason: string, message: string, right?: string): Refusal =>
-  refuse('rights', 'policy_blocked', { message, details: { decision: 'deny', reason, right } })
+const blocked = (reason: string, message: string, right?: string): Refusal => deny('rights', message, { reason, right })
 
 /** Gate 6: the context contract. Fields are named and places given; no value ever is. */
 export const context: Gate<{ readonly context: CollectedContext }> = ({
   context: { undeclared, missing, problems },
 }) => {
+  const unfit = (message: string, details: JsonObject): Refusal =>
+    refuse('policy', 'input_schema_validation_failed', message, { part: 'context', ...details })
   if (undeclared.length > 0)
-    return refuse('policy', 'input_schema_validation_failed', {
-      message: 'the context has members that the contract does not declare',
-      details: { part: 'context', undeclared: [...undeclared] },
-    })
+    return unfit('the context has members that the contract does not declare', { undeclared: [...undeclared] })
   if (missing.length > 0)
-    return refuse('policy', 'evidence_required', {
-      message: 'the context lacks fields that the contract demands',
-      details: {
-        decision: 'requires_more_evidence',
-        missing: [...missing],
-        required_next_action: 'send the missing fields with a new `invocation_id`',
-      },
+    return refuse('policy', 'evidence_required', 'the context lacks fields that the contract demands', {
+      decision: 'requires_more_evidence',
+      missing: [...missing],
+      required_next_action: 'send the missing fields with a new `invocation_id`',
     })
   const [problem] = problems
   if (problem === undefined) return undefined
-  return refuse('policy', 'input_schema_validation_failed', {
-    message: 'a field of the context is not what the contract says',
-    details: { part: 'context', path: problem.path, keyword: problem.keyword },
-  })
+  const { path, keyword } = problem
+  return unfit('a field of the context is not what the contract says', { path, keyword })
 }
 
 type Invariant = NonNullable<CapabilityDescriptor['invariants']>[number]
@@ -144,8 +126,7 @@ export const invariants: Gate<{ readonly descriptor: CapabilityDescriptor; reado
   for (const invariant of descriptor.invariants ?? []) {
     if (invariant.enforcement !== 'host' || (invariant.failure_behavior ?? 'deny') !== 'deny') continue
     const problem = problemOf(invariant, payload)
-    if (problem !== undefined)
-      return refuse('invariants', 'invariant_failed', { message: problem, invariantId: invariant.id })
+    if (problem !== undefined) return invariantFailed('invariants', problem, invariant.id)
   }
   return undefined
 }
@@ -158,12 +139,14 @@ function problemOf({ id, kind, parameters }: Invariant, payload: JsonObject): st
   return missing === undefined ? undefined : `the payload lacks a field that invariant ${quote(id)} demands`
 }
 
+function invariantFailed(gate: GateName, message: string, invariant_id: string): Refusal {
+  const refusal = refuse(gate, 'invariant_failed', message)
+  return { ...refusal, denial: { ...refusal.denial, invariant_id } }
+}
+
 /** A commitment that people sign must be the same for everybody who computes it, and fractions are not. */
 export const fraction = (gate: 'policy' | 'invariants'): Refusal =>
-  refuse(gate, 'invariant_failed', {
-    message: 'a call that may need approval takes no fractions: send them as text',
-    invariantId: 'ambit.no_fractions',
-  })
+  invariantFailed(gate, 'a call that may need approval takes no fractions: send them as text', 'ambit.no_fractions')
 
 export function hasFraction(value: Json | undefined): boolean {
   if (typeof value === 'number') return !Number.isInteger(value)

@@ -39,20 +39,12 @@ export type Gate<Facts> = (facts: Facts) => Refusal | undefined
 /** Codes after which the same caller may succeed later: with a yes, with more evidence, in another budget. */
 const retryable = /^(?:approval_required|budget_exceeded|escalation_required|evidence_required|host_unreachable)$/
 
-export interface Why {
-  readonly message: string
-  readonly details?: JsonObject
-  readonly invariantId?: string
-}
-
-export const refuse = (gate: GateName, code: string, { message, details, invariantId }: Why): Refusal => ({
+export const refuse = (gate: GateName, code: string, message: string, details?: JsonObject): Refusal => ({
   gate,
   outcome: code === 'capability_disabled' ? 'skipped' : 'denied',
-  denial: {
-    code,
-    message,
-    retryable: retryable.test(code),
-    ...(invariantId !== undefined && { invariant_id: invariantId }),
-    ...(details !== undefined && { details: defined(details) }),
-  },
+  denial: { code, message, retryable: retryable.test(code), ...(details && { details: defined(details) }) },
 })
+
+/** The refusal of a call that the host or a policy forbids. */
+export const deny = (gate: GateName, message: string, details: JsonObject): Refusal =>
+  refuse(gate, 'policy_blocked', message, { decision: 'deny', ...details })
