@@ -4,6 +4,7 @@ import type { CapabilityDescriptor } from '../model/capability.ts'
 import type { ContextContract } from '../model/context.ts'
 import type { Actor, Subject } from '../model/identity/subject.ts'
 import type { Correlation } from '../model/wire/correlation.ts'
+import type { Availability } from '../policy/gates/gates.ts'
 import type { ResourceNeed } from './run.ts'
 import { type JsonSchema, type OutputOf, type ReadSchema, readSchema, type SchemaLike } from './schema-like.ts'
 
@@ -120,11 +121,7 @@ export interface Capability {
 }
 
 /** Why a capability that is offered cannot be called now. */
-export interface Hindrance {
-  readonly lifecycle: 'declared' | 'unavailable'
-  readonly reason: string
-  readonly retryAfterS?: number
-}
+export type Hindrance = Availability & { readonly reason: string }
 
 /** A typed, governed unit of work: list it in the configuration and call it through the gateway. */
 export function defineCapability<In extends SchemaLike = JsonSchema, Answer = unknown>(

@@ -91,13 +91,12 @@ function conclude(attempt: Resolved, execution: Execution, settlement: readonly 
   }
 }
 
-interface Checked {
-  readonly ending: Ending
-  readonly last: EventSpec
-}
-
 /** Gate 12, and the event of the end. */
-function checkResult(attempt: Resolved, ended: Ended, chunks: Execution['chunks']): Checked {
+function checkResult(
+  attempt: Resolved,
+  ended: Ended,
+  chunks: Execution['chunks'],
+): { readonly ending: Ending; readonly last: EventSpec } {
   const { deps, offer, call, capability, version } = attempt
   const stream = chunks.digest && { chunk_count: chunks.count, chunk_seq_digest: chunks.digest.end() }
   if (ended.outcome !== 'success') {

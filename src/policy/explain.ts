@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../base/object.ts'
 import type { PolicyDecision } from '../model/evidence.ts'
 import type { Probe } from './conditions/place.ts'
 import { compilePath, type Facts, Fault, undecided, type Value } from './conditions/values.ts'
-import { judge, type Ruling, unknown } from './decide.ts'
+import { judge, unknown } from './decide.ts'
 import { byStrictness } from './decisions.ts'
 import { readWritten } from './history.ts'
 import type { Applicable, PolicySet } from './policies.ts'
@@ -33,17 +33,13 @@ interface Turn {
   readonly rule: string | null
 }
 
-export interface Explanation {
-  readonly ruling: Ruling
-  /** Facts of the history that nobody has said, and without which the ruling cannot be told. */
-  readonly needs: readonly string[]
-  readonly rules: readonly ExplainedRule[]
-  /** The mildest answers first. Each was found by deciding again with that one fact changed. */
-  readonly turns: readonly Turn[]
-}
+export type Explanation = ReturnType<typeof explain>
 
-/** Why the answer is what it is, rule by rule, and which single fact would have made it another. */
-export function explain(set: PolicySet, capabilityId: string, said: Facts): Explanation {
+/**
+ * Why the answer is what it is, rule by rule, and which single fact would have made it another: the mildest answers first,
+ * each found by deciding again. `needs` are facts of the history that were not given, and without which nothing is told.
+ */
+export function explain(set: PolicySet, capabilityId: string, said: Facts) {
   const applicable = set.applicable(capabilityId)
   const facts = withUnsaid(applicable, readWritten(said))
   const judged = judge(applicable, facts)

@@ -35,18 +35,13 @@ import { grantsGate, surfaceGate } from './run.ts'
 
 type Gate = (attempt: Resolved) => GateAnswer
 
-/** The effect that a run asks for is on record already: the call ends with this result. */
-interface Settled {
-  readonly settled: Recorded
-}
-
 /** The order is the protocol's and everybody's: the first that fires decides, those after it leave no trace. */
 const beforeSettled: readonly Gate[] = [
   surfaceGate,
   versionGate,
   ({ capability }) => enabled(standingOf(capability)),
   ({ call, capability }) => callMode({ mode: call.mode, descriptor: capability.descriptor }),
-  mandateGate,
+  (attempt) => (attempt.call.mandate === undefined ? undefined : checkMandate(attempt)),
   argumentsGate,
   grantsGate,
   rightsGate,
@@ -61,12 +56,12 @@ const afterSettled: readonly Gate[] = [
   hostBudgetGate,
   approvalGate,
   inputGate,
-  safetyGate,
+  (attempt) => attempt.offer.safety && assess(attempt.offer.safety, attempt),
   runBudgetGate,
 ]
 
-/** Takes a call through the gates. Undefined: it may run, and the attempt says what is to be written with that. */
-export async function passGates(attempt: Attempt): Promise<Refusal | Settled | undefined> {
+/** Undefined: the call may run. `settled` is the result on record of the effect that a run asks for. */
+export async function passGates(attempt: Attempt): Promise<Refusal | { readonly settled: Recorded } | undefined> {
   const refusal = await askGates(beforeSettled, attempt)
   if (refusal !== undefined) return refusal
   // Gate 6b, of a run: its effect may have happened under another call.
@@ -126,10 +121,6 @@ function versionGate(attempt: Attempt): GateAnswer {
 }
 
 /** Gate 5: a mandate must be good, cover the capability and have uses left. It makes the delegate the subject. */
-function mandateGate(attempt: Resolved): GateAnswer {
-  return attempt.call.mandate === undefined ? undefined : checkMandate(attempt)
-}
-
 async function checkMandate(attempt: Resolved): Promise<Refusal | undefined> {
   const { deps, call } = attempt
   const statements = await deps.store.read(() =>
@@ -218,14 +209,14 @@ function approvalGate(attempt: Resolved): GateAnswer {
   return askPeople(attempt, { gate: 'approval', terms: [], rule })
 }
 
-/** Gate 10: every call that got here is assessed, and the assessment is evidence, whatever it says. */
-function safetyGate(attempt: Attempt): GateAnswer {
-  return attempt.offer.safety === undefined ? undefined : assess(attempt.offer.safety, attempt)
-}
+// An evaluator that fails has not approved.
+const unavailable: SafetyVerdict = { approved: false, level: 'critical', score: 1, guardrail: 'safety_unavailable' }
 
+/** Gate 10: every call that got here is assessed, and the assessment is evidence, whatever it says. */
 async function assess(safety: SafetyEvaluator, attempt: Attempt): Promise<Refusal | undefined> {
   attempt.events.push({ type: 'safety_assessment_started' })
-  const { approved, level, score, guardrail: named = 'safety' } = await verdictOf(safety, attempt)
+  const asked = async () => safety(attempt.call)
+  const { approved, level, score, guardrail: named = 'safety' } = await asked().catch(() => unavailable)
   attempt.events.push({ type: 'safety_assessment_completed', payload: { level, score: String(score), approved } })
   if (approved) {
     attempt.events.push({ type: 'safety_action_approved' })
@@ -238,13 +229,4 @@ async function assess(safety: SafetyEvaluator, attempt: Attempt): Promise<Refusa
   )
   const details = { decision: 'deny', guardrail, level }
   return refuse('safety', 'safety_blocked', `the call was stopped by ${guardrail}`, details)
-}
-
-/** An evaluator that fails has not approved. */
-async function verdictOf(safety: SafetyEvaluator, { call }: Attempt): Promise<SafetyVerdict> {
-  try {
-    return await safety(call)
-  } catch {
-    return { approved: false, level: 'critical', score: 1, guardrail: 'safety_unavailable' }
-  }
 }

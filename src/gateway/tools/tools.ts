@@ -35,8 +35,6 @@ export interface ToolAnnotations {
 export interface ToolOptions {
   /** The secret of the fence, at least 128 random bits; one of this process unless given. */
   readonly seed?: Uint8Array
-  /** How long the description of a capability that comes from elsewhere may be, its fence included. */
-  readonly descriptionCharsMax?: number
 }
 
 /** The tools of these capabilities: of each id the highest version that can be called, in the order of their ids. */
@@ -117,13 +115,14 @@ const isForeign = ({ metadata }: CapabilityDescriptor): boolean => metadata?.ori
 function foreignText(
   { id, description }: CapabilityDescriptor,
   remarks: readonly Remark[],
-  { seed, descriptionCharsMax = limits.toolDescriptionCharsMax }: ToolOptions,
+  { seed }: ToolOptions,
 ): string {
+  const charsMax = limits.toolDescriptionCharsMax
   const whole = [description, ...remarks.map(({ at, text }) => `${at === '' ? 'arguments' : at}: ${text}`)].join('\n')
-  for (let room = descriptionCharsMax; ; ) {
+  for (let room: number = charsMax; ; ) {
     const text = fenceText(id, cut(whole, Math.max(room, 0)), seed)
-    if (text.length <= descriptionCharsMax || room <= 0) return text
-    room -= text.length - descriptionCharsMax
+    if (text.length <= charsMax || room <= 0) return text
+    room -= text.length - charsMax
   }
 }
 
