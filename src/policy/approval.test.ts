@@ -91,7 +91,7 @@ test('a quorum counts different people, and one no ends it [H-56]', () => {
   )
 })
 
-test('one person who speaks twice is one voice [H-56]', () => {
+test('one person who speaks twice is one vote [H-56]', () => {
   const again: CastVote = { ...yes('ida'), approver: { ...named('ida'), approver_id: 'ida-2' } }
   assert.equal(tally([yes('ida'), again], anybody(2)), 'pending')
   assert.equal(tally([yes('ida'), yes('jo')], anybody(2)), 'approved')
@@ -112,7 +112,7 @@ test('a further demand never lets a call through that would have waited without 
   )
 })
 
-test('one voice counts for every demand that names them, and for no other [H-55 H-56]', () => {
+test('one vote counts for every demand that names the voter, and for no other [H-55 H-56]', () => {
   const required = requiredOf([{ roles: ['a'] }, { roles: ['b'] }])
   assert.equal(tally([yes('jo', 'b')], required), 'pending')
   assert.equal(tally([yes('jo', 'b'), yes('lu')], required), 'pending')
@@ -135,6 +135,6 @@ test('a request carries every demand, is open for the shortest time and bound as
   assert.deepEqual([[], [protocol], [protocol, {}]].map(bindOf), ['call', 'protocol', 'call'])
 })
 
-test('without terms one voice within fifteen minutes is asked for [H-51]', () => {
+test('without terms one vote within fifteen minutes is asked for [H-51]', () => {
   assert.deepEqual(defaultTerms, { quorum: 1, expires_in_s: 900 })
 })
