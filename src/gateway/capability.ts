@@ -5,6 +5,7 @@ import type { ContextContract } from '../model/context.ts'
 import type { Actor, Subject } from '../model/identity/subject.ts'
 import type { Correlation } from '../model/wire/correlation.ts'
 import type { Availability } from '../policy/gates/gates.ts'
+import type { Change } from '../storage/work.ts'
 import type { ResourceNeed } from './run.ts'
 import { type JsonSchema, type OutputOf, type ReadSchema, readSchema, type SchemaLike } from './schema-like.ts'
 
@@ -112,6 +113,8 @@ export interface Capability {
   readonly redact: readonly string[]
   readonly handler: Handler<unknown, unknown>
   readonly reconcile: CapabilitySpec['reconcile']
+  /** All its effects are changes of our own store, committed with the outcome. */
+  readonly commits?: true
   /** What a call of a run with this input needs to be granted. */
   readonly needs?: (input: unknown) => readonly ResourceNeed[]
   /** Its results reach a model as text in a fence and in no other form. */
@@ -172,3 +175,28 @@ export const protocolTypes = [
   ...['execution_indeterminate', 'approval_requested', 'approval_granted', 'approval_denied'],
   ...['approval_grant_verified', 'budget_exceeded'],
 ]
+
+/**
+ * Answered by a handler of ours: a result, and a change of our own store that is committed with the outcome of the call.
+ * The change is all the effect its capability has: should it fail with a `Failure`, or the process end before the outcome
+ * is written, the call has had none.
+ */
+export class CommitWith {
+  readonly data: unknown
+  readonly change: Change
+  constructor(data: unknown, change: Change) {
+    this.data = data
+    this.change = change
+  }
+}
+
+/** A capability of ours: it may answer `CommitWith`, and says which resources a call of a run needs. */
+export const ownCapability = <In extends SchemaLike>(
+  spec: CapabilitySpec<In>,
+  handler: (input: OutputOf<In>, call: CallContext) => unknown,
+  needs?: (input: OutputOf<In>) => readonly ResourceNeed[],
+): Capability => ({
+  ...defineCapability(spec, handler as (input: OutputOf<In>, call: CallContext) => null),
+  commits: true,
+  ...(needs && { needs: needs as (input: unknown) => readonly ResourceNeed[] }),
+})

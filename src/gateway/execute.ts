@@ -9,9 +9,10 @@ import { scrubText, scrubValue } from '../evidence/redaction/redact.ts'
 import type { CallError } from '../model/wire/denial.ts'
 import { timeoutMsOf } from '../policy/budgets.ts'
 import { deepFreeze } from '../policy/contract.ts'
+import type { Change } from '../storage/work.ts'
 import { type Attempt, type EventSpec, type Resolved, secretsOf } from './attempt.ts'
 import { idempotencyKeyOf, recordKey } from './call.ts'
-import type { CallContext, Capability } from './capability.ts'
+import { type CallContext, type Capability, CommitWith } from './capability.ts'
 import { CallEnded, Cancelled, type Effect, TimedOut } from './ended.ts'
 import { checkWords, scrubbed } from './events.ts'
 
@@ -23,25 +24,29 @@ export interface Execution {
   readonly ended: Ended
   readonly emitted: readonly EventSpec[]
   readonly chunks: Chunks
+  /** What a handler of ours wants committed with its outcome. */
+  readonly change?: Change | undefined
   /** Ends with the handler, where that goes on after its time: until then its effect may still happen. */
   readonly late?: Promise<unknown>
 }
 
 /** Runs the handler to its end or that of its time. A call with effects that was cut short is indeterminate. */
 export async function execute(attempt: Resolved): Promise<Execution> {
+  const { capability } = attempt
   const { chunk: onChunk = () => undefined, signal: leaving } = attempt.driving
   const emitted: EventSpec[] = []
   const chunks = new Chunks()
   let working: Promise<unknown> | undefined
   const succeed = (value: unknown): Execution => {
-    const data = readAnswer(attempt, value, 'done')
-    return { ended: { outcome: 'success', data }, emitted, chunks }
+    const own = capability.commits && value instanceof CommitWith ? value : undefined
+    const data = readAnswer(attempt, own === undefined ? value : own.data, 'done')
+    return { ended: { outcome: 'success', data }, emitted, chunks, change: own?.change }
   }
   const abort = new AbortController()
   try {
     // Taken back while it was decided about and written down: nothing has to be stopped.
     if (leaving?.aborted) throw notBegun(attempt)
-    const answer = attempt.capability.handler(attempt.input, handlerContext(attempt, emitted, abort.signal))
+    const answer = capability.handler(attempt.input, handlerContext(attempt, emitted, abort.signal))
     // What is there at once needs no time, and nobody to watch it.
     if (!isLater(answer)) return succeed(answer)
     working = drained(answer, (chunk) => chunks.take(readAnswer(attempt, chunk, 'unknown'), onChunk), abort.signal)
@@ -91,8 +96,9 @@ function timeLeft({ deps, call, capability }: Resolved): number {
     : Math.min(ms, Math.max(0, deadlineMs - deps.clock.now()))
 }
 
-/** Whether a call that is cut short may have changed something. */
-const hasEffects = ({ descriptor }: Capability): boolean => (descriptor.side_effects ?? []).length > 0
+/** Whether a call that is cut short may have changed something: what our own store is to keep comes with the outcome. */
+const hasEffects = ({ descriptor, commits }: Capability): boolean =>
+  commits !== true && (descriptor.side_effects ?? []).length > 0
 
 /** Waits for the handler until its time is over, or until whoever called takes the call back. */
 async function withinTime<T>(
@@ -179,6 +185,12 @@ function endedBy(error: unknown, attempt: Resolved): Ended {
   const outcome = known === 'unknown' ? 'indeterminate' : 'failure'
   return { outcome, error: { ...told, effect: known }, isClaimed: effects && error.isClaimed }
 }
+
+/** How a call of ours ends whose change was refused: nothing of it was kept. */
+export const endedByChange = (error: Failure, attempt: Attempt): Ended => ({
+  outcome: 'failure',
+  error: { ...described(error, secretsOf(attempt)), effect: 'none' },
+})
 
 function cutShort(error: unknown): CallError | undefined {
   if (error instanceof TimedOut)

@@ -14,6 +14,7 @@ import { type Entry, type Started, writeIntent, writeRefusal } from './journal.t
 import { LimitExceeded, refuseLimit } from './limits/limits.ts'
 import { type Found, lookUp, unknownCall } from './look-up.ts'
 import { defer, perform } from './perform.ts'
+import { isUnknown } from './recovery/reconcile.ts'
 import { notStarted, type UnrecordedOutcomes } from './recovery/unrecorded.ts'
 import { type Recorded, replayed } from './results.ts'
 import type { Driving } from './run.ts'
@@ -97,8 +98,7 @@ async function begin({ running, starting, unrecorded }: Host, attempt: Attempt, 
     return started
   } catch (error) {
     // One that did begin has taken the id: this start is not on record then.
-    const isUnknown = error instanceof Failure && error.data['outcome'] === 'unknown'
-    if (isUnknown && !running.has(start.key))
+    if (isUnknown(error) && !running.has(start.key))
       unrecorded.add(start.key, unrecorded.get(start.key) ?? notStarted, attempt.deps.clock.now())
     throw error
   } finally {

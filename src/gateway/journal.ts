@@ -148,6 +148,8 @@ export interface Interrupted
   readonly started_at: string
   /** What was reserved of budgets and is not settled. */
   readonly reserved?: readonly Reservation[]
+  /** All it can have changed is what its outcome was to commit: without one, nothing. */
+  readonly commits?: true
   /** How often its capability was asked what it did. */
   readonly asked?: number
 }
@@ -171,4 +173,5 @@ export const interruptedOf = (attempt: Attempt, started: Started): Interrupted =
   evidence_ids: [...started.evidenceIds],
   started_at: started.at,
   ...(refundable(attempt).length > 0 && { reserved: refundable(attempt) }),
+  ...(attempt.capability?.commits && { commits: true }),
 })

@@ -9,11 +9,11 @@ import type { Change } from '../storage/work.ts'
 import { returnApproval } from './approvals/ask.ts'
 import type { EventSpec, Resolved } from './attempt.ts'
 import { type Call, fingerprintOf, recordKey } from './call.ts'
-import { type Ended, type Execution, execute } from './execute.ts'
+import { type Ended, type Execution, endedByChange, execute } from './execute.ts'
 import type { Host } from './invoke.ts'
 import { handOver, interruptedOf, type Outcome, refundable, type Started, writeOutcome } from './journal.ts'
 import { settleAnswered, settleTaken } from './limits/budgets.ts'
-import { appendEffect, endedAs } from './recovery/reconcile.ts'
+import { appendEffect, endedAs, isUnknown } from './recovery/reconcile.ts'
 import { type KnownOutcome, notStarted } from './recovery/unrecorded.ts'
 import { type Ending, type Recorded, resultOf } from './results.ts'
 
@@ -61,31 +61,42 @@ export function perform(host: Host, attempt: Resolved, started: Started): Promis
 /** From here on the effect may have happened: whatever is thrown, the answer is a result. */
 async function carryOut(host: Host, attempt: Resolved, started: Started): Promise<Recorded> {
   const { clock } = host.deps
-  let known: KnownOutcome = { effect: 'unknown', began: true }
+  const { commits, descriptor } = attempt.capability
+  let known: KnownOutcome = { effect: commits ? 'none' : 'unknown', began: true }
+  const finish = async (execution: Execution, settlement: readonly Change[]): Promise<Recorded> => {
+    const outcome = conclude(attempt, execution, settlement)
+    const { ending, given } = outcome
+    known = commits
+      ? { effect: 'none', began: true, settlement }
+      : { effect: effectOf(ending), began: true, settlement, reserved: refundable(attempt), ...answerOf(ending) }
+    const result = await writeOutcome(attempt, started, outcome)
+    if (ending.outcome === 'indeterminate') askAfter(host, recordKey(attempt.call), execution.late)
+    return { result, ...given, carries: rememberedOf(descriptor) }
+  }
   try {
     const begun = clock.now()
     const execution = await execute(attempt)
     const settlement = settleTaken(attempt, clock.now() - begun)
-    const outcome = conclude(attempt, execution, settlement)
-    const { ending, given } = outcome
-    known = { effect: effectOf(ending), began: true, settlement, reserved: refundable(attempt), ...answerOf(ending) }
-    const result = await writeOutcome(attempt, started, outcome)
-    if (ending.outcome === 'indeterminate') askAfter(host, recordKey(attempt.call), execution.late)
-    return { result, ...given, carries: rememberedOf(attempt.capability.descriptor) }
+    return await finish(execution, settlement).catch((error: unknown) => {
+      if (!(error instanceof ChangeRefused)) throw error
+      const ended = endedByChange(error.failure, attempt)
+      return finish({ ...execution, ended, change: undefined }, settlement)
+    })
   } catch (error) {
     return { result: await unrecordedEnd(host, attempt, started, { known, error }) }
   }
 }
 
 function conclude(attempt: Resolved, execution: Execution, settlement: readonly Change[]): Outcome {
-  const { emitted, chunks } = execution
+  const { emitted, chunks, change } = execution
   const returned = returnApproval(attempt, execution.ended)
   const { ending, last } = checkResult(attempt, returned?.ended ?? execution.ended, chunks)
+  const own = change !== undefined && ending.outcome === 'success' ? [refusable(change)] : []
   const isCut = chunks.count > chunks.kept.length && ({ isCut: true } as const)
   return {
     ending,
     events: [...emitted, last],
-    changes: [...settlement, ...(returned ? [returned.change] : [])],
+    changes: [...settlement, ...own, ...(returned ? [returned.change] : [])],
     given: chunks.count === 0 ? {} : { chunks: chunks.kept, ...isCut },
     waits: returned !== undefined,
   }
@@ -113,13 +124,15 @@ function checkResult(
     const payload = { output, ...labelsOf(attempt), ...stream, ...marked }
     return { ending: ended, last: { type: 'execution_completed', outcome: 'success', payload, withheld } }
   }
-  const message = 'the result does not fit the output schema; the call was executed'
+  const effect = capability.commits ? 'none' : 'done'
+  const what = effect === 'done' ? 'the call was executed' : 'nothing was changed'
+  const message = `the result does not fit the output schema; ${what}`
   const { denial } = refuse('output', 'output_schema_validation_failed', message, {
     schema_id: `${call.capabilityId}:${version}#output`,
     // Names in a result may be as long as the result.
     path: problem.path.slice(0, limits.errorCharsMax).toWellFormed(),
     keyword: problem.keyword,
-    effect: 'done',
+    effect,
   })
   const payload = { output, ...labelsOf(attempt), ...stream }
   return {
@@ -134,6 +147,24 @@ function labelsOf({ capability: { descriptor } }: Resolved): { readonly [key: st
   const { class: dataClass, origin } = rememberedOf(descriptor)
   return { ...(dataClass !== undefined && { data_classification: dataClass }), origin }
 }
+
+/** The change that a handler handed back could not be made. */
+class ChangeRefused extends Error {
+  readonly failure: Failure
+  constructor(failure: Failure) {
+    super(failure.message)
+    this.failure = failure
+  }
+}
+
+const refusable = (change: Change): Change =>
+  function* (tenant) {
+    try {
+      return yield* change(tenant)
+    } catch (error) {
+      throw error instanceof Failure && !error.code.startsWith('store.') ? new ChangeRefused(error) : error
+    }
+  }
 
 /** Asks what a call did once its handler has ended, and not before: an answer is final. */
 function askAfter(host: Host, key: string, late: Promise<unknown> | undefined): void {
@@ -158,16 +189,19 @@ async function unrecordedEnd(
   { known, error }: { readonly known: KnownOutcome; readonly error: unknown },
 ): Promise<InvocationResult> {
   const { effect, settlement } = known
+  const { commits } = attempt.capability
   const key = recordKey(attempt.call)
   const now = deps.clock.now()
   if (!(error instanceof Failure && error.code === 'claim.not_found')) unrecorded.add(key, known, now)
-  else if (effect !== 'unknown') {
+  else if (effect !== 'unknown' && !commits) {
     // Others have said that nobody knows, and settled it so: now somebody does.
     const taken = settlement && [...settleAnswered(attempt.reserved), ...settlement]
     const found = { ...('data' in known && { data: known.data }), effect, taken, isOwn: true }
     await appendEffect(deps, key, interruptedOf(attempt, started), found).catch(() => undefined)
   }
   const { at: startedAt, evidenceIds } = started
-  const ending = { outcome: 'indeterminate', error: endedAs(known) } as const
+  // Whether the change was committed with the outcome, only the record will tell.
+  const told = commits && isUnknown(error) ? ({ ...known, effect: 'unknown' } as const) : known
+  const ending = { outcome: 'indeterminate', error: endedAs(told) } as const
   return resultOf(attempt, ending, { evidenceIds, startedAt, completedAt: formatTime(now) })
 }

@@ -7,16 +7,19 @@ import { anyone, echo, givenHost, recordOf, stillClock, typesOf } from '../../te
 import { startPostgres } from '../../test/support/postgres.ts'
 import { Failure } from '../base/failure.ts'
 import type { Grant } from '../model/grant.ts'
+import { tenantId } from '../model/identity/tenant-id.ts'
 import type { Policy } from '../model/policy.ts'
 import { randomIds } from '../runtime/system.ts'
 import { putBlob } from '../storage/tables/blobs.ts'
 import { rows } from '../storage/work.ts'
 import { countingIds } from '../testing/ports.ts'
-import { type Capability, defineCapability } from './capability.ts'
+import { CommitWith, defineCapability, ownCapability } from './capability.ts'
 import { type Driving, noAdditions, type RunBounds } from './run.ts'
 
 const server = await startPostgres({ fsync: false })
 afterAll(() => server?.stop())
+
+const tenant = tenantId('northlight')
 
 const grant = (path: string, expires_at: string | null = null): Grant => ({
   path,
@@ -48,8 +51,8 @@ const run = (bounds: Partial<RunBounds> = {}, more: Partial<Run> = {}): Run => (
 const checkpoint = (text: string) => ({ changes: [putBlob(Buffer.from(text))], events: [] })
 
 /** Writes a text below a path, as memory of a run will. */
-const write = (): Capability => ({
-  ...defineCapability(
+const write = () =>
+  ownCapability(
     {
       id: 'memory.write',
       version: '1.0.0',
@@ -57,11 +60,18 @@ const write = (): Capability => ({
       policy: {},
       effects: ['memory.write'],
       input: z.object({ path: z.string(), text: z.string() }),
+      output: z.object({ written: z.string() }),
     },
-    ({ path }) => ({ written: path }),
-  ),
-  needs: (input) => [{ kind: 'memory', mode: 'read-write', paths: [(input as { path: string }).path] }],
-})
+    ({ path, text }) => {
+      if (text === 'wait') return new Promise(() => undefined)
+      const refused = new Failure('event.conflict', 'the run moved on')
+      return new CommitWith(text === 'odd' ? { odd: true } : { written: path }, function* (of) {
+        yield* putBlob(Buffer.from(text))(of)
+        if (text === 'conflict') throw refused
+      })
+    },
+    ({ path }) => [{ kind: 'memory', mode: 'read-write', paths: [path] }],
+  )
 
 async function given(spec: Parameters<typeof givenHost>[0] = { capabilities: [] }, config: object = {}) {
   const world = await givenHost({ ...spec, capabilities: [write(), echo(), ...(spec.capabilities ?? [])] }, config)
@@ -233,6 +243,18 @@ test('people approve a call of one run with its grants, and of no other [H-54]',
   assert.deepEqual(await other(undefined), ['denied', false])
 })
 
+describe('a change that a handler hands back [H-45]', () => {
+  test('is no result of a capability that others define [H-45]', async () => {
+    const theirs = defineCapability(
+      { id: 'test.theirs', version: '1.0.0', description: 'Tries.', policy: {} },
+      () => new CommitWith(1, putBlob(Buffer.from('no'))) as never,
+    )
+    const { make, blobs } = await given({ capabilities: [theirs] })
+    const { error } = await make({}, { capability_id: 'test.theirs', payload: {} })
+    assert.deepEqual([error?.code, await blobs()], ['invalid_result', []])
+  })
+})
+
 describe('two transactions on SQLite [H-45]', () => {
   transactions(async () => ({}))
 })
@@ -252,7 +274,7 @@ function transactions(config: () => Promise<object>): void {
     })
     assert.deepEqual([result.outcome, result.data], ['success', { written: 'northlight/eu/desk' }])
     assert.equal(commits() - before, 2)
-    assert.deepEqual(await blobs(), ['intent', 'outcome success'])
+    assert.deepEqual(await blobs(), ['intent', 'memory', 'outcome success'])
     assert.deepEqual(typesOf(await events()), ['execution_started', 'execution_completed'])
   })
 
@@ -280,10 +302,45 @@ function transactions(config: () => Promise<object>): void {
     })
     const result = await make({ run: run(), onOutcome: refuse as never })
     assert.deepEqual([result.outcome, result.error?.code], ['indeterminate', 'outcome_not_recorded'])
-    assert.equal(result.error?.effect, 'done')
+    assert.equal(result.error?.effect, 'none')
     assert.deepEqual(await blobs(), [])
     const { error } = await make({ run: run(), onIntent: refuse as never }).catch((error: unknown) => ({ error }))
     assert(error instanceof Failure && error.code === 'event.conflict')
+  })
+
+  test('a change that a handler hands back is not made when it fails: the call is a failure without effect [H-45]', async () => {
+    const { make, blobs, events } = await given({ capabilities: [] }, { config: await config() })
+    const { outcome, error } = await make({}, { payload: { path: 'p', text: 'conflict' } })
+    assert.deepEqual([outcome, error?.code, error?.effect], ['failure', 'event_conflict', 'none'])
+    assert.deepEqual(await blobs(), [])
+    assert.deepEqual(typesOf(await events()), ['execution_started', 'execution_failed'])
+  })
+
+  test('a change that a handler hands back is not made where the result fails a strict output schema [H-42]', async () => {
+    const { make, blobs } = await given({ capabilities: [] }, { config: await config() })
+    const odd = { payload: { path: 'p', text: 'odd' }, require_output_schema: true }
+    const { outcome, denial } = await make({}, odd)
+    assert.deepEqual([outcome, denial?.details?.['effect']], ['denied', 'none'])
+    assert.deepEqual(await blobs(), [])
+  })
+
+  test('a change that a handler hands back has had no effect if the process ended before the outcome [H-45]', async () => {
+    const clock = stillClock()
+    const { make, host, ambit, events } = await given({ capabilities: [] }, { clock, config: await config() })
+    const leaving = new AbortController()
+    const cut = make({ signal: leaving.signal }, { invocation_id: 'cut', payload: { path: 'p', text: 'wait' } })
+    while ((await events()).length === 0) await new Promise(setImmediate)
+    await ambit.store.write(tenant, function* () {
+      yield* rows("UPDATE claims SET owner = 'gone'")
+    })
+    assert.deepEqual((await host.gateway.tidyUp()).interrupted, ['cut'])
+    const recorded = await host.gateway.recorded(anyone, 'cut')
+    assert.deepEqual(
+      [recorded?.outcome, recorded?.error?.code, recorded?.error?.effect],
+      ['failure', 'interrupted', 'none'],
+    )
+    leaving.abort()
+    assert.equal((await cut).outcome, 'indeterminate')
   })
 }
 

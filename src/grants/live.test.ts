@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { grantAt, msAt, pathsOf, timeAt } from '../../test/support/grants.ts'
 import type { Grant } from '../model/grant.ts'
-import { type Holding, type LiveFacts, liveGrants, type Revocation } from './live.ts'
+import { type Holding, type LiveFacts, liveGrants, type Revocation, revocationOf } from './live.ts'
 
 const holding = (runId: string, grants: readonly Grant[], subject = 'ada'): Holding => ({ runId, subject, grants })
 const facts = (revocations: readonly Revocation[] = [], tick = 0): LiveFacts => ({ now: msAt(tick), revocations })
@@ -100,4 +100,19 @@ test('a run in between that holds nothing ends all below it [G-34]', () => {
 test('what lives is a frozen list [G-17]', () => {
   assert(Object.isFrozen(liveGrants([root], facts())))
   assert(Object.isFrozen(liveGrants([], facts())))
+})
+
+test('revoking a path ends all at or below it and tells which grants above it still cover it [G-27]', () => {
+  const grants = ['a', 'a/b', 'a/b/c', 'a/bc', 'b', 'a/b/c/d'].map((path) => grantAt(path))
+  const { ends, ancestorsLeft } = revocationOf('a/b/c', grants)
+  assert.deepEqual(
+    [pathsOf(ends), pathsOf(ancestorsLeft)],
+    [
+      ['a/b/c', 'a/b/c/d'],
+      ['a', 'a/b'],
+    ],
+  )
+  const line = [holding('run_1', grants)]
+  const after = live(line, [{ by: 'path', target: 'a/b/c' }])
+  assert.deepEqual(after, pathsOf(grants.filter((grant) => !ends.includes(grant))))
 })

@@ -50,3 +50,16 @@ function revokedBy(revocations: readonly Revocation[]): (grant: Grant, holding: 
   return (grant, { runId, subject }) =>
     ids.has(grant.id) || runs.has(runId) || subjects.has(subject) || isBelow(grant.path)
 }
+
+export interface PathRevocation {
+  /** The grants it ends: those at or below the path. */
+  readonly ends: readonly Grant[]
+  /** The grants above the path. They live on and still cover it, so whoever revokes must be told. */
+  readonly ancestorsLeft: readonly Grant[]
+}
+
+/** What revoking a path does to grants that live. */
+export const revocationOf = (path: string, live: readonly Grant[]): PathRevocation => ({
+  ends: live.filter((grant) => covers(path, grant.path)),
+  ancestorsLeft: live.filter((grant) => grant.path !== path && covers(grant.path, path)),
+})

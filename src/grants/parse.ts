@@ -31,6 +31,7 @@ export function parseGrant(input: unknown): string {
 
 export function faultOf(input: unknown): GrantFault | undefined {
   if (typeof input !== 'string') return 'type'
+  if (input.length <= limits.grantBytesMax && ordinary.test(input)) return undefined
   return textFaults.find(([, isFound]) => isFound(input))?.[0]
 }
 
@@ -48,3 +49,7 @@ const exceeded: Readonly<Partial<Record<GrantFault, string>>> = {
   too_deep: `${limits.grantSegmentsMax} segments`,
   segment_too_long: `${limits.grantSegmentBytesMax} bytes in one segment`,
 }
+
+// Nearly all grants look like this, and this alone shows that they pass every check below.
+const segment = `[\\w@:+-][\\w@:+.-]{0,${limits.grantSegmentBytesMax - 1}}`
+const ordinary = new RegExp(`^${segment}(?:/${segment}){0,${limits.grantSegmentsMax - 1}}$`)

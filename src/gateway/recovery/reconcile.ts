@@ -79,7 +79,7 @@ async function endCall(
   known: KnownOutcome | undefined,
 ): Promise<boolean> {
   const now = deps.clock.now()
-  const error = endedAs(known)
+  const error = endedAs(known, call.commits)
   const [event_type, outcome] =
     error.effect === 'none'
       ? (['execution_failed', 'failure'] as const)
@@ -105,19 +105,20 @@ async function endCall(
 
 const givenBack = (known: KnownOutcome | undefined) => known?.reserved && { reserved: known.reserved }
 
-function settlementOf(known: KnownOutcome | undefined, { reserved }: Interrupted): readonly Change[] {
+function settlementOf(known: KnownOutcome | undefined, { reserved, commits }: Interrupted): readonly Change[] {
   if (known?.began === false) return settleAll(reserved, unused)
+  if (known === undefined && commits) return settleAll(reserved, { ...unanswered, ...unspent })
   return known?.settlement ?? settleAll(reserved, unanswered)
 }
 
 /** How a call is said to have ended, by what this process knows of it; nothing of one of another process. */
-export function endedAs(known: KnownOutcome | undefined): CallError {
+export function endedAs(known: KnownOutcome | undefined, commits = false): CallError {
   if (known === undefined)
     return {
       type: 'Interrupted',
       code: 'interrupted',
       message: 'the process ended before the call did',
-      effect: 'unknown',
+      effect: commits ? 'none' : 'unknown',
     }
   const message = known.began
     ? 'the handler ended, and its outcome could not be recorded'
@@ -241,6 +242,9 @@ const unlessOnRecord = (eventId: string, change: Change): Change =>
   function* (tenant) {
     if (!(yield* hasEvent(tenant, eventId))) yield* change(tenant)
   }
+
+/** Whether nobody knows if what failed was written. */
+export const isUnknown = (error: unknown): boolean => error instanceof Failure && error.data['outcome'] === 'unknown'
 
 const eventOf = ({ invocation_id, capability_id, version, correlation, subject, actor }: Interrupted) => ({
   invocation_id,
