@@ -2,7 +2,6 @@ import { canonical } from '../base/canonical.ts'
 import { keyIdOf, type Signer, verifySignature } from '../base/ed25519.ts'
 import { sha256 } from '../base/hash.ts'
 import { type Checkpoint, checkpoint } from '../model/evidence.ts'
-import { appendLeaf, logRoot, logSize } from './log.ts'
 import { readShape, refused, type Verified } from './statements/statement.ts'
 
 /** A signed head of the log, tied to the checkpoint before it. */
@@ -47,23 +46,4 @@ export function verifyCheckpoints(inputs: readonly unknown[], keys: Iterable<str
     heads.push(head)
   }
   return { ok: true, value: heads }
-}
-
-/**
- * True if a log, as its leaf hashes in sequence order, has the root of every checkpoint at its size. One that is shorter
- * than a checkpoint, or has another root there, was cut or rewritten.
- */
-export function agrees(leaves: Iterable<string>, checkpoints: readonly Checkpoint[]): boolean {
-  const bySize = Map.groupBy(checkpoints, (head) => head.log_size)
-  let log = ''
-  const holds = (): boolean => {
-    const here = bySize.get(logSize(log))
-    return here === undefined || here.every((head) => head.log_root === logRoot(log))
-  }
-  if (!holds()) return false
-  for (const leaf of leaves) {
-    log = appendLeaf(log, leaf)
-    if (!holds()) return false
-  }
-  return checkpoints.every((head) => head.log_size <= logSize(log))
 }

@@ -20,7 +20,7 @@ import { callRecord } from '../model/evidence.ts'
 import { makeBundle } from './bundle.ts'
 import { actionDigest, contextDigest, inputDigest, invocationDigest, outputDigest } from './digests.ts'
 import { payloadCommitment } from './event.ts'
-import { grown } from './log.ts'
+import { appendLeaf, leafOf } from './log.ts'
 import { verifyGrant } from './statements/grant.ts'
 import { revocationHead } from './statements/witness.ts'
 import { verifyBundle } from './verify/verify.ts'
@@ -164,7 +164,7 @@ test('one sealed event and one bundle keep their hashes [F-09]', () => {
   )
   assert.deepEqual(
     {
-      log: grown('', events),
+      log: events.map(leafOf).reduce(appendLeaf, ''),
       content: events[0]?.contentHash,
       root: bundle.root_hash,
       signature: bundle.signature?.signature,

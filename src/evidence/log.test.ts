@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { naiveRoot } from '../../test/support/evidence.ts'
 import { sha256 } from '../base/hash.ts'
-import { appendLeaf, emptyRoot, leafHash, logLeaf, logRoot, logSize, nodeHash } from './log.ts'
+import { appendLeaf, emptyRoot, leafHash, leafOf, logRoot, logSize, nodeHash } from './log.ts'
 
 const texts = Array.from({ length: 200 }, (_, index) => `leaf ${index}`)
 const leaves = texts.map(leafHash)
@@ -35,8 +35,8 @@ test('a frontier is the size and the roots of the complete subtrees, largest fir
 })
 
 test('a leaf of the log is the hash of its canonical text [H-82 H-88 F-09]', () => {
-  const entry = { sequence: 7, correlation_id: 'run "é"', content_hash: 'ab' }
-  assert.equal(logLeaf(entry), leafHash('{"content_hash":"ab","correlation_id":"run \\"é\\"","sequence":7}'))
+  const entry = { sequence: 7, correlationId: 'run "é"', contentHash: 'ab' }
+  assert.equal(leafOf(entry), leafHash('{"content_hash":"ab","correlation_id":"run \\"é\\"","sequence":7}'))
   assert.equal(leafHash('x'), sha256('\0x'))
 })
 

@@ -19,19 +19,6 @@ export function nodeHash(left: string, right: string): string {
 
 const hexChars = 64
 
-/** One event in the log. */
-export interface LogEntry {
-  readonly sequence: number
-  readonly correlation_id: string
-  readonly content_hash: string
-}
-
-/** The same text as `canonical` of the entry, hashed as a leaf. */
-export const logLeaf = ({ sequence, correlation_id, content_hash }: LogEntry): string =>
-  leafHash(
-    `{"content_hash":${canonical(content_hash)},"correlation_id":${canonical(correlation_id)},"sequence":${sequence}}`,
-  )
-
 /** The frontier after one more leaf; a leaf costs one node hash on average. */
 export function appendLeaf(log: string, leaf: string): string {
   const size = logSize(log)
@@ -44,18 +31,13 @@ export function appendLeaf(log: string, leaf: string): string {
   return `${size + 1}:${peaks}${hash}`
 }
 
-/** The frontier after more events, in order. */
-export function grown(log: string, rows: readonly LogRow[]): string {
-  let text = log
-  for (const row of rows) text = appendLeaf(text, leafOf(row))
-  return text
-}
-
-/** The leaf of an event, also of one that was purged. */
+/** The leaf of an event, also of one that was purged: the hash of its canonical text. */
 export const leafOf = (row: LogRow): string =>
   'leafHash' in row
     ? row.leafHash
-    : logLeaf({ sequence: row.sequence, correlation_id: row.correlationId, content_hash: row.contentHash })
+    : leafHash(
+        `{"content_hash":${canonical(row.contentHash)},"correlation_id":${canonical(row.correlationId)},"sequence":${row.sequence}}`,
+      )
 
 export const logSize = (log: string): number => (log === '' ? 0 : Number(log.slice(0, log.indexOf(':'))))
 

@@ -22,7 +22,7 @@ import { objectHash, sha256 } from '../base/hash.ts'
 import { limits } from '../base/limits.ts'
 import { evidenceEvent } from '../model/evidence.ts'
 import { makeBundle } from './bundle.ts'
-import { grown, logRoot, logSize } from './log.ts'
+import { appendLeaf, leafOf, logRoot, logSize } from './log.ts'
 import { makeSeal } from './seal.ts'
 import { verifyBundle } from './verify/verify.ts'
 
@@ -187,7 +187,7 @@ test('a batch of drafts seals alike in one go and one by one [F-09 F-13]', () =>
 
 test('a batch of drafts grows the log by one leaf for each event [F-09 F-13]', () => {
   const events = seal(storyDrafts(), start)
-  const log = grown('', events)
+  const log = events.map(leafOf).reduce(appendLeaf, '')
   const leaves = events.map(({ sequence, correlationId, contentHash }) =>
     canonical({ sequence, correlation_id: correlationId, content_hash: contentHash }),
   )

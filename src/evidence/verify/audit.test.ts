@@ -3,7 +3,7 @@ import { test } from 'vitest'
 import { draft, hostId, sealFromStart, storyDrafts } from '../../../test/support/evidence.ts'
 import { sha256 } from '../../base/hash.ts'
 import type { SealedEvent } from '../../model/evidence.ts'
-import { grown } from '../log.ts'
+import { appendLeaf, leafOf } from '../log.ts'
 import { Auditor } from './audit.ts'
 
 const events = sealFromStart([...storyDrafts(), draft({ event_id: 'evt_7', correlation: { correlation_id: 'other' } })])
@@ -28,7 +28,7 @@ test('a store followed event by event is good, and its log is the one it was sea
     events.map((event) => auditor.take(event)),
     events.map(() => undefined),
   )
-  assert.equal(auditor.log, grown('', events))
+  assert.equal(auditor.log, events.map(leafOf).reduce(appendLeaf, ''))
 })
 
 test('a missing event is named [H-88 H-86 F-09]', () => {

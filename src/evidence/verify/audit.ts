@@ -7,7 +7,7 @@ import {
   type SealedEvent,
 } from '../../model/evidence.ts'
 import { rootHash } from '../event.ts'
-import { grown } from '../log.ts'
+import { appendLeaf, leafOf } from '../log.ts'
 import { checkHash } from './check-events.ts'
 import { recordOf, uncoveredMember } from './coverage.ts'
 import { Findings } from './findings.ts'
@@ -30,7 +30,7 @@ export class Auditor {
   take(stored: SealedEvent | PurgedEvent): string | undefined {
     this.#sequence++
     if (stored.sequence !== this.#sequence) return `event ${this.#sequence} is missing`
-    this.#log = grown(this.#log, [stored])
+    this.#log = appendLeaf(this.#log, leafOf(stored))
     if ('leafHash' in stored) {
       this.#purges.set(stored.purgeId, this.#leavesOf(stored.purgeId).update(`${stored.leafHash}\n`))
       return undefined

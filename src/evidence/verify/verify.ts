@@ -2,13 +2,14 @@ import { type ForeignBundle, type ForeignEvent, foreignBundle, type Tier } from 
 import { problemsOf } from '../../model/parse.ts'
 import { standsIn } from '../event.ts'
 import { type Coverage, checkEvents } from './check-events.ts'
-import { checkCompleteness, checkHead, type LogProof } from './check-head.ts'
+import { checkCompleteness, checkHead } from './check-head.ts'
 import { checkSignature, type Trust } from './check-signature.ts'
 import { type Check, type CheckName, Findings } from './findings.ts'
 import { predicateOf } from './shape.ts'
 
 export interface VerifyOptions extends Trust {
-  readonly checkpoint?: LogProof
+  /** Signed log heads (`ambit-head`), kept outside the store, in any order. */
+  readonly checkpoint?: { readonly heads: readonly unknown[] }
 }
 
 export interface BundleReport {
@@ -52,7 +53,7 @@ export function verifyBundle(input: unknown, options: VerifyOptions = {}): Bundl
     const coverage = checkEvents(input, findings)
     checkCompleteness(input, findings)
     checkSignature(input, options, findings)
-    checkHead(input, options.checkpoint, options, findings)
+    checkHead(input, options.checkpoint?.heads, options, findings)
     return reportOn(findings, input, coverage)
   } catch {
     return malformed()
