@@ -11,7 +11,6 @@ import { appendLeaf, leafOf } from '../log.ts'
 import { checkHash } from './check-events.ts'
 import { recordOf, uncoveredMember } from './coverage.ts'
 import { Findings } from './findings.ts'
-import { predicateOf } from './shape.ts'
 
 /** Follows a host's whole store in sequence order, event by event. */
 export class Auditor {
@@ -85,12 +84,10 @@ function recordProblem(event: ForeignEvent): string | undefined {
   return member && `\`${member}\` is not what its call record says`
 }
 
-const isEvent = predicateOf(foreignEvent)
-
 function parsed(body: string): ForeignEvent | undefined {
   try {
     const value: unknown = JSON.parse(body)
-    return isEvent(value) ? value : undefined
+    return foreignEvent.safeParse(value).success ? (value as ForeignEvent) : undefined
   } catch {
     return undefined
   }
