@@ -1,5 +1,5 @@
 import { ampersandLike, bracketLike, fold, openerLike, seenAs } from './fold.ts'
-import { canEnd, extend, meaning, newReference, type Reference } from './references.ts'
+import { extend, meaningOf } from './references.ts'
 
 /** The characters of a text that stand for one opening bracket: the bracket itself, or a reference to it. */
 export interface Span {
@@ -62,7 +62,9 @@ interface Unit extends Span {
   readonly round: number
 }
 
-interface OpenReference extends Reference {
+interface OpenReference {
+  /** From behind its `&`. */
+  read: string
   readonly start: number
   end: number
   /** The first round in which all of it stands there. */
@@ -114,41 +116,39 @@ function take(reader: Reader, first: Unit): void {
 }
 
 function advance(reader: Reader, reference: OpenReference, unit: Unit): void {
-  const ends = canEnd(reference)
+  const meaning = meaningOf(reference.read)
+  const ends = meaning !== undefined
   const tooLate = ends && !reader.patient && unit.round > reference.round
+  const isWhole = reader.short && shortForms.includes(reference.read)
+  const longer = isWhole ? undefined : extend(reference.read, unit.char)
   if (!tooLate && unit.char === '&') open(reader, unit)
-  else if (!tooLate && (unit.char === '' || (unit.char === ';' && ends) || continues(reader, reference, unit.char))) {
+  else if (!tooLate && (unit.char === '' || (unit.char === ';' && ends) || longer !== undefined)) {
     if (unit.char !== '') reference.end = unit.end
+    reference.read = longer ?? reference.read
     reference.round = Math.max(reference.round, unit.round)
-    if (unit.char === ';') close(reader, reference)
+    if (unit.char === ';') close(reader, reference, meaning)
   } else {
     reader.pending.push(unit)
-    if (ends) close(reader, reference)
-    else abandon(reader, reference)
+    close(reader, reference, meaning)
   }
 }
 
-const continues = (reader: Reader, reference: OpenReference, char: string): boolean =>
-  !(reader.short && reference.base === 16 && [0x26, 0x2f, 0x3c].includes(reference.value ?? 0)) &&
-  extend(reference, char)
+const shortForms = ['#x26', '#x2f', '#x3c']
 
 function open(reader: Reader, { start, end, round }: Unit): void {
-  reader.open.push({ ...newReference(), start, end, round })
+  reader.open.push({ read: '', start, end, round })
 }
 
-/** Ends the innermost reference: its characters become what it stands for, one round later. */
-function close(reader: Reader, reference: OpenReference): void {
+/**
+ * Ends the innermost reference: its characters become what it stands for, one round later. Of one that stands for nothing
+ * only the ampersand counts: nothing before it can go on with the letters behind it.
+ */
+function close(reader: Reader, { start, end, round }: OpenReference, meaning: string | undefined): void {
   reader.open.pop()
-  const { start, end } = reference
-  const round = reference.round + 1
-  const chars = meaning(reference)
-  for (const char of chars === '' ? [''] : [...chars].reverse()) reader.pending.push({ char, start, end, round })
-}
-
-/** Gives the innermost reference up. Only its ampersand counts: nothing before it can go on with the letters behind it. */
-function abandon(reader: Reader, { start, end, round }: OpenReference): void {
-  reader.open.pop()
-  reader.pending.push({ char: inert, start, end, round })
+  if (meaning === undefined) reader.pending.push({ char: inert, start, end, round })
+  else
+    for (const char of meaning === '' ? [''] : [...meaning].reverse())
+      reader.pending.push({ char, start, end, round: round + 1 })
 }
 
 function match(reader: Reader, { char, start, end }: Unit): void {

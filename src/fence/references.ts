@@ -1,40 +1,19 @@
 import { fold } from './fold.ts'
 
-/** A character reference being read, from behind its `&`. */
-export interface Reference {
-  name: string
-  base: 0 | 10 | 16
-  value: number | undefined
+/** What is read of a character reference behind its `&`, with one more folded character; undefined if that is no part of it. */
+export function extend(read: string, char: string): string | undefined {
+  const longer = (read + char).replace(/^(#x?)0+(?=[\da-f])/, '$1')
+  if (prefixes.has(longer)) return longer
+  if (!/^#(?:\d+|x[\da-f]*)$/.test(longer)) return undefined
+  // So many digits are beyond the last code point, and so is whatever follows.
+  return longer.length > 10 ? read : longer
 }
 
-export const newReference = (): Reference => ({ name: '', base: 0, value: undefined })
-
-/** Whether the reference stands for something if it ends here. A semicolon behind it is not needed. */
-export const canEnd = (reference: Reference): boolean => reference.value !== undefined || names.has(reference.name)
-
-/** What the reference stands for, folded. */
-export const meaning = (reference: Reference): string =>
-  reference.value === undefined ? (names.get(reference.name) ?? '') : fold(reference.value)
-
-/** Takes one more folded character, or says that it is no part of the reference. */
-export function extend(reference: Reference, char: string): boolean {
-  if (reference.base !== 0) return extendNumber(reference, char)
-  if (reference.name === '#') return startNumber(reference, char)
-  if (!prefixes.has(reference.name + char)) return false
-  reference.name += char
-  return true
-}
-
-function startNumber(reference: Reference, char: string): boolean {
-  reference.base = char === 'x' ? 16 : 10
-  return char === 'x' || extendNumber(reference, char)
-}
-
-function extendNumber(reference: Reference, char: string): boolean {
-  const digit = '0123456789abcdef'.indexOf(char)
-  if (digit < 0 || digit >= reference.base) return false
-  reference.value = Math.min((reference.value ?? 0) * reference.base + digit, 0x110000)
-  return true
+/** What a reference stands for if it ends here, folded; undefined if it has only begun. A semicolon is not needed. */
+export function meaningOf(read: string): string | undefined {
+  if (!read.startsWith('#')) return names.get(read)
+  const code = read.startsWith('#x') ? Number.parseInt(read.slice(2), 16) : Number.parseInt(read.slice(1), 10)
+  return Number.isNaN(code) ? undefined : fold(code)
 }
 
 // The names of HTML, without case, that decode to something of a bracket, a reference or a name of ours, to a mark that
