@@ -84,19 +84,13 @@ const dotted = Object.entries(byNoun).flatMap(([noun, conditions]) =>
 /** Every failure code and the HTTP status that answers it. */
 export const statusOf: Readonly<Record<FailureCode, number>> = { ...general, ...Object.fromEntries(dotted) }
 
-/**
- * The spelling of a code on every wire, in every file and in evidence: the dot becomes an underscore and nothing else
- * changes.
- */
+/** The spelling of a code on every wire, in every file and in evidence: an underscore stands for the dot. */
 export const wireCode = (code: FailureCode): string => code.replace('.', '_')
 
 /** How the Capability Host Protocol spells a code, where it has a word of its own. */
 export const protocolCode = (code: FailureCode): string => protocolCodes[code] ?? wireCode(code)
 
-/**
- * The failure that an error answer stands for, by either spelling; undefined for one that we do not know. Of several
- * that the protocol spells alike it is the first below.
- */
+/** The failure that an error answer stands for, by either spelling: of several the first; undefined if unknown. */
 export function failureCode(spelled: string, status: number): FailureCode | undefined {
   const codes = [...Object.keys(protocolCodes), ...Object.keys(statusOf)] as FailureCode[]
   const fitting = codes.filter((code) => protocolCode(code) === spelled || wireCode(code) === spelled)

@@ -11,8 +11,7 @@ const blockBytes = 64
 
 /**
  * Digests that no reader without the key can test guesses against: `hmac-sha256:` and hex, for keys of at most one block.
- * HMAC is two hashes over padded keys (RFC 2104): with the pads made once, it costs a fraction of what making a keyed hash
- * anew costs every time.
+ * With the two pads of HMAC (RFC 2104) made once, a digest costs a fraction of a new keyed hash.
  */
 export function digestUnder(key: Uint8Array): (parts: readonly string[]) => string {
   if (key.byteLength > blockBytes) throw new Error('the key is longer than a block')

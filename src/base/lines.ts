@@ -1,10 +1,7 @@
 const lineFeed = 10
 const piecesMax = 1_024
 
-/**
- * Cuts what comes in pieces into lines. A line of more than `bytesMax` fails, however much of it is there: whoever writes
- * without an end is not listened to.
- */
+/** Cuts what comes in pieces into lines. A line of more than `bytesMax` fails as soon as so much of it is there. */
 export function lineCutter(bytesMax: number): (chunk: Buffer) => readonly string[] {
   let begun: Buffer[] = []
   let size = 0

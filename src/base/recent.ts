@@ -5,10 +5,7 @@ export interface Recent<K, V> {
   delete(key: K): void
 }
 
-/**
- * Two halves, of which the older is dropped as a whole. To take the oldest entry out of one map each time is slower the
- * more were taken out of it before.
- */
+/** Two halves, of which the older is dropped whole: taking the oldest entry out each time gets slower and slower. */
 export function recent<K, V>(sizeMin: number): Recent<K, V> {
   let [newer, older] = [new Map<K, V>(), new Map<K, V>()]
   const set = (key: K, value: V): void => {

@@ -66,10 +66,7 @@ function unknownWitness(name: string): Failure {
   return new Failure('caller.not_permitted', `${quote(name)} is no witness that this host knows`, {}, help)
 }
 
-/**
- * Keeps a revocation that verifies, of somebody whose mandates count here: those of others end nothing and would only
- * be in the way. It ends a mandate only if that mandate is signed with the same key.
- */
+/** Keeps a revocation that verifies, if mandates of its principal count here: others would only be in the way. */
 export async function keepRevocation(
   ambit: Runtime,
   host: Named & { readonly current: () => { readonly mandatePins: Pins } },

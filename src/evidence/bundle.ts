@@ -20,17 +20,16 @@ interface BundleParts {
   readonly createdAt: string
   /** How many events the host has counted when it exports. */
   readonly asOfSequence: number
-  /** With a signer: the host's claim to that key. */
+  /** The host's claim to the key that signs. */
   readonly identity?: HostIdentity
 }
 
-/** The export of one correlation: signed with a signer, a hash chain without. */
-export function makeBundle(parts: BundleParts, signer?: Signer): EvidenceBundle {
+/** The signed export of one correlation. */
+export function makeBundle(parts: BundleParts, signer: Signer): EvidenceBundle {
   if (parts.events.length === 0) throw new Failure('correlation.not_found', 'a bundle needs at least one event')
   if (parts.events.some((event) => event.contentHash === ''))
     throw new Failure('bundle.invalid', 'an event has lost its hash, so the correlation can no longer be exported')
   const bundle = unsignedBundle(parts)
-  if (signer === undefined) return bundle
   return {
     ...bundle,
     assurance: 'signed',

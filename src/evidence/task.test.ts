@@ -7,7 +7,7 @@ import { tamperings } from '../../test/support/evidence-tamper.ts'
 import { canonical } from '../base/canonical.ts'
 import { sha256 } from '../base/hash.ts'
 import type { EventDraft, EvidenceBundle } from '../model/evidence.ts'
-import { makeAttestation, makeBundle } from './bundle.ts'
+import { makeAttestation, makeBundle, unsignedBundle } from './bundle.ts'
 import { type OrderedEvent, orderEvents } from './order.ts'
 import { makeSeal } from './seal.ts'
 import type { Verified } from './statements/statement.ts'
@@ -25,7 +25,7 @@ function bundleOf(name: string, seed: number, drafts: Partial<EventDraft>[], sig
   )
   const { signer, identity } = signatory(name, seed)
   const parts = { hostId: name, events, createdAt, asOfSequence: events.length }
-  return copyOf(signed ? makeBundle({ ...parts, identity }, signer) : makeBundle(parts))
+  return copyOf(signed ? makeBundle({ ...parts, identity }, signer) : unsignedBundle(parts))
 }
 
 const a = bundleOf('host-a', 1, [

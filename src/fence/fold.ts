@@ -9,8 +9,8 @@ export const ampersandLike = new RegExp(`[${ampersands}]`, 'g')
 export const openerLike = new RegExp(`[${brackets}${ampersands}]`, 'g')
 
 /**
- * One code point as a lenient reader compares it: compatibility form, no case, no marks, nothing for blanks and invisible
- * characters. U+FFFD counts as invisible because decoders write it for what they cannot decode.
+ * One code point as a lenient reader compares it: compatibility form, no case, no marks, nothing for blanks, invisible
+ * characters, and U+FFFD, which decoders write for what they cannot decode.
  */
 export function fold(code: number): string {
   return ascii[code] ?? foldText(String.fromCodePoint(Math.min(code, 0x10ffff)))

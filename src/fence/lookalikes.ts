@@ -139,10 +139,7 @@ function open(reader: Reader, { start, end, round }: Unit): void {
   reader.open.push({ read: '', start, end, round })
 }
 
-/**
- * Ends the innermost reference: its characters become what it stands for, one round later. Of one that stands for nothing
- * only the ampersand counts: nothing before it can go on with the letters behind it.
- */
+/** Ends the innermost reference: it becomes what it stands for, one round later, or else an ampersand that means nothing. */
 function close(reader: Reader, { start, end, round }: OpenReference, meaning: string | undefined): void {
   reader.open.pop()
   if (meaning === undefined) reader.pending.push({ char: inert, start, end, round })

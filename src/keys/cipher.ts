@@ -8,8 +8,8 @@ const ivBytes = 12
 const tagBytes = 16
 
 /**
- * AES-256-GCM over the value, as base64 of nonce, tag and ciphertext. `binds` says where it belongs: put anywhere else
- * it does not decrypt. A list in canonical form, unlike joined text, cannot be read as another list.
+ * AES-256-GCM over the value, as base64 of nonce, tag and ciphertext. Anywhere else than in the place that `binds` names it
+ * does not decrypt. A list in canonical form, unlike joined text, cannot be read as another list.
  */
 export function encrypt(key: Uint8Array, binds: readonly string[], value: Uint8Array, random: Random): string {
   const iv = random(ivBytes)

@@ -10,10 +10,7 @@ import type { Random } from './cipher.ts'
 export interface KeyFolder {
   /** Best 0700. */
   readonly files: FileRoot
-  /**
-   * With one, keys and secrets are encrypted with it, and a file in plain text is refused. Without, keys lie in plain text,
-   * and secrets are encrypted with a master key in a file of its own.
-   */
+  /** Encrypts keys and secrets. Without one keys lie in plain text, and secrets under a master key in a file of its own. */
   readonly passphrase?: string
   readonly clock: Clock
   readonly random: Random

@@ -29,7 +29,7 @@ export function fileBytes(members: Members, key: Uint8Array): Buffer {
 const macOf = (members: Members, key: Uint8Array): string => digestUnder(key)(['ambit-file-v1', canonical(members)])
 
 /** What is known of a file before it is read. */
-export interface SealedForm<F> {
+interface SealedForm<F> {
   readonly schema: { safeParse(value: unknown): { readonly data?: F | undefined } }
   readonly bytesMax: number
   /** Names the file: `the key of host x`. */
@@ -38,19 +38,12 @@ export interface SealedForm<F> {
   readonly damaged: () => Failure
 }
 
-export interface OpenFile<F> {
-  readonly file: F
-  readonly lock: FileLock
-  /** To be called with the key of the `mac` before anything is believed. */
-  checkMac(key: Uint8Array): void
-}
-
 /** Reads and unlocks a file; fails with `key.locked` for a wrong or missing passphrase. */
 export async function openFile<F extends { readonly kdf: Kdf | null }>(
   bytes: Buffer,
   { schema, bytesMax, subject, damaged }: SealedForm<F>,
   passphrase: Passphrase | undefined,
-): Promise<OpenFile<F>> {
+) {
   const value = jsonIn(bytes, bytesMax)
   const { data: file } = schema.safeParse(value)
   if (file === undefined) throw damaged()
@@ -58,7 +51,8 @@ export async function openFile<F extends { readonly kdf: Kdf | null }>(
   return {
     file,
     lock: await unlock(file.kdf, passphrase, subject),
-    checkMac: (key) => {
+    /** To be called with the key of the `mac` before anything is believed. */
+    checkMac: (key: Uint8Array): void => {
       if (mac !== macOf(members, key)) throw damaged()
     },
   }

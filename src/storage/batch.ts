@@ -6,7 +6,7 @@ import {
   type Chain,
   eventRow,
   isEnd,
-  type KnownChains,
+  type knownChains,
   noteTime,
   readChains,
   recallChains,
@@ -22,7 +22,7 @@ import type { Row, Statement, Value, Work } from './work.ts'
 /** One of the commits that share a transaction. */
 export interface BatchCommit {
   readonly tenant: TenantId
-  readonly commit: Commit<unknown> | { readonly change: Commit<unknown>['change'] }
+  readonly commit: Partial<Commit<unknown>>
   readonly drafts: readonly EventDraft[]
   readonly opens: string | undefined
 }
@@ -32,7 +32,7 @@ type Batch = readonly BatchCommit[]
 /** Where commits go, and what is known of it. */
 export interface Place {
   readonly database: Database
-  readonly known: KnownChains
+  readonly known: ReturnType<typeof knownChains>
 }
 
 export const forgetAll = ({ known }: Place, batch: Batch): void => {
@@ -121,18 +121,13 @@ function readAnswers(
   progress.at = undefined
 }
 
-interface Sealed {
-  readonly events: readonly (readonly SealedEvent[])[]
-  readonly rows: readonly (readonly Value[])[]
-}
-
-function sealAll(batch: Batch, chains: ReadonlyMap<TenantId, Chain>, progress: Progress): Sealed {
+function sealAll(batch: Batch, chains: ReadonlyMap<TenantId, Chain>, progress: Progress) {
   const events: (readonly SealedEvent[])[] = []
   const rows: (readonly Value[])[] = []
   for (const { tenant, commit, drafts } of batch) {
     progress.at = events.length
     const chain = chains.get(tenant)
-    const sealed = 'seal' in commit && chain !== undefined ? sealInto(chain, drafts, commit.seal) : []
+    const sealed = commit.seal !== undefined && chain !== undefined ? sealInto(chain, drafts, commit.seal) : []
     for (const event of sealed) rows.push(eventRow(tenant, event))
     events.push(sealed)
   }
@@ -144,7 +139,7 @@ function sealAll(batch: Batch, chains: ReadonlyMap<TenantId, Chain>, progress: P
 function* writeAll(
   { version }: Database,
   chains: ReadonlyMap<TenantId, Chain>,
-  rows: Sealed['rows'],
+  rows: readonly (readonly Value[])[],
   statements: Statement[],
 ): Work<readonly (readonly Row[])[]> {
   if (rows.length > 0) statements.push({ into: eventsTable, rows })

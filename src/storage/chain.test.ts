@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { tenantId } from '../model/identity/tenant-id.ts'
 import { times } from '../testing/storage/given.ts'
-import { type Chain, type KnownChains, knownChains } from './chain.ts'
+import { type Chain, knownChains } from './chain.ts'
 import { noSections } from './tables/sections.ts'
 
 const acme = tenantId('acme')
@@ -23,7 +23,7 @@ const chain = (from: number, sequence: number, tails: Record<string, string> = {
 
 const nothing = noSections()
 
-const keepAll = (known: KnownChains, ...chains: readonly Chain[]): void => {
+const keepAll = (known: ReturnType<typeof knownChains>, ...chains: readonly Chain[]): void => {
   for (const each of chains) known.keep(acme, each)
 }
 

@@ -26,16 +26,6 @@ export interface Chain {
   seen: number | undefined
 }
 
-/** Where chains stand as far as this process knows, so that it need not read what it has just written. */
-export interface KnownChains {
-  /** The chain for the next batch, with the tails that are known, or undefined when the store has to be asked. */
-  recall(tenant: TenantId): Chain | undefined
-  /** To be told where a chain stands after a commit. */
-  keep(tenant: TenantId, chain: Chain): void
-  /** To be told when a commit failed that may have changed the chain, or whose failure may mean that others have. */
-  forget(tenant: TenantId): void
-}
-
 interface Entry {
   readonly chain: Chain
   /** Others who write to the chain make what is remembered wrong each time; it is used when nobody did for a while. */
@@ -45,21 +35,25 @@ interface Entry {
 const tenantsMin = 256
 const tailsMax = 2048
 
-export function knownChains(): KnownChains {
+/** Where chains stand as far as this process knows, so that it need not read what it has just written. */
+export function knownChains() {
   const entries = recent<TenantId, Entry>(tenantsMin)
   return {
-    recall: (tenant) => {
+    /** The chain for the next batch, with the tails that are known, or undefined when the store has to be asked. */
+    recall: (tenant: TenantId): Chain | undefined => {
       const entry = entries.get(tenant)
       return entry?.alone ? begun(entry.chain) : undefined
     },
-    keep: (tenant, chain) => {
+    /** To be told where a chain stands after a commit. */
+    keep: (tenant: TenantId, chain: Chain): void => {
       // Any that is dropped is read again when it is needed.
       if (chain.tails.size > tailsMax) chain.tails.clear()
       const before = entries.get(tenant)
       if (before?.chain === chain) return
       entries.set(tenant, { chain, alone: before?.chain.sequence === chain.from.sequence })
     },
-    forget: (tenant) => entries.delete(tenant),
+    /** To be told when a commit failed that may have changed the chain, or whose failure may mean that others have. */
+    forget: (tenant: TenantId): void => entries.delete(tenant),
   }
 }
 
@@ -72,23 +66,17 @@ function begun(chain: Chain): Chain {
   return chain
 }
 
-export interface Wanted {
+interface Wanted {
   readonly tenant: TenantId
   readonly drafts: readonly EventDraft[]
   readonly opens: string | undefined
 }
 
-/** The chains of the tenants that are about to write events, and the correlations whose tails have to be read of them first. */
-interface Chains {
-  readonly chains: Map<TenantId, Chain>
-  readonly unread: ReadonlyMap<TenantId, ReadonlySet<string>>
-}
-
 /**
- * What is remembered is not read again: if another process has written since, the next sequence number is taken, and the
- * commit fails as a duplicate.
+ * The chains of tenants that are about to write events, and the correlations whose tails have to be read first. Where another
+ * process has written since, what is remembered makes the commit fail as a duplicate.
  */
-export function recallChains(wanted: readonly Wanted[], known: KnownChains): Chains {
+export function recallChains(wanted: readonly Wanted[], known: ReturnType<typeof knownChains>) {
   const chains = new Map<TenantId, Chain>()
   const unread = new Map<TenantId, Set<string>>()
   for (const { tenant, drafts, opens } of wanted) {
@@ -105,7 +93,7 @@ export function recallChains(wanted: readonly Wanted[], known: KnownChains): Cha
   return { chains, unread }
 }
 
-export function* readChains({ chains, unread }: Chains): Work<void> {
+export function* readChains({ chains, unread }: ReturnType<typeof recallChains>): Work<void> {
   for (const [tenant, ids] of unread) chains.set(tenant, yield* readChain(tenant, chains.get(tenant), [...ids]))
 }
 
@@ -185,10 +173,7 @@ export function instantOf(time: string): number | undefined {
 const selectEnd = `SELECT (SELECT MAX(sequence) FROM events WHERE tenant_id = ?) AS last,
   (SELECT content_hash FROM events WHERE tenant_id = ? AND sequence = ?) AS hash`
 
-/**
- * The chains that are only remembered: the store may have gone back behind them, or others may have written what was then
- * purged, and its numbers look free. Where the version of the store says that nobody else has written, there are none.
- */
+/** The chains that are only remembered, if others may have written since: the store may have gone back, or been purged. */
 export const unsureOf = (chains: ReadonlyMap<TenantId, Chain>, version: number | undefined): readonly Unsure[] =>
   [...chains].filter(([, chain]) => chain.remembered && (version === undefined || chain.seen !== version))
 

@@ -11,21 +11,15 @@ interface Pending extends BatchCommit {
   readonly reject: (error: unknown) => void
 }
 
-/** Commits that wait at the same time share one transaction, and so one wait for the disk. */
-export interface Queue {
-  commit<T>(tenant: TenantId, commit: Commit<T> | { change: Commit<T>['change'] }): Promise<Committed<T>>
-  /** Resolves when nothing waits. */
-  idle(): Promise<void>
-}
-
 /**
- * When one of a batch fails the batch is undone, and those before and after it are tried again without it: a failure
- * stays with its caller and costs the others a few transactions, not one each.
+ * Commits that wait at the same time share one transaction, and so one wait for the disk. When one of a batch fails the
+ * batch is undone, and those before and after it are tried again without it: a failure stays with its caller and costs the
+ * others a few transactions, not one each.
  */
-export function groupCommit(database: Database): Queue {
-  const lanes = new Map<string, Lane>()
+export function groupCommit(database: Database) {
+  const lanes = new Map<string, ReturnType<typeof openLane>>()
   const place: Place = { database, known: knownChains() }
-  const laneOf = (name: string): Lane => {
+  const laneOf = (name: string) => {
     const known = lanes.get(name)
     if (known !== undefined) return known
     const lane = openLane(place, () => {
@@ -35,27 +29,22 @@ export function groupCommit(database: Database): Queue {
     return lane
   }
   return {
-    commit: (tenant, commit) =>
+    commit: <T>(tenant: TenantId, commit: Partial<Commit<T>>): Promise<Committed<T>> =>
       new Promise((resolve, reject) => {
-        const { events: drafts, opens } = 'seal' in commit ? commit : noEvents
+        const { events: drafts = [], opens } = commit
         if (drafts.length > limits.eventsPerCommitMax) return void reject(tooMany())
         laneOf(database.lane(tenant)).add({ tenant, commit, drafts, opens, resolve, reject } as Pending)
       }),
-    idle: async () => {
-      await Promise.all([...lanes.values()].map((lane) => lane.idle()))
-    },
+    /** Resolves when nothing waits. */
+    idle: () => Promise.all([...lanes.values()].map((lane) => lane.idle())),
   }
 }
 
-interface Lane {
-  add(pending: Pending): void
-  idle(): Promise<void>
-}
 const lanesMax = 1024
 const atOnce = Promise.resolve()
 
 /** Takes what waits in a lane, one batch after the other. */
-function openLane(place: Place, ended: () => void): Lane {
+function openLane(place: Place, ended: () => void) {
   const waiting: Pending[] = []
   const pace = makePace()
   const whenIdle: (() => void)[] = []
@@ -75,22 +64,19 @@ function openLane(place: Place, ended: () => void): Lane {
   const go = (waited: boolean): void => {
     const batch = takeBatch(waiting)
     pace.took(batch.length, waited)
-    const settling = settle(place, batch)
     // Those whom an answer wakes may join the next batch.
-    void (settling ?? atOnce).then(turn)
+    void (settle(place, batch) ?? atOnce).then(turn)
   }
   return {
-    add: (pending) => {
+    add: (pending: Pending): void => {
       waiting.push(pending)
       if (busy) return
       busy = true
       turn()
     },
-    idle: () => new Promise((resolve) => (busy ? whenIdle.push(resolve) : resolve())),
+    idle: () => new Promise<void>((resolve) => (busy ? whenIdle.push(resolve) : resolve())),
   }
 }
-
-const noEvents: Pick<Commit<unknown>, 'events' | 'opens'> = { events: [] }
 
 function takeBatch(waiting: Pending[]): Pending[] {
   let events = 0
@@ -128,68 +114,45 @@ async function settleFailed(
   place: Place,
   batch: readonly Pending[],
   error: unknown,
-  { at, remembered, sealing, again }: Progress & { readonly again: boolean },
+  // Where nobody knows which commit failed, the batch is halved.
+  { at = batch.length >> 1, remembered, sealing, again }: Progress & { readonly again: boolean },
 ): Promise<void> {
-  const away = isStoreFailure(error)
-  if (away || error instanceof Duplicate || sealing) forgetAll(place, batch)
-  if (away) for (const pending of batch) pending.reject(error)
+  const isTaken = error instanceof Duplicate
+  const isAway = error instanceof Failure && error.code.startsWith('store.')
+  if (isAway || isTaken || sealing) forgetAll(place, batch)
+  if (isAway) for (const pending of batch) pending.reject(error)
   // Perhaps another process has written to a chain since: now it is read.
-  else if (error instanceof Duplicate && remembered) await settle(place, batch, again)
-  else await settleApart(place, batch, error, { at: at ?? batch.length >> 1, again })
-}
-
-/**
- * Whoever writes to a chain does so alone, and reads where it stands only then. Besides, a batch locks rows of many
- * callers in any order: two of them side by side would wait for each other.
- */
-const queueOf = ({ database }: Place, batch: readonly Pending[]): string | undefined =>
-  batch.length > 1 || batch.some(({ drafts }) => drafts.length > 0) ? database.lane(batch[0]?.tenant ?? '') : undefined
-
-/**
- * `at` is the place of the commit that failed, or the middle when nobody knows. Where the database answers at once this
- * goes as deep as a batch is long.
- */
-async function settleApart(
-  place: Place,
-  batch: readonly Pending[],
-  error: unknown,
-  { at, again }: { at: number; again: boolean },
-): Promise<void> {
-  if (at > 0) {
+  else if (isTaken && remembered) await settle(place, batch, again)
+  else if (at > 0) {
     // What came before is settled first: this one may have failed because of something that will not be kept.
     await settle(place, batch.slice(0, at))
-    return void (await settle(place, batch.slice(at)))
+    await settle(place, batch.slice(at))
+  } else if (isTaken && again) {
+    // Another process took the key a moment ago: now the change sees it, and can say itself what that means.
+    await settle(place, batch, false)
+  } else {
+    batch[0]?.reject(isTaken ? new Failure('event.conflict', 'a record with this id exists already') : error)
+    await settle(place, batch.slice(1))
   }
-  // Another process took the key a moment ago: now the change sees it, and can say itself what that means.
-  if (error instanceof Duplicate && again) return void (await settle(place, batch, false))
-  batch[0]?.reject(error instanceof Duplicate ? conflict() : error)
-  await settle(place, batch.slice(1))
 }
 
-const isStoreFailure = (error: unknown): boolean => error instanceof Failure && error.code.startsWith('store.')
+/** Writers of a chain take turns, and batches too: they lock rows of many callers in any order. */
+const queueOf = ({ database }: Place, batch: readonly Pending[]): string | undefined =>
+  batch.length > 1 || batch.some(({ drafts }) => drafts.length > 0) ? database.lane(batch[0]?.tenant ?? '') : undefined
 
 const tooMany = (): Failure =>
   new Failure('field.invalid', `\`events\`: at most ${limits.eventsPerCommitMax} are committed together`, {
     pointer: '/events',
   })
 
-const conflict = (): Failure => new Failure('event.conflict', 'a record with this id exists already')
-
-/** Decides whether the next commit of a lane waits one turn of the event loop for company. */
-interface Pace {
-  /** True if what waits may go at once. */
-  mayGo(): boolean
-  /** To be told how many commits went together, and whether they had waited. */
-  took(commits: number, waited: boolean): void
-}
-
 const aloneMax = 16
 
 /**
- * Waiting pays where others are about to come, and costs where nobody is. A lane whose commits waited in vain lets more
- * of them go at once, but never all: a turn of the event loop must come round for everything else in the process.
+ * Decides whether the next commit of a lane waits one turn of the event loop for company. That pays where others are about to
+ * come, and costs where nobody is. A lane whose commits waited in vain lets more of them go at once, but never all: a turn
+ * of the event loop must come round for everything else in the process.
  */
-function makePace(): Pace {
+function makePace() {
   // How many may go at once within one turn: none where they come in company, more the longer they come alone.
   let allowed = 1
   let gone = 0
@@ -197,13 +160,15 @@ function makePace(): Pace {
     gone = 0
   }
   return {
-    mayGo: () => {
+    /** True if what waits may go at once. */
+    mayGo: (): boolean => {
       if (gone >= allowed) return false
       if (gone === 0) setImmediate(nextTurn)
       gone++
       return true
     },
-    took: (commits, waited) => {
+    /** To be told how many commits went together, and whether they had waited. */
+    took: (commits: number, waited: boolean): void => {
       if (commits > 1) allowed = 0
       else if (waited) allowed = Math.min(aloneMax, Math.max(1, allowed * 2))
     },

@@ -32,10 +32,7 @@ export class Duplicate extends Error {
   override readonly name = 'Duplicate'
 }
 
-/**
- * The value, unless it is text that databases cut, change or refuse, each in its own way: with a NUL, or with half a
- * surrogate pair. Drivers ask for every value they bind. JSON escapes both, so no body is ever refused.
- */
+/** The value, unless it is text with a NUL or a lone surrogate: databases cut, change or refuse it, each in its own way. */
 export function storable(value: Value): Value {
   if (typeof value === 'string' && (value.includes('\0') || !value.isWellFormed()))
     throw new Failure('field.invalid', 'text with a NUL or a lone surrogate cannot be stored')

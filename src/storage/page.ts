@@ -17,10 +17,7 @@ export interface Page<T> {
   readonly next?: Cursor
 }
 
-/**
- * One page by key, never by offset: rows that come or go elsewhere cannot shift it. `fetch` gives at most `limit`
- * rows behind the key where the last page ended, a value of `column`; `start` stands for the beginning.
- */
+/** One page by key, never by offset. `fetch` gives at most `limit` rows behind a value of `column`, at first `start`. */
 export function* page<T, K extends string | number>(
   options: PageOptions,
   start: NoInfer<K>,

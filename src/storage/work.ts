@@ -29,10 +29,7 @@ export type Work<T> = Generator<readonly Statement[], T, readonly (readonly Row[
 /** A change of one tenant's state. Throws a `Failure` when what it relies on does not hold; then nothing is kept. */
 export interface Change<T = unknown> {
   (tenant: TenantId): Work<T>
-  /**
-   * Of a change that is one statement: such changes of many callers travel together, one after the other, and with the
-   * events of their commits, which are sealed by then. So it must not touch events.
-   */
+  /** Of a change that is one statement: it travels with others and with sealed events, so it must not touch events. */
   readonly single?: Single<T>
   /** Of a change that takes events away: what was remembered of the tenant's chains does not hold any more. */
   readonly forgets?: true

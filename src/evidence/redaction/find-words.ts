@@ -11,10 +11,7 @@ interface Node {
 /** Told of a word in a text; the shorter ones with the same end are told only if it answers false. */
 type Found = (word: string, end: number) => boolean
 
-/**
- * Looks for many words at once, in one pass over the text (Aho and Corasick): the time depends on the sizes of words and
- * text alone, never on what they are made of.
- */
+/** Looks for many words in one pass over the text (Aho and Corasick): no words and no text make it slow. */
 export function wordFinder(words: Iterable<string>): (text: string, found: Found) => void {
   const root = trieOf(words)
   return (text, found) => {

@@ -38,10 +38,7 @@ function markedAt(pointer: string): Json {
   )
 }
 
-/**
- * The places of a schema, each made when a value first has it, and once: a value is held against the schema by going
- * through both. Whatever may apply to a value counts, whether or not the value fits it.
- */
+/** The places of a schema, each made once, when a value first has it. Whatever may apply to a value counts. */
 function schemaMarks(root: Json, more: readonly Json[], isNamed = (_: string): boolean => false): Marks {
   const steps = new Steps()
   steps.allow(stepsMax)
@@ -192,10 +189,7 @@ function inOpen(name: string, { names, patterns, others }: Open): Json[] {
   return [...maybe.map(({ schema }) => schema), ...(isTaken ? [] : others)]
 }
 
-/**
- * Tells of a pattern that is the plain beginning of a name, or the whole of it, whether a name fits. Of others it is not
- * told: names could be made up that fit any choice of them, each a place of its own.
- */
+/** Whether a name fits a pattern, of plain beginnings and whole names alone: names could fit any choice of others. */
 function beginningTest(source: string): Fits {
   const [, text, end] = /^\^((?:[\w :@/-]|\\[./-])*)(\$?)$/.exec(source) ?? []
   const beginning = text?.replaceAll('\\', '')

@@ -14,10 +14,7 @@ export interface Marks {
 export const nothingMarked: Marks = { all: false, member: () => nothingMarked, item: () => nothingMarked }
 export const allMarked: Marks = { all: true, member: () => allMarked, item: () => allMarked }
 
-/**
- * Replaces what is marked, what has a sensitive name, and every text of `secrets` wherever it turns up, and says whether
- * anything was held back. Whatever holds nothing of that is not copied.
- */
+/** Hides what is marked, what has a sensitive name, and all texts of `secrets`. What holds none of that is not copied. */
 export function redact(
   value: Json,
   marks: Marks,

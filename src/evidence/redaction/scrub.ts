@@ -92,10 +92,7 @@ function formsOf(secrets: readonly string[]): Map<string, boolean> | undefined {
   return forms
 }
 
-/**
- * Blanks around a secret are gone where it was sent as a header, and tell nothing where they are not. Whoever takes escapes
- * off a text takes off what only looks like one in a secret too.
- */
+/** Without blanks, as in headers, and without what looks like escapes: readers of a text take them off a secret too. */
 function formsOfOne(secret: string): readonly Form[] {
   const isCut = secret.length > limits.secretFormCharsMax
   const start = secret.slice(0, limits.secretFormCharsMax)
@@ -113,10 +110,7 @@ interface Form {
   readonly isCut: boolean
 }
 
-/**
- * A secret as bytes in hex, or inside of bytes in base64, wherever in them it begins: what of it depends on nothing around
- * it. What is shorter could be anything, and of what is longer the beginning tells enough.
- */
+/** A secret as bytes in hex or inside base64, wherever it begins there: of a long one the beginning, no short ones. */
 function bytesOf(secret: string): readonly Form[] {
   const bytes = Buffer.from(secret.slice(0, bytesMax + 1))
   if (bytes.length < bytesMin) return []

@@ -7,10 +7,7 @@ export interface Unescaped {
   readonly placeOf: (at: number) => number
 }
 
-/**
- * Takes off what writers of JSON, of addresses, of HTML and of Markdown put on, each of them any part of a text; undefined
- * if there is nothing. Without backslashes, those stay that stand before a name, as in a path.
- */
+/** Takes off one layer of escapes of JSON, addresses, HTML and Markdown; without backslashes, those of paths stay. */
 export function unescaped(text: string, backslashes = true): Unescaped | undefined {
   const escapes = backslashes ? allEscapes : otherEscapes
   const edits: Edit[] = []

@@ -25,10 +25,7 @@ export interface MandateOptions {
   readonly revocations?: readonly unknown[]
 }
 
-/**
- * Verifies a mandate and every parent up to the root, and says who the caller now is. It narrows what the delegate may do
- * and bypasses nothing.
- */
+/** Verifies a mandate and every parent up to the root, and says who the caller now is. */
 export function verifyMandate(
   input: unknown,
   options: MandateOptions,

@@ -39,10 +39,7 @@ export function checkHead(
   }
 }
 
-/**
- * The heads from before the export, each under a key the verifier trusts: none under a revoked key, nor one from after its
- * key was replaced.
- */
+/** The heads from before the export, under a trusted key that was neither revoked nor replaced by then. */
 function provenHeads(
   bundle: ForeignBundle,
   heads: readonly unknown[],

@@ -9,10 +9,7 @@ export function recordOf(event: ForeignEvent): unknown {
   return ours ? record : undefined
 }
 
-/**
- * The first member of an event that the protocol's hash does not cover and the call record does not repeat as it
- * stands; undefined when every one of them is covered.
- */
+/** The first member of an event that neither the hash covers nor the call record repeats; undefined if there is none. */
 export function uncoveredMember(event: ForeignEvent, record: CallRecord): string | undefined {
   // Absent and null hash alike, so a member that we always write must be there.
   for (const name of alwaysWritten) if (event[name] === undefined) return name

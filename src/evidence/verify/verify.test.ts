@@ -26,7 +26,7 @@ import { type Path, set } from '../../../test/support/evidence-tamper.ts'
 import { stable } from '../../base/canonical.ts'
 import { sha256 } from '../../base/hash.ts'
 import { type EvidenceBundle, evidenceBundle } from '../../model/evidence.ts'
-import { makeBundle } from '../bundle.ts'
+import { makeBundle, unsignedBundle } from '../bundle.ts'
 import { payloadCommitment, rootHash } from '../event.ts'
 import { makeSeal } from '../seal.ts'
 import { checkNames } from './findings.ts'
@@ -137,7 +137,7 @@ test('a bundle that is none is refused for each closed or required member by nam
   assert.deepEqual(verifyBundle(throwing).first, { check: 'shape', at: '', message: 'cannot be read' })
 })
 
-const unsigned = copyOf(makeBundle({ hostId, events: sealFromStart([draft()]), createdAt, asOfSequence: 1 }))
+const unsigned = copyOf(unsignedBundle({ hostId, events: sealFromStart([draft()]), createdAt, asOfSequence: 1 }))
 
 test('the tier below the one demanded is rejected; signed is demanded unless said [H-85]', () => {
   assert.equal(unsigned.assurance, 'hash-chain')
@@ -343,7 +343,7 @@ test('making a bundle gives the shape we promise, signed or not [H-83 F-09]', ()
   })
   assert.equal(bundle.root_hash, sha256(bundle.events.map((event) => `${event.content_hash}\n`).join('')))
   const events = sealFromStart(storyDrafts())
-  const unsigned = makeBundle({ hostId, events, createdAt, asOfSequence: 6, identity: hostIdentity() })
+  const unsigned = unsignedBundle({ hostId, events, createdAt, asOfSequence: 6, identity: hostIdentity() })
   assert.deepEqual(
     Object.keys(unsigned).filter((name) => /key|signature|identity/.test(name)),
     [],

@@ -23,15 +23,19 @@ export async function acceptLoss(
   tenant: TenantId,
   by: (opened: Pick<Runtime, 'store' | 'clock' | 'settings'>) => Promise<Caller> = async () => operator(tenant),
 ): Promise<string | undefined> {
-  const [aside, caller] = await adopt(settings, async (store) => {
+  let aside: string | undefined
+  let caller: Caller
+  const store = await openStore(await openDatabase(settings))
+  try {
     await store.read(() => getTenant(tenant))
-    const asked = await by({ store, clock: systemClock, settings })
-    demand(asked, 'administer')
+    caller = await by({ store, clock: systemClock, settings })
+    demand(caller, 'administer')
     const files = await openRoot(join(settings.dataDir, headsName), { create: true, mode: 0o700 })
-    const name = await setAside(files, tenant)
+    aside = await setAside(files, tenant)
     await adoptHead(store, files, tenant)
-    return [name, asked] as const
-  })
+  } finally {
+    await store.close()
+  }
   const ambit = await openWith(settings)
   try {
     await administer(ambit, caller, 'ambit.loss.accepted', { set_aside: aside ?? null })
@@ -45,11 +49,6 @@ export async function acceptLoss(
 export async function adoptHead(store: Store, files: FileRoot, tenant: TenantId): Promise<void> {
   const last = await store.read(() => lastCheckpoint(tenant))
   if (last !== undefined) await files.append(headFile(tenant), last.body)
-}
-
-async function adopt<T>(settings: Settings, work: (store: Store) => Promise<T>): Promise<T> {
-  const store = await openStore(await openDatabase(settings))
-  return work(store).finally(() => store.close())
 }
 
 const headFileBytesMax = 1024 * 1024 * 1024

@@ -150,10 +150,7 @@ function* readEnd(tenant: TenantId) {
   return { host_id, size: yield* lastSequence(tenant), last: yield* lastCheckpoint(tenant) }
 }
 
-/**
- * Holds the store against the newest head of every tenant, and looks for gaps since. What was cut before the head is
- * `head.mismatch`; a row rewritten before it is found by an export or an audit. Answers the newest heads.
- */
+/** Holds the store against the newest head of every tenant, and looks for gaps since. Answers the newest heads. */
 async function checkHeads(deps: HeadsDeps, files: FileRoot): Promise<Map<TenantId, Checkpoint>> {
   const tenants = await deps.store.read(() => allPages(listTenants))
   const known = new Set(tenants.map((tenant) => tenantId(tenant.tenant_id)))

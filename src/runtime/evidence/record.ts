@@ -38,10 +38,7 @@ export interface Recorded<T> {
   readonly events: readonly SealedEvent[]
 }
 
-/**
- * Seals events in the caller's name and keeps them, together with a change of state when one is given. Refuses what
- * only the runtime may say, and capabilities that the caller's key is not for.
- */
+/** Seals events in the caller's name and keeps them with the change. Refuses what only the runtime may say. */
 export async function record<T = void>(
   ambit: Runtime,
   caller: Caller,
@@ -156,10 +153,7 @@ function checkContext(record: AttemptRecord | undefined): void {
   throw new Failure('field.invalid', `event: \`${pointer}\` is sensitive`, { pointer }, 'give its keyed digest instead')
 }
 
-/**
- * Members named like secrets are hidden, and their texts wherever else in the event somebody may have put them. Ids,
- * codes and types stay: they are words of the protocol, and an event without them would have no shape.
- */
+/** Hides members named like secrets, and their texts all over the event. Words of the protocol stay: it needs them. */
 function withoutSecrets(event: Unsigned): Unsigned {
   const { payload, error, denial, correlation, record } = event
   const secrets = [payload, error, denial?.details, correlation.baggage].flatMap((part) =>

@@ -22,10 +22,7 @@ export interface Reservation extends BudgetPlace {
   readonly amounts: Amounts
 }
 
-/**
- * Takes the amounts and returns what is used then, unless one of them would be over its limit: `budget.exceeded`, with what
- * is `used`, and nothing is taken. Exact, however many processes take at once.
- */
+/** Takes the amounts and returns what is used then; over a limit nothing is taken: `budget.exceeded`, with what is `used`. */
 export const reserve = (wish: Reservation, limits: Amounts): Change<Amounts> =>
   function* (tenant) {
     const amounts = measures.map((measure) => wish.amounts[measure] ?? 0)

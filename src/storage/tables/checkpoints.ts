@@ -12,10 +12,7 @@ export interface StoredCheckpoint {
   readonly body: string
 }
 
-/**
- * Keeps a checkpoint that follows `prev`, the hash of the last one kept (null for the first); otherwise another
- * process was first, and it fails with `head.conflict`.
- */
+/** Keeps a checkpoint that follows the one with the hash `prev` (null: none); if another was first, `head.conflict`. */
 export const addCheckpoint = ({ logSize, log, hash, body }: StoredCheckpoint, prev: string | null): Change<void> =>
   function* (tenant) {
     // Whoever adds a checkpoint holds the tenant: the check and the insert are one step.

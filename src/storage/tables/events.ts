@@ -79,13 +79,7 @@ function moved(time: string | undefined, ms: number): string | undefined {
 
 type Condition = readonly [text: string, ...params: Value[]]
 
-interface Search {
-  readonly from: string
-  readonly where: readonly Condition[]
-  readonly order: string
-}
-
-function search(tenant: TenantId, filter: EventFilter, { after, before }: Stretch): Search {
+function search(tenant: TenantId, filter: EventFilter, { after, before }: Stretch) {
   const where: readonly Condition[] = [
     ['events.tenant_id = ?', tenant],
     ['sequence < ?', before],

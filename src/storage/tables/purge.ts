@@ -35,10 +35,7 @@ export interface CallRows {
   readonly approvals: readonly { readonly id: string; readonly state: string; readonly expiresAtMs: number }[]
 }
 
-/**
- * The claims and requests for approval of one correlation, among those whose keys begin so. A key goes on with the
- * length of its next part, and so with a digit: that is where the range ends.
- */
+/** The claims and requests for approval of a correlation, among those whose keys begin so and go on with a digit. */
 export function* callRowsOf(
   tenant: TenantId,
   correlation: string,

@@ -30,10 +30,7 @@ export const noSections = (): Sections => ({
   rows: [],
 })
 
-/**
- * Notes what searches look for in the section of an event: the values it has, and when the section began. An index with
- * a row for each event costs more to write than the event itself; of one for sections almost nothing is left to write.
- */
+/** Notes what searches look for in a section: an index with a row for each event would cost more than the event. */
 export function noteEvent(sections: Sections, event: SealedEvent): void {
   const section = sectionOf(event.sequence)
   note(sections, section, 'capability_id', event.capabilityId)
