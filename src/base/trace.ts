@@ -9,7 +9,7 @@ const traceparent = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(
 
 /** Undefined for anything malformed: the caller then starts a new trace. */
 export function parseTraceparent(header: string): TraceParent | undefined {
-  const match = traceparent.exec(trimmed(header))
+  const match = traceparent.exec(header.replace(/^[ \t]+|[ \t]+$/g, ''))
   if (match === null) return undefined
   const [, version, traceId = '', spanId = '', flags = '', rest] = match
   if (version === 'ff' || (version === '00' && rest !== undefined)) return undefined
@@ -19,5 +19,3 @@ export function parseTraceparent(header: string): TraceParent | undefined {
 
 export const formatTraceparent = (trace: TraceParent): string =>
   `00-${trace.traceId}-${trace.spanId}-${trace.sampled ? '01' : '00'}`
-
-const trimmed = (text: string): string => text.replace(/^[ \t]+|[ \t]+$/g, '')

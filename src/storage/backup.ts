@@ -18,15 +18,7 @@ const rowsPerStep = 500
  * Writes the whole store as lines of JSON from one snapshot, while others go on writing. The last line holds the
  * count of rows and a running hash over all lines before it. The form is the same for every database.
  */
-export async function dump(
-  database: Database,
-  createdAt: string,
-  write: (line: string) => void,
-): Promise<BackupSummary> {
-  return database.read(() => dumpAll(createdAt, write))
-}
-
-function* dumpAll(createdAt: string, write: (line: string) => void): Work<BackupSummary> {
+export function* dump(createdAt: string, write: (line: string) => void): Work<BackupSummary> {
   let digest = ''
   let count = 0
   const put = (value: unknown): void => {
@@ -60,10 +52,9 @@ function nextRows({ name, columns, key }: Table, last: Row | undefined): Work<re
 /** Reads a backup from end to end and checks it, touching no store. Anything wrong is `backup.invalid`. */
 export function inspect(lines: Iterable<string>): BackupSummary {
   const reading = parse(lines)
-  for (;;) {
-    const step = reading.next()
-    if (step.done) return step.value
-  }
+  let step = reading.next()
+  while (!step.done) step = reading.next()
+  return step.value
 }
 
 /** Fills an empty store from a backup, all or nothing. A store that holds anything is `store.not_empty`. */

@@ -29,9 +29,12 @@ export async function backUp(ambit: Runtime, path: string, onRows?: OnRows): Pro
       writeSync(file, `${line}\n`)
       count()
     }
-    await dump(ambit.database, formatTime(ambit.clock.now()), write)
-      .then(() => fsyncSync(file))
-      .finally(() => closeSync(file))
+    try {
+      await ambit.database.read(() => dump(formatTime(ambit.clock.now()), write))
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
     return inspect(linesOf(path))
   } catch (error) {
     // Half a backup is worse than none: it would be in the way of the next one, or be trusted.

@@ -270,7 +270,7 @@ function purging(target: () => Promise<NonNullable<Config['store']>>): void {
       /** All that is stored, as text. */
       texts: async () => {
         const lines: string[] = []
-        await dump(ambit.database, '', (line) => lines.push(line))
+        await ambit.database.read(() => dump('', (line) => lines.push(line)))
         return lines.filter((line) => !line.includes('"t":"leases"')).join('\n')
       },
       reopened: async () => {
