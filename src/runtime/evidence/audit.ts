@@ -7,7 +7,7 @@ import { type TenantId, tenantId } from '../../model/identity/tenant-id.ts'
 import { allPages } from '../../storage/page.ts'
 import { allCheckpoints } from '../../storage/tables/checkpoints.ts'
 import { eventsFrom, findEvents, lastSequence } from '../../storage/tables/events.ts'
-import { isPurged, withPurged } from '../../storage/tables/purge.ts'
+import { withPurged } from '../../storage/tables/purge.ts'
 import { getTenant } from '../../storage/tables/tenants.ts'
 import type { Runtime } from '../runtime.ts'
 
@@ -44,7 +44,7 @@ export async function auditTenant(
       const problem = auditor.take(stored) ?? headProblem(heads.get(stored.sequence), auditor.log)
       if (problem !== undefined) return bad(`event ${stored.sequence}: ${problem}`)
       taken++
-      if (isPurged(stored)) purged++
+      if ('leafHash' in stored) purged++
     }
     onProgress(taken)
   }

@@ -1,5 +1,5 @@
 import type { ApprovalRequest } from '../../model/approval.ts'
-import type { Leaf, LogRow, PurgedEvent } from '../../model/evidence.ts'
+import type { Leaf, PurgedEvent } from '../../model/evidence.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { purgedEvents } from '../schema.ts'
 import { type Change, record, row, rows, type Statement, sql, text, type Work } from '../work.ts'
@@ -121,5 +121,3 @@ export function* withPurged<T extends Leaf>(
 
 const selectPurged =
   'SELECT sequence, leaf_hash, purge_id FROM purged_events WHERE tenant_id = ? AND sequence > ? ORDER BY sequence LIMIT ?'
-
-export const isPurged = (row: LogRow): row is PurgedEvent => 'leafHash' in row
