@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, type Option } from 'commander'
 import type { FailureCode } from '../base/codes.ts'
 import { Failure, problem } from '../base/failure.ts'
 import { version } from '../base/version.ts'
@@ -20,7 +20,9 @@ export async function runCli(given: readonly string[], outside: Io): Promise<num
     for (const [command, { summary, load }] of Object.entries(commands)) {
       const added = program.command(command).description(summary)
       // Only the command that was called is loaded: the others cost nothing.
-      if (command === name) (await load()).default(added, io)
+      if (command !== name) continue
+      ;(await load()).default(added, io)
+      for (const leaf of leavesOf(added)) if (!leaf.options.some(isAddress)) leaf.addHelpText('after', localOnly)
     }
     await program.parseAsync([...argv], { from: 'user' })
     return hasFindings(io) ? finding : good
@@ -28,6 +30,13 @@ export async function runCli(given: readonly string[], outside: Io): Promise<num
     return report(error, io, json)
   }
 }
+
+const leavesOf = (command: Command): readonly Command[] =>
+  command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf)
+
+const isAddress = ({ long }: Option): boolean => long === '--url'
+
+const localOnly = '\nWorks on the store and the files of this machine: it has no --url.'
 
 /** `ambit help key create` as `ambit key create --help`: only then is the command loaded that it is about. */
 const withHelpLast = (argv: readonly string[]): readonly string[] =>

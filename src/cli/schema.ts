@@ -1,18 +1,19 @@
 import { jsonSchemaOf, listSchemas } from '../model/schemas.ts'
 import { printJson, type Register } from './terminal/io.ts'
-import { printList } from './terminal/table.ts'
+import { printColumns } from './terminal/table.ts'
 
 const register: Register = (schema, io) => {
   schema
     .command('list')
     .description('every contract there is')
     .option('--json', 'print JSON for programs')
-    .action((options: { json?: boolean }) =>
-      printList(io, options, listSchemas(), 'none', {
+    .action(({ json }: { json?: boolean }) => {
+      if (json) return printJson(io, listSchemas())
+      printColumns(io, listSchemas(), 'none', {
         CONTRACT: ({ name }) => name,
         'WHAT IT IS': ({ description }) => description,
-      }),
-    )
+      })
+    })
 
   schema
     .command('show <name>')

@@ -3,7 +3,6 @@ import { relative } from 'node:path'
 import type { Command } from 'commander'
 import { Failure, quote } from '../base/failure.ts'
 import { defined } from '../base/object.ts'
-import { tenantId } from '../model/identity/tenant-id.ts'
 import type { Caller } from '../runtime/identity/caller.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import type { ConfigSource, Settings } from '../runtime/settings/config.ts'
@@ -37,18 +36,6 @@ export const inStore = <T>(io: Io, options: StoreOptions, work: (ambit: Runtime)
     const { storeAdministrator } = await import('./identity/who-asks.ts')
     if (io.env['AMBIT_KEY']) await storeAdministrator(ambit, io)
     return work(ambit)
-  })
-
-/** As `inStore`, for a change of the tenant `id` as a whole, or for making it: see `storeAdministrator`. */
-export const changingTenant = <T>(
-  io: Io,
-  id: string,
-  options: StoreOptions & { readonly suspended?: boolean },
-  work: TenantWork<T>,
-): Promise<T> =>
-  opened(io, options, async (ambit) => {
-    const { storeAdministrator } = await import('./identity/who-asks.ts')
-    return work(ambit, await storeAdministrator(ambit, io, tenantId(id), options.suspended))
   })
 
 /** As `inTenant`, for a change: as the administrator whose key is in `AMBIT_KEY` or typed at the terminal. */

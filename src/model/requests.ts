@@ -146,5 +146,6 @@ export const requests = {
   }),
 } satisfies Record<string, Entry>
 
+export type CallRequest = z.infer<(typeof requests)['call-request'][1]>
 export type Explanation = z.infer<(typeof requests)['explanation'][1]>
 export type PurgeReport = z.infer<(typeof requests)['purge-report'][1]>

@@ -40,6 +40,10 @@ export interface Operations {
 
 type Input<I extends SchemaName> = z.input<SchemaOf<I>>
 type Output<O extends SchemaName> = z.output<SchemaOf<O>>
+/** What an operation is given, and what it answers. */
+export type InputOf<Op extends Operation> = Input<Op['input']>
+export type OutputOf<Op extends Operation> = Output<Op['output']>
+
 type Positional<I, P extends readonly string[]> = { -readonly [K in keyof P]: P[K] extends keyof I ? I[P[K]] : never }
 type Rest<I, P extends readonly string[]> = Omit<I, P[number]>
 type Params<I, P extends readonly string[]> =
@@ -109,12 +113,21 @@ function groupAt(api: Record<string, unknown>, path: readonly string[]): Record<
 const withoutUndefined = (input: object): Record<string, unknown> =>
   Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined))
 
-/** The function of a tree of handlers that stands at a path of names. */
-export const handlerAt = <Context>(tree: unknown, path: readonly string[]) =>
-  path.reduce<unknown>((node, name) => (node as Record<string, unknown>)[name], tree) as (
-    context: Context,
-    input: unknown,
-  ) => unknown
+/** What stands at a path of names in a table of operations, or in a tree that was made from one. */
+export const entryAt = <T>(tree: unknown, path: readonly string[]): T =>
+  path.reduce<unknown>((node, name) => (node as Record<string, unknown>)[name], tree) as T
+
+/** Calls the method of one operation with its whole input. */
+export function performOn(
+  api: object,
+  path: readonly string[],
+  { args }: Operation,
+  input: Readonly<Record<string, unknown>>,
+): unknown {
+  const rest = Object.entries(input).filter(([name]) => !args.includes(name))
+  const method = entryAt<(...given: unknown[]) => unknown>(api, path)
+  return method(...args.map((name) => input[name]), Object.fromEntries(rest))
+}
 
 /** Method and path of an operation, and the members of its input that stand in the path. */
 export function routeOf({ route }: Operation): {

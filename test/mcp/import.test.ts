@@ -214,7 +214,7 @@ test('credentials on the command line become secrets, and the file names their h
   const headers = ['--header', 'Authorization: Bearer tok-0a1b2c3d', '--header', 'X-Team: plants']
   const words = ['capabilities', 'import', 'mcp', 'sums', '--url', web.url, ...headers]
   await given.good(...words, '--dry-run')
-  assert.deepEqual((await given.good('secret', 'list', '--json')).json(), [])
+  assert.deepEqual((await given.good('secret', 'list', '--json')).json(), { secrets: [] })
   const { out } = await given.good(...words)
   assert.match(out, /^a credential becomes `secret:sums.Authorization`: the file names only that$/m)
   assert.equal(web.seen.at(0)?.headers.get('authorization'), 'Bearer tok-0a1b2c3d')
@@ -239,7 +239,8 @@ test('credentials on the command line become secrets, and the file names their h
   })
   await given.good(...words.map((word) => word.replace('3d', '4d')), '--force')
   assert.match(web.seen.at(-1)?.headers.get('authorization') ?? '', /4d$/)
-  const handles = (await given.good('secret', 'list', '--json')).json<{ name: string }[]>().map(({ name }) => name)
+  const listed = (await given.good('secret', 'list', '--json')).json<{ secrets: { name: string }[] }>()
+  const handles = listed.secrets.map(({ name }) => name)
   assert.deepEqual(handles, ['files.API_KEY', 'files.DB', 'sums.Authorization'])
   assert.doesNotMatch(out + written + (await given.good('evidence', 'list', '--json')).out, /tok-|pw-9/)
   expect((await given.good('capabilities', 'drift', 'sums', '--json')).json<object[]>()[0]).not.toHaveProperty(

@@ -17,8 +17,8 @@ async function ask({ planner }: Depot, id = 'inv_7', minutes = 14): Promise<stri
 
 const listed = async (shell: Shell, ...words: string[]) =>
   (await shell.good('approvals', 'list', '--json', ...words))
-    .json<ApprovalRequest[]>()
-    .map(({ approval_id }) => approval_id)
+    .json<{ approvals: ApprovalRequest[] }>()
+    .approvals.map(({ approval_id }) => approval_id)
 
 describe('approvals: one exact call, decided by people [H-51 H-53 H-59]', () => {
   test('list: what waits, for those who may decide and for administrators, and for nobody else', async () => {
@@ -201,9 +201,11 @@ describe('approver: the people who may decide [H-55 H-59]', () => {
     const key = Buffer.alloc(32, 7).toString('base64')
     const { out } = await shell.good('approver', 'add', 'jo', '--role', 'lead', '--public-key', key, '--expires', '90d')
     assert.equal(out, '`jo` may decide as lead; they sign each yes with their own key\n')
-    const list = (await shell.good('approver', 'list', '--json')).json<{ approver_id: string; custody: string }[]>()
+    const { approvers } = (await shell.good('approver', 'list', '--json')).json<{
+      approvers: { approver_id: string; custody: string }[]
+    }>()
     assert.deepEqual(
-      list.map(({ approver_id, custody }) => [approver_id, custody]),
+      approvers.map(({ approver_id, custody }) => [approver_id, custody]),
       [
         ['ida', 'host'],
         ['jo', 'self'],
@@ -234,8 +236,8 @@ describe('approver: the people who may decide [H-55 H-59]', () => {
       /^ida +.* revoked .*\nida\/2 +ida +lead +host +revoked .*\nida\/3 +ida +resp.* until revoked$/m,
     )
     assert.equal((await depot.planner.run(...release(14, '--id', 'inv_7'))).code, 1)
-    const [next] = (await depot.ida.good('approvals', 'list', '--json')).json<{ approval_id: string }[]>()
-    await depot.ida.good('approvals', 'approve', next?.approval_id ?? '')
+    const [next = ''] = await listed(depot.ida)
+    await depot.ida.good('approvals', 'approve', next)
     await depot.planner.good(...release(14, '--id', 'inv_7'))
   })
 
@@ -250,7 +252,7 @@ describe('approver: the people who may decide [H-55 H-59]', () => {
   test.each([
     [['add', 'ida', '--role', 'x'], 1, /\(approver_exists\)/],
     [['add', 'nobody', '--role', 'x'], 1, /\(principal_not_found\)/],
-    [['add', 'kai'], 2, /an approver needs a role \(field_missing\)/],
+    [['add', 'kai'], 2, /required option '--role <name>' not specified/],
     [['add', 'kai', '--role', 'x', '--public-key', 'short'], 2, /\(field_invalid\)/],
     [['revoke', 'nobody'], 1, /\(approver_not_found\)/],
   ])('refused: %j', async (words, expected, message) => {

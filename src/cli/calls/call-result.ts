@@ -34,7 +34,7 @@ const words = {
   indeterminate: ['yellow', 'UNKNOWN'],
 } as const
 
-function denialFields({ code, message, details = {}, invariant_id }: Denial): Field[] {
+export function denialFields({ code, message, details = {}, invariant_id }: Denial): Field[] {
   const text = (name: string): string => (details[name] == null ? '' : plain(textOf(details[name])))
   const rule = text('matched_rule')
   const version = text('policy_version')

@@ -142,7 +142,7 @@ describe('call: one call through the gateway, and what came of it [F-18 H-92]', 
     [['--payload', '[]'], /^error: --payload must be an object \(field_invalid\)/],
     [['--context', '7'], /^error: --context must be an object \(field_invalid\)/],
     [['--environment', 'moon'], /^error: option '--environment/],
-    [['--id', ''], /^error: envelope: `\/invocation_id`/],
+    [['--id', ''], /^error: `--id` must be/],
   ])('what is no call at all is usage: %j', async (words, message) => {
     const { shell } = await givenDepot()
     const { code, err } = await shell.run('call', 'depot.temperature', ...words)

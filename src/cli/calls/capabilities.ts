@@ -1,44 +1,40 @@
-import { Failure, quote } from '../../base/failure.ts'
-import { atDoor, type DoorOptions, keyOf, withDoor } from '../door.ts'
+import { Failure } from '../../base/failure.ts'
 import { registerDrift } from '../hosting/drift.ts'
 import { registerImport } from '../hosting/import.ts'
-import { line, printJson, type Register } from '../terminal/io.ts'
+import { operationGroup } from '../operation-command.ts'
+import { line, type Register } from '../terminal/io.ts'
 import { printCapabilities, printCard } from './capability-card.ts'
 import { likeOf } from './capability-like.ts'
 
 const register: Register = (capabilities, io) => {
-  withDoor(capabilities.command('list'))
-    .description('what you may call, and what its policy says before you do')
-    .action((options: DoorOptions) =>
-      atDoor(io, options, async (door) => {
-        const found = await door.capabilities()
-        if (options.json) return printJson(io, { host_id: door.hostId, capabilities: found })
-        printCapabilities(
-          io,
-          door.hostId,
-          found,
-          keyOf(io, options) === undefined ? noneListed : 'none that this key may call',
-        )
-      }),
-    )
-
-  withDoor(capabilities.command('show <capability>'))
-    .description('one capability: lifecycle, policy, context fields; every version of it')
-    .action((id: string, options: DoorOptions) =>
-      atDoor(io, options, async (door) => {
-        const found = (await door.capabilities()).filter((each) => each.id === id)
-        if (found.length === 0)
-          throw new Failure('capability.not_found', `capability ${quote(id)} not found`, { id }, await likeOf(door, id))
-        if (options.json) return printJson(io, { host_id: door.hostId, capabilities: found })
-        for (const [index, each] of found.entries()) {
-          if (index > 0) line(io)
-          printCard(io, door.hostId, each)
-        }
-      }),
-    )
+  operations(capabilities, io)
   registerImport(capabilities, io)
   registerDrift(capabilities, io)
 }
 export default register
+
+const operations = operationGroup('capabilities', {
+  list: {
+    summary: 'what you may call, and what its policy says before you do',
+    print: async (io, { capabilities }, { hostId, hasKey }) =>
+      printCapabilities(io, await hostId(), capabilities, hasKey ? 'none that this key may call' : noneListed),
+  },
+  show: {
+    summary: 'one capability: lifecycle, policy, context fields; every version of it',
+    input: { id: ['capability', 'its id: see `ambit capabilities list`'] },
+    perform: (show, { input, ambit }) =>
+      show(input).catch(async (error: unknown) => {
+        if (!(error instanceof Failure && error.code === 'capability.not_found')) throw error
+        throw new Failure(error.code, error.message, error.data, await likeOf(ambit, input.id))
+      }),
+    print: async (io, { capabilities }, { hostId }) => {
+      const host = await hostId()
+      for (const [index, each] of capabilities.entries()) {
+        if (index > 0) line(io)
+        printCard(io, host, each)
+      }
+    },
+  },
+})
 
 const noneListed = 'none: list them as `capabilities` in the configuration, see `ambit init`'

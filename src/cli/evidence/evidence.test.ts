@@ -112,7 +112,7 @@ describe('evidence list [F-18 F-09]', () => {
     const lines = out.split('\r\n')
     assert.equal(
       lines[0],
-      'sequence,timestamp,subject,event_type,capability_id,outcome,correlation_id,invocation_id,event_id,content_hash',
+      'sequence,timestamp,subject,event_type,capability_id,outcome,correlation_id,invocation_id,event_id,content_hash,rule,denial_code,approver',
     )
     assert.equal(lines.length, 8)
     assert.equal(lines[7], '')

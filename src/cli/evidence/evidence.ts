@@ -1,145 +1,152 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
-import { limits } from '../../base/limits.ts'
-import { defined } from '../../base/object.ts'
+import { Option } from 'commander'
+import { Failure, quote } from '../../base/failure.ts'
 import { counted } from '../../base/words.ts'
-import { type EvidenceEvent, outcome, type SealedEvent } from '../../model/evidence.ts'
-import { type EventFilter, exportBundle, searchEvidence, showEvent } from '../../runtime/evidence/export.ts'
-import { type CommonOptions, inTenant, withTenant } from '../session.ts'
-import { instant } from '../terminal/duration.ts'
+import { withhold } from '../../evidence/withhold.ts'
+import type { EvidenceBundle, EvidenceEvent } from '../../model/evidence.ts'
+import { inScope } from '../../model/text.ts'
+import { evidence as searched } from '../../operations/evidence.ts'
+import { type AmbitOptions, atAmbit, withAmbit } from '../ambit.ts'
+import { operationGroup } from '../operation-command.ts'
 import { writePrivate } from '../terminal/files.ts'
-import { type Io, jsonText, line, paint, printJson, type Register } from '../terminal/io.ts'
+import { type Io, jsonText, line, paint, plain, printJson, type Register, whileShown } from '../terminal/io.ts'
+import { several } from '../terminal/several.ts'
 import { fitting, printColumns } from '../terminal/table.ts'
-import { addPurge } from './purge.ts'
+import { csv } from './csv.ts'
+import { deniedIn, taskEvents } from './task.ts'
 import { printTrace } from './trace.ts'
 
-interface ListOptions extends CommonOptions, EventFilter {
-  readonly limit: number
-  readonly cursor?: string
-  readonly csv?: boolean
-}
-
-interface ExportOptions extends CommonOptions {
-  readonly out?: string
-  readonly force?: boolean
-  readonly csv?: boolean
-}
-
 const register: Register = (evidence, io) => {
-  withFilters(withTenant(evidence.command('list')))
-    .description('search sealed records, newest first')
-    .option('--limit <n>', `how many at most, up to ${limits.pageRowsMax}`, wholeNumber, 50)
-    .option('--cursor <text>', 'go on where the last page ended')
-    .option('--csv', 'print CSV')
-    .action((options: ListOptions) =>
-      inTenant(io, options, async (ambit, caller) => {
-        const { limit, cursor } = options
-        const page = await searchEvidence(ambit, caller, options, defined({ limit, cursor }))
-        const events = (): EvidenceEvent[] => page.items.map(({ body }) => JSON.parse(body))
-        if (options.json) return printJson(io, { events: events(), ...(page.next && { next: page.next }) })
-        if (options.csv) io.out(csv(events()))
-        else printEvents(io, page.items)
-        // Beside the table, not in it: a table that is piped on stays whole.
-        if (page.next !== undefined) io.err(`${paint(io, 'dim', `more: --cursor ${page.next}`)}\n`)
-      }),
-    )
-
-  withTenant(evidence.command('show <event-id>'))
-    .description('one record, whole')
-    .action((id: string, options: CommonOptions) =>
-      inTenant(io, options, async (ambit, caller) => printJson(io, await showEvent(ambit, caller, id))),
-    )
-
-  withTenant(evidence.command('trace <correlation>'))
+  operations(evidence, io)
+  withAmbit(evidence.command('trace <correlation>'), { tenant: true })
     .description('the calls of one task, for people: who, what, by which rule, with which facts, how it ended')
     .addHelpText('after', '\nThe id of one of its calls finds the task too.')
-    .action((id: string, options: CommonOptions) =>
-      inTenant(io, options, async (ambit, caller) => {
-        const { deniedIn, taskEvents } = await import('./task.ts')
-        const events = await taskEvents(ambit, caller, id)
-        options.json ? printJson(io, events) : printTrace(io, events, await deniedIn(ambit, caller, events))
+    .action((id: string, options: AmbitOptions) =>
+      atAmbit(io, options, { path: ['evidence', 'list'], operation: searched.evidence.list }, async ({ ambit }) => {
+        const events = await taskEvents(ambit, id)
+        options.json ? printJson(io, events) : printTrace(io, events, await deniedIn(ambit, events))
       }),
     )
-
-  withTenant(evidence.command('export <correlation>'))
-    .description('everything of one correlation as a signed bundle that verifies offline')
-    .option('--out <file>', 'write it to a file that only you can read, instead of standard output')
-    .option('--force', 'replace a file that is there')
-    .option('--csv', 'a CSV table of the records instead of the bundle (proves nothing)')
-    .action((correlation: string, options: ExportOptions) =>
-      inTenant(io, options, async (ambit, caller) => {
-        const bundle = await exportBundle(ambit, caller, correlation)
-        const text = options.csv ? csv(bundle.events) : `${jsonText(bundle, 2)}\n`
-        if (options.out === undefined) return io.out(text)
-        writePrivate(io, options.out, text, { replace: options.force ?? false })
-        if (options.json)
-          return printJson(io, { file: options.out, events: bundle.events.length, root_hash: bundle.root_hash })
-        const next = options.csv ? '' : `; check it anywhere: ambit verify ${options.out}`
-        line(io, `wrote ${counted(bundle.events.length, 'record')} to ${options.out}${next}`)
-      }),
-    )
-
-  addPurge(evidence, io)
 }
 export default register
 
-const withFilters = (command: Command): Command =>
-  command
-    .option('--subject <id>', 'who')
-    .option('--capability <id>', 'which capability')
-    .option('--correlation <id>', 'which task')
-    .addOption(new Option('--outcome <word>', 'how it ended').choices(outcome.options))
-    .option('--type <event-type>', 'which kind of record')
-    .option('--since <time>', 'from this time on: RFC 3339, or an age such as 7d', instant)
-    .option('--until <time>', 'before this time: RFC 3339, or an age such as 1h', instant)
+const operations = operationGroup('evidence', {
+  list: {
+    summary: 'search sealed records, newest first',
+    paged: true,
+    input: {
+      subject: ['--subject <id>', 'who'],
+      capability: ['--capability <id>', 'which capability'],
+      correlation: ['--correlation <id>', 'which task'],
+      outcome: ['--outcome <word>', 'how it ended'],
+      type: ['--type <event-type>', 'which kind of record'],
+      since: ['--since <time>', 'from this time on: RFC 3339, or an age such as 7d'],
+      until: ['--until <time>', 'before this time: RFC 3339, or an age such as 1h'],
+    },
+    own: (command) => void command.option('--csv', 'print CSV'),
+    print: (io, { events, next }, { options }) => {
+      if (options['csv']) io.out(csv(events))
+      else printEvents(io, events)
+      printMore(io, next)
+    },
+  },
+  show: { summary: 'one record, whole', input: { id: ['event-id'] } },
+  export: {
+    own: (command) =>
+      void command
+        .option('--out <file>', 'write it to a file that only you can read, instead of standard output')
+        .option('--force', 'replace a file that is there')
+        .option(
+          '--withhold <what>',
+          'leave out the payloads of some records; the rest still verifies. An event id, a kind of record or a capability, with a final `*` all that begin so; may be given several times',
+          several,
+        )
+        .option('--csv', 'a CSV table of the records instead of the bundle (proves nothing)'),
+    perform: async (run, { input, options }) =>
+      withholding(await run(input), (options['withhold'] ?? []) as readonly string[]),
+    ownJson: true,
+    print: (io, bundle, { options }) => {
+      const text = options['csv'] ? csv(bundle.events) : `${jsonText(bundle, 2)}\n`
+      const file = options['out']
+      if (typeof file !== 'string') return io.out(text)
+      writePrivate(io, file, text, { replace: options['force'] === true })
+      if (options.json) return printJson(io, { file, events: bundle.events.length, root_hash: bundle.root_hash })
+      const next = options['csv'] ? '' : `; check it anywhere: ambit verify ${file}`
+      line(io, `wrote ${counted(bundle.events.length, 'record')} to ${file}${next}`)
+    },
+  },
+  heads: {
+    paged: true,
+    help: 'One line of the --json form is what `ambit verify --head` takes.',
+    print: (io, { heads, next }) => {
+      printColumns(io, heads, 'none yet: the first is signed after 60 seconds, or at the first export', {
+        RECORDS: ({ log_size }) => String(log_size),
+        SIGNED: ({ at }) => at,
+        HOST: ({ host_id }) => host_id,
+        KEY: ({ signature }) => signature.key_id,
+        'ROOT OF THE LOG': ({ log_root }) => log_root,
+      })
+      printMore(io, next)
+    },
+  },
+  purge: {
+    summary: 'remove whole correlations for good, with their results and requests; signed heads still hold',
+    input: {
+      correlation: ['--correlation <id>', 'this one'],
+      before: ['--before <time>', 'all whose newest record is older: RFC 3339, or an age such as 90d'],
+      indeterminate: ['--even-indeterminate', 'also where nobody knows whether a call took effect'],
+      preview: false,
+    },
+    own: (command) => void command.addOption(new Option('--yes', 'do it; without this it only says what would go')),
+    administers: ({ yes }) => yes === true,
+    complete: (_, { options }) => ({ preview: options['yes'] !== true }),
+    perform: (purge, { input }, io) => whileShown(io, 'looking through the records', purge(input)),
+    print: async (io, { purged, correlations, events, kept }) => {
+      const what = `${counted(correlations, 'correlation')} with ${counted(events, 'record')}`
+      line(io, purged ? `purged ${what}` : `would purge ${what}; add --yes to do it, it cannot be undone`)
+      if (kept.length === 0) return
+      const { reasonText } = await import('../../runtime/evidence/purge.ts')
+      for (const { correlation, reason } of kept.slice(0, keptShownMax))
+        line(io, `kept ${plain(correlation)}: ${plain(reasonText(reason))}`)
+      if (kept.length > keptShownMax) line(io, `kept ${kept.length - keptShownMax} more; --json lists them`)
+    },
+  },
+})
 
-function wholeNumber(text: string): number {
-  if (/^[1-9][0-9]{0,3}$/.test(text) && Number(text) <= limits.pageRowsMax) return Number(text)
-  throw new InvalidArgumentError(`write a whole number from 1 to ${limits.pageRowsMax}.`)
+const keptShownMax = 20
+
+/** The bundle without the payloads of the named events. A name that fits none is an error: it would show what it should hide. */
+function withholding(bundle: EvidenceBundle, names: readonly string[]): EvidenceBundle {
+  const hides = (name: string) => (event: EvidenceEvent) =>
+    [event.event_id, event.event_type, event.capability_id].some((text) => inScope(name, text))
+  const unknown = names.find((name) => !bundle.events.some(hides(name)))
+  if (unknown !== undefined) {
+    const help = 'name an event id, a kind of record or a capability of this correlation'
+    throw new Failure('field.invalid', `--withhold ${quote(unknown)} fits no record`, {}, help)
+  }
+  return names.length === 0 ? bundle : withhold(bundle, (event) => names.some((name) => hides(name)(event)))
 }
 
-const columns: Readonly<Record<string, (event: SealedEvent) => string>> = {
+/** Beside the table, not in it: a table that is piped on stays whole. */
+function printMore(io: Io, next: string | undefined): void {
+  if (next !== undefined) io.err(`${paint(io, 'dim', `more: --cursor ${next}`)}\n`)
+}
+
+const columns: Readonly<Record<string, (event: EvidenceEvent) => string>> = {
   SEQ: (event) => String(event.sequence),
   TIME: (event) => event.timestamp,
-  WHO: (event) => event.subjectId ?? '–',
-  WHAT: (event) => event.eventType,
-  CAPABILITY: (event) => event.capabilityId,
+  WHO: (event) => event.subject?.id ?? '–',
+  WHAT: (event) => event.event_type,
+  CAPABILITY: (event) => event.capability_id,
   OUTCOME: (event) => event.outcome ?? '–',
-  CORRELATION: (event) => event.correlationId,
-  EVENT: (event) => event.eventId,
+  CORRELATION: (event) => event.correlation.correlation_id,
+  EVENT: (event) => event.event_id,
 }
 
 /** As much of each event as fits; what it does not show is told beside it. */
-function printEvents(io: Io, events: readonly SealedEvent[]): void {
+function printEvents(io: Io, events: readonly EvidenceEvent[]): void {
   const { width = Number.POSITIVE_INFINITY } = io
   const shown = fitting(width, events, columns, ['CORRELATION', 'EVENT', 'CAPABILITY', 'SEQ'])
   printColumns(io, events, 'none', shown)
   const hidden = Object.keys(columns).filter((name) => !Object.hasOwn(shown, name))
   if (hidden.length > 0) io.err(`${paint(io, 'dim', `too narrow for ${hidden.join(', ')}: --json shows all`)}\n`)
-}
-
-type CsvCell = string | number | null | undefined
-
-const csvColumns: Readonly<Record<string, (event: EvidenceEvent) => CsvCell>> = {
-  sequence: (event) => event.sequence,
-  timestamp: (event) => event.timestamp,
-  subject: (event) => event.subject?.id,
-  event_type: (event) => event.event_type,
-  capability_id: (event) => event.capability_id,
-  outcome: (event) => event.outcome,
-  correlation_id: (event) => event.correlation.correlation_id,
-  invocation_id: (event) => event.invocation_id,
-  event_id: (event) => event.event_id,
-  content_hash: (event) => event.content_hash,
-}
-
-function csv(events: readonly EvidenceEvent[]): string {
-  const rows = events.map((event) => Object.values(csvColumns).map((cell) => cell(event)))
-  return [Object.keys(csvColumns), ...rows].map((row) => `${row.map(csvCell).join(',')}\r\n`).join('')
-}
-
-/** RFC 4180; text that a spreadsheet would run as a formula is made plain with a leading apostrophe. */
-function csvCell(value: CsvCell): string {
-  if (typeof value === 'number') return String(value)
-  const text = /^[=+\-@\t\r]/.test(value ?? '') ? `'${value}` : (value ?? '')
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

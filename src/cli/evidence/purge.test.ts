@@ -41,7 +41,7 @@ describe('evidence purge [H-63 F-18]', () => {
   })
 
   test.each([
-    [[], 2, /name either `--correlation` or `--before`/],
+    [[], 2, /name either `correlation` or `before`/],
     [['--correlation', 'a', '--before', '1d'], 2, /name either/],
     [['--correlation', 'ambit-admin-local'], 1, /it is the runtime's own history/],
     [['--correlation', 'gone'], 1, /nothing is recorded under `gone`/],

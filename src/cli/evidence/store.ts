@@ -39,7 +39,10 @@ const register: Register = (store, io) => {
     .description('set aside signed heads that prove later records than the store has, after a deliberate restore')
     .action(async (tenant: string, options: CommonOptions) => {
       const id = tenantId(tenant)
-      const kept = await acceptLoss(await settingsOf(options), id, (ambit) => storeAdministrator(ambit, io, id))
+      const kept = await acceptLoss(await settingsOf(options), id, async (ambit) => ({
+        ...(await storeAdministrator(ambit, io)),
+        tenant: id,
+      }))
       options.json
         ? printJson(io, { tenant, kept })
         : line(io, `the heads of \`${tenant}\` are kept as ${kept}; new ones start from the store as it is`)

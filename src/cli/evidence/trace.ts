@@ -19,7 +19,7 @@ const callOf = ({ invocation_id, payload }: EvidenceEvent): string =>
 function printCall(io: Io, events: readonly EvidenceEvent[], denied: readonly ApprovalRequest[]): void {
   const [first] = events
   if (first === undefined) return
-  const records = events.flatMap(recordIn)
+  const records = events.flatMap((event) => recordIn(event) ?? [])
   const record = records.findLast(({ basis }) => basis !== undefined) ?? records[0]
   const last = events.findLast(({ outcome }) => outcome !== null) ?? first
   line(io, `${paint(io, 'bold', plain(first.invocation_id))}  ${last.outcome ?? 'not ended'}`)
@@ -52,8 +52,9 @@ const noesIn = ({ votes }: ApprovalRequest): string[] =>
 
 const isEdited = ({ payload }: EvidenceEvent): boolean => 'edited' in payload && payload['edited'] === true
 
-const recordIn = ({ payload }: EvidenceEvent): CallRecord[] =>
-  'decision' in payload && payload.decision !== undefined ? [payload.decision as CallRecord] : []
+/** The record of the call that an event is sealed with, unless it is withheld or cleared. */
+export const recordIn = ({ payload }: EvidenceEvent): CallRecord | undefined =>
+  'decision' in payload ? (payload.decision as CallRecord | undefined) : undefined
 
 const subjectText = ({ id, verified }: NonNullable<CallRecord['subject']>): string =>
   verified === true ? id : `${id} (not verified)`

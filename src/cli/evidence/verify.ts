@@ -24,7 +24,10 @@ interface Options {
 
 const register: Register = (command, io) => {
   command
-    .argument('<bundle>', 'a file written by `ambit evidence export`, or by any host compatible with CHP')
+    .argument(
+      '<bundle>',
+      'a file written by `ambit evidence export`, or by any host compatible with CHP; - for standard input',
+    )
     .option(
       '--pin <key>',
       'a public key you trust, whole, or host=key to trust it for one host; may be given several times; without one the bundle is held against its own key',
@@ -43,22 +46,28 @@ const register: Register = (command, io) => {
       'after',
       '\nNeeds no store, no key and no network. Exit 0: good. 1: not good, and why. 2: could not look.',
     )
-    .action((path: string, options: Options) => {
-      const report = verifyFile(io, path, options)
+    .action(async (path: string, options: Options) => {
+      const bytes = path === '-' ? await piped(io) : readInput(io, path)
+      const report = verifyBundleIn(io, bytes, options)
       options.json ? printJson(io, report) : printReport(io, report)
       if (!report.valid) found(io)
     })
 }
 export default register
 
-function verifyFile(io: Io, path: string, options: Options): BundleReport {
+async function piped(io: Io): Promise<Buffer> {
+  const text = await io.stdin(limits.bundleBytesMax)
+  if (text === undefined) throw new Failure('json.invalid', 'nothing is on standard input')
+  return Buffer.from(text)
+}
+
+function verifyBundleIn(io: Io, bytes: Buffer, options: Options): BundleReport {
   const { tier, pin: pins, identity, head } = options
   const trust: VerifyOptions = {
     ...defined({ tier, pins }),
     ...(identity !== undefined && identityIn(io, identity)),
     ...(head !== undefined && { checkpoint: { heads: headsIn(io, head) } }),
   }
-  const bytes = readInput(io, path)
   progress(io, `checking ${(bytes.length / 1e6).toFixed(1)} MB`)
   const report = verifyBytes(bytes, trust)
   progress(io)

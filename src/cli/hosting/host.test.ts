@@ -33,7 +33,7 @@ describe('host serve [H-78 H-75]', () => {
     const admin = await givenEmptyDepot()
     await admin.good('principal', 'create', 'planner', '--kind', 'agent')
     const first = await givenKey(admin, 'planner')
-    const [own] = (await admin.good('key', 'list', '--json')).json<{ key_id: string; principal_id: string }[]>()
+    const { keys } = (await admin.good('key', 'list', '--json')).json<{ keys: { key_id: string }[] }>()
     const status = async (url: string, path: string, key?: string) =>
       (await fetch(`${url}${path}`, { headers: key === undefined ? {} : { 'x-chp-key': key } })).status
     await serving(admin, [], async (url) => {
@@ -46,7 +46,7 @@ describe('host serve [H-78 H-75]', () => {
       assert.equal(await status(url, '/capabilities'), 401)
       await admin.good('key', 'revoke', next.key_id)
     })
-    await admin.good('key', 'revoke', own?.key_id ?? '')
+    await admin.good('key', 'revoke', keys[0]?.key_id ?? '')
     const { out } = await serving(admin, [], async (url) => {
       assert.equal(await status(url, '/capabilities'), 401)
       const ambit = await givenAmbit({ folder: admin.cwd })

@@ -1,47 +1,30 @@
-import type { Command } from 'commander'
 import { Failure } from '../../base/failure.ts'
-import { removeSecret, secretsOf, setSecret } from '../../runtime/identity/secrets.ts'
-import { asAdministrator, type CommonOptions, inTenant, withTenant } from '../session.ts'
-import { type Io, line, printJson, type Register } from '../terminal/io.ts'
-import { printList } from '../terminal/table.ts'
+import { operationGroup } from '../operation-command.ts'
+import { type Io, line } from '../terminal/io.ts'
+import { printColumns } from '../terminal/table.ts'
 
-const register: Register = (secret, io) => {
-  withTenant(secret.command('set <name>'))
-    .description('keep a secret; its value comes from standard input or a hidden prompt, never from the command line')
-    // Refused here and not by the parser, whose refusal would repeat the value.
-    .allowExcessArguments()
-    .allowUnknownOption()
-    .action((name: string, options: CommonOptions, { args }: Command) =>
-      asAdministrator(io, options, async (ambit, caller) => {
-        if (args.length > 1 || name.startsWith('-')) throw notHere()
-        await setSecret(ambit, caller, name, await readValue(io, name))
-        options.json
-          ? printJson(io, { name, handle: `secret:${name}` })
-          : line(io, `kept; use it as \`secret:${name}\``)
+export default operationGroup('secrets', {
+  set: {
+    summary: 'keep a secret; its value comes from standard input or a hidden prompt, never from the command line',
+    input: { value: false },
+    // Refused in `complete` and not by the parser, whose refusal would repeat the value.
+    own: (command) => void command.allowExcessArguments().allowUnknownOption(),
+    complete: async (io, { command: { args } }) => {
+      const [name = ''] = args
+      if (args.length > 1 || name.startsWith('-')) throw notHere()
+      return { value: await readValue(io, name) }
+    },
+    print: (io, { handle }) => line(io, `kept; use it as \`${handle}\``),
+  },
+  list: {
+    print: (io, { secrets }) =>
+      printColumns(io, secrets, 'none yet: `ambit secret set` keeps one', {
+        SECRET: ({ name }) => `secret:${name}`,
+        SET: ({ created_at }) => created_at,
       }),
-    )
-
-  withTenant(secret.command('list'))
-    .description('the names of the secrets; never their values')
-    .action((options: CommonOptions) =>
-      inTenant(io, options, async (ambit, caller) => {
-        printList(io, options, await secretsOf(ambit, caller), 'none yet: `ambit secret set` keeps one', {
-          SECRET: ({ name }) => `secret:${name}`,
-          SET: ({ created_at }) => created_at,
-        })
-      }),
-    )
-
-  withTenant(secret.command('remove <name>'))
-    .description('forget a secret')
-    .action((name: string, options: CommonOptions) =>
-      asAdministrator(io, options, async (ambit, caller) => {
-        await removeSecret(ambit, caller, name)
-        options.json ? printJson(io, { name, removed: true }) : line(io, `\`secret:${name}\` is gone`)
-      }),
-    )
-}
-export default register
+  },
+  remove: { print: (io, { name }) => line(io, `\`secret:${name}\` is gone`) },
+})
 
 /** A line break at the end is the pipe's, not the secret's. */
 async function readValue(io: Io, name: string): Promise<string> {

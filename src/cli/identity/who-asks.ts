@@ -1,9 +1,10 @@
 import { Failure, quote } from '../../base/failure.ts'
-import { type TenantId, tenantId } from '../../model/identity/tenant-id.ts'
+import { tenantId } from '../../model/identity/tenant-id.ts'
 import { authenticate } from '../../runtime/identity/api-keys.ts'
 import { anonymous, type Caller, demand, operator } from '../../runtime/identity/caller.ts'
 import { everyTenant, suspendedTenant, tenantOf } from '../../runtime/identity/tenants.ts'
 import type { Runtime } from '../../runtime/runtime.ts'
+import type { Errand } from '../ambit.ts'
 import type { CommonOptions } from '../session.ts'
 import type { Io } from '../terminal/io.ts'
 
@@ -17,6 +18,19 @@ export async function whoAsks(ambit: Opened, io: Io, { tenant }: CommonOptions):
   // A tenant that does not exist is said to be missing, not empty.
   if ((await tenantOf(ambit, caller)).status === 'active') return caller
   throw suspendedTenant(caller.tenant)
+}
+
+/** The caller of one operation over the store here. */
+export async function callerFor(ambit: Opened, io: Io, options: CommonOptions, errand: Errand): Promise<Caller> {
+  const { path, operation, administers } = errand
+  const [group, verb] = path
+  if (group === 'tenants' && (verb === 'revoke' || verb === 'resume'))
+    return storeAdministrator(ambit, io, verb === 'resume')
+  if (administers) return administratorOf(ambit, io, options)
+  const caller = await whoAsks(ambit, io, options)
+  if (operation.right !== 'decide' || caller.subject.verified === true) return caller
+  const help = 'put the API key of a registered approver into AMBIT_KEY'
+  throw new Failure('approver.not_permitted', 'an approval needs somebody who is known by a key', {}, help)
 }
 
 /** The administrator whose key is in `AMBIT_KEY` or typed at the terminal. `suspended` accepts one of a suspended tenant. */
@@ -49,16 +63,11 @@ export function refuseAdministrator({ rights }: Caller): void {
  * The caller for work on whole tenants: an administrator of the first tenant of the store, whatever a configuration says,
  * because anybody can write one. Where there is no tenant yet, anybody: there is nothing to lose.
  */
-export async function storeAdministrator(
-  ambit: Opened,
-  io: Io,
-  named: TenantId = ambit.settings.tenant,
-  suspended = false,
-): Promise<Caller> {
+export async function storeAdministrator(ambit: Opened, io: Io, suspended = false): Promise<Caller> {
   const tenants = await everyTenant(ambit)
   const [first] = tenants.toSorted((a, b) => (a.created_at < b.created_at ? -1 : 1))
-  if (first === undefined) return operator(named)
-  return { ...(await administratorOf(ambit, io, { tenant: first.tenant_id, suspended })), tenant: named }
+  if (first === undefined) return operator(ambit.settings.tenant)
+  return administratorOf(ambit, io, { tenant: first.tenant_id, suspended })
 }
 
 async function holderOf(ambit: Opened, key: string, tenant: string | undefined, suspended?: boolean): Promise<Caller> {

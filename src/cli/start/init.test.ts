@@ -106,7 +106,7 @@ describe('init writes a configuration that loads and says the defaults [F-20 F-1
     const again = await admin.good('init', '--force')
     assert.match(again.out, /^wrote ambit\.config\.ts\nthe store here has its tenant and its administrator: /)
     assert.equal(secretIn(again.out), undefined)
-    const keys = (await admin.good('key', 'list', '--json')).json<{ principal_id: string }[]>()
+    const { keys } = (await admin.good('key', 'list', '--json')).json<{ keys: { principal_id: string }[] }>()
     assert.deepEqual(
       keys.map(({ principal_id }) => principal_id),
       ['admin'],

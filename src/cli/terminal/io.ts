@@ -8,7 +8,7 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
   /** Everything on standard input, or undefined at a terminal, where nobody has piped anything in. */
-  readonly stdin: () => Promise<string | undefined>
+  readonly stdin: (bytesMax?: number) => Promise<string | undefined>
   /** Asks for a value without showing it; only at a terminal. */
   readonly askHidden: (question: string) => Promise<string | undefined>
   readonly color: boolean

@@ -10,7 +10,7 @@ export const realIo = (): Io => ({
   err: writerTo(process.stderr),
   env: process.env,
   cwd: process.cwd(),
-  stdin: async () => (process.stdin.isTTY ? undefined : textFrom(process.stdin)),
+  stdin: async (bytesMax) => (process.stdin.isTTY ? undefined : textFrom(process.stdin, bytesMax)),
   askHidden,
   color: process.stdout.isTTY === true && !process.env['NO_COLOR'],
   onSignal,
@@ -20,8 +20,7 @@ export const realIo = (): Io => ({
 })
 
 /** All of a stream as text. What is not UTF-8 is refused: read with signs in its place, it would be another text. */
-export async function textFrom(stream: AsyncIterable<Uint8Array>): Promise<string> {
-  const bytesMax = limits.stdinBytesMax
+export async function textFrom(stream: AsyncIterable<Uint8Array>, bytesMax = limits.stdinBytesMax): Promise<string> {
   const tooLarge = () => new Failure('file.too_large', `more than ${bytesMax} bytes on standard input`)
   const bytes = await collect(stream, bytesMax, tooLarge)
   try {

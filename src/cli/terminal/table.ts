@@ -1,5 +1,5 @@
 import Table from 'cli-table3'
-import { type Io, line, paint, plain, printJson } from './io.ts'
+import { type Io, line, paint, plain } from './io.ts'
 
 /** Rows under plain headings, no frame: easy to read and easy to cut. Without rows, what to do about it. */
 export function printTable(
@@ -40,15 +40,6 @@ export function fitting<T>(
 
 const widthOf = <T>(items: readonly T[], [name, cell]: readonly [string, (item: T) => string]): number =>
   Math.max(name.length, ...items.map((item) => plain(cell(item)).length))
-
-/** A list, as JSON for programs or as a table for people. */
-export const printList = <T>(
-  io: Io,
-  { json }: { readonly json?: boolean },
-  items: readonly T[],
-  empty: string,
-  columns: Columns<T>,
-): void => (json ? printJson(io, items) : printColumns(io, items, empty, columns))
 
 /** Until when a key or an approver counts. */
 export const goodUntil = (revokedAt: string | null, end: string | null): string =>

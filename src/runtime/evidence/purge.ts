@@ -37,7 +37,6 @@ export interface PurgeReport {
 export interface PurgeOptions {
   /** Looks and changes nothing. */
   readonly preview?: boolean
-  readonly onProgress?: (report: PurgeReport) => void
 }
 
 /**
@@ -134,7 +133,7 @@ function digestLeaves(candidates: readonly Candidate[]): string {
 const countEvents = (candidates: readonly Candidate[]): number =>
   candidates.reduce((sum, { events }) => sum + events.length, 0)
 
-async function purgeOld(job: Job, before: string, { preview, onProgress }: PurgeOptions): Promise<PurgeReport> {
+async function purgeOld(job: Job, before: string, { preview }: PurgeOptions): Promise<PurgeReport> {
   const seen = new Set<string>()
   const report = { correlations: 0, events: 0, kept: [] as PurgeReport['kept'][number][] }
   for (let batch: OldBatch = { ids: [], after: 0, done: false }; !batch.done; ) {
@@ -146,7 +145,6 @@ async function purgeOld(job: Job, before: string, { preview, onProgress }: Purge
     report.correlations += correlations
     report.events += events
     report.kept.push(...kept)
-    onProgress?.({ ...report })
   }
   return report
 }
@@ -187,4 +185,4 @@ const why: Readonly<Record<Reason, readonly [why: string, help: string]>> = {
 }
 
 /** Why a correlation stays, for people. */
-export const reasonText = (reason: Reason): string => why[reason][0]
+export const reasonText = (reason: string): string => why[reason as Reason]?.[0] ?? reason

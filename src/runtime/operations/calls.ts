@@ -1,5 +1,7 @@
 import { Failure, quote } from '../../base/failure.ts'
 import { defined } from '../../base/object.ts'
+import type { CallRequest } from '../../model/requests.ts'
+import type { ReceivedEnvelope } from '../../model/wire/invocation.ts'
 import type { calls } from '../../operations/calls.ts'
 import type { Handlers } from '../../operations/operation.ts'
 import type { OperationContext } from './context.ts'
@@ -24,10 +26,9 @@ export const callHandlers: Handlers<typeof calls, OperationContext> = {
   },
 }
 
-type CallRequest = Parameters<Handlers<typeof calls, OperationContext>['call']>[1]
-
 /** The request as the envelope of the wire. */
-function envelopeOf({ capability, payload, id, purpose, correlation, environment, context }: CallRequest): object {
+export function envelopeOf(request: CallRequest): ReceivedEnvelope {
+  const { capability, payload, id, purpose, correlation, environment, context } = request
   const metadata = defined({ context, purpose })
   const thread = defined({ correlation_id: correlation, environment })
   return defined({

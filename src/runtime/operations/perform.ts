@@ -1,6 +1,6 @@
 import { parseAs } from '../../model/parse.ts'
 import { schemaOf } from '../../model/schemas.ts'
-import { type Handlers, handlerAt, type Operation } from '../../operations/operation.ts'
+import { entryAt, type Handlers, type Operation } from '../../operations/operation.ts'
 import type { operations } from '../../operations/table.ts'
 import { approvalHandlers } from './approvals.ts'
 import { callHandlers } from './calls.ts'
@@ -24,5 +24,5 @@ export function performOperation(
 ): unknown {
   demandRight(context, operation)
   const checked = parseAs(schemaOf(operation.input), input, 'request')
-  return handlerAt<OperationContext>(handlers, path)(context, checked)
+  return entryAt<(context: OperationContext, input: unknown) => unknown>(handlers, path)(context, checked)
 }
