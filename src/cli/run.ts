@@ -1,4 +1,4 @@
-import { Command, CommanderError, type Option } from 'commander'
+import { Command, CommanderError } from 'commander'
 import type { FailureCode } from '../base/codes.ts'
 import { Failure, problem } from '../base/failure.ts'
 import { version } from '../base/version.ts'
@@ -22,7 +22,7 @@ export async function runCli(given: readonly string[], outside: Io): Promise<num
       // Only the command that was called is loaded: the others cost nothing.
       if (command !== name) continue
       ;(await load()).default(added, io)
-      for (const leaf of leavesOf(added)) if (!leaf.options.some(isAddress)) leaf.addHelpText('after', localOnly)
+      for (const leaf of leavesOf(added)) if (!goesToHosts(leaf)) leaf.addHelpText('after', localOnly)
     }
     await program.parseAsync([...argv], { from: 'user' })
     return hasFindings(io) ? finding : good
@@ -34,9 +34,11 @@ export async function runCli(given: readonly string[], outside: Io): Promise<num
 const leavesOf = (command: Command): readonly Command[] =>
   command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf)
 
-const isAddress = ({ long }: Option): boolean => long === '--url'
+/** Takes an address, and a key to go there with. */
+const goesToHosts = ({ options }: Command): boolean =>
+  ['--url', '--key'].every((name) => options.some(({ long }) => long === name))
 
-const localOnly = '\nWorks on the store and the files of this machine: it has no --url.'
+const localOnly = '\nWorks on the store and the files of this machine, not at a host behind --url.'
 
 /** `ambit help key create` as `ambit key create --help`: only then is the command loaded that it is about. */
 const withHelpLast = (argv: readonly string[]): readonly string[] =>

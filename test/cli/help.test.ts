@@ -95,6 +95,14 @@ describe('every command explains itself [F-18]', () => {
     }
   })
 
+  test('where it works: at a host with --url, or on this machine alone', async () => {
+    for (const words of await everyCommand()) {
+      const { out } = await givenShell().run(...words, '--help')
+      const goesElsewhere = out.includes('a host that is being served')
+      assert.notEqual(goesElsewhere, out.includes('Works on the store and the files of this machine'), words.join(' '))
+    }
+  })
+
   test('the groups too, and all of it', async () => {
     for (const [name, { summary }] of Object.entries(commands)) {
       assert.match(await said('--help'), new RegExp(`^  ${name} +${summary.slice(0, 20)}`, 'm'))

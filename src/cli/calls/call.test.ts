@@ -173,6 +173,53 @@ test('what is published is what the call was checked against, by digest [H-08]',
   }
 })
 
+describe('preview, invocations and explain: before a call and after it [F-18 H-92]', () => {
+  test('a preview says what would be decided, and by what; nothing is recorded', async () => {
+    const { planner, shell } = await givenDepot()
+    const allowed = await planner.good('preview', 'depot.temperature', '--payload', '{"room":"north"}')
+    assert.match(allowed.out, /^WOULD BE ALLOWED {2}depot\.temperature\n/)
+    const { code, out } = await planner.run('preview', ...release(14).slice(1))
+    assert.equal(code, 1)
+    assert.match(out, /^WOULD BE DENIED {2}depot\.release_batch\n {2}gate +\S+\n {2}why +.*\(approval_required\)\n/)
+    assert.match((await shell.run('evidence', 'trace', 'run-5521')).err, /correlation_not_found/)
+  })
+
+  test('an id finds the recorded result, for whoever called', async () => {
+    const { planner, kai } = await givenDepot()
+    await planner.good(...release(0, '--id', 'inv_a'))
+    assert.match(
+      (await planner.good('invocations', 'show', 'inv_a')).out,
+      /^DONE {2}depot\.release_batch 2\.1\.0 on `north/,
+    )
+    assert.match((await kai.run('invocations', 'show', 'inv_a')).err, /\(invocation_not_found\)/)
+  })
+
+  test('a denied call and an approved one are explained by rule, policy, facts and people', async () => {
+    const { planner, shell, ida } = await givenDepot()
+    const asked = (await planner.run(...release(14, '--id', 'inv_b', '--json'))).json<InvocationResult>()
+    const denied = (await shell.good('explain', asked.evidence_ids.at(-1) ?? '')).out
+    assert.match(
+      denied,
+      /^`depot\.release_batch` was refused by `quality_release\/\S+` at gate \S+ under `quality_release` version 3: .*\(approval_required\)\n/,
+    )
+    for (const part of [
+      /\n {2}call +inv_b of task run-5521\n {2}by +planner\n/,
+      /\n {2}policy +quality_release, version 3, approval_required\n {2}rules +quality_release\/\S+: \S+ at gate/,
+      /\n {2}facts +batch_id: "B-204417"\n/,
+      /\n {2}next +wait for 1 approval by responsible_pharmacist/,
+    ])
+      assert.match(denied, part)
+    await ida.good('approvals', 'approve', String(asked.denial?.details?.['approval_id']))
+    await planner.good(...release(14, '--id', 'inv_b'))
+    const allowed = (await shell.good('explain', 'inv_b')).out
+    assert.match(allowed, /^`depot\.release_batch` was allowed .* and ended as success\n/)
+    assert.match(allowed, /\n {2}approved by +ida as responsible_pharmacist\n/)
+    const table = (await shell.good('evidence', 'export', 'run-5521', '--csv')).out
+    assert.match(table, /execution_denied,.*,quality_release\/\S+,approval_required,\r\n/)
+    assert.match(table, /execution_completed,.*,quality_release\/\S+,,ida\r\n/)
+  })
+})
+
 describe('evidence trace: every call as people ask about it [H-92 H-48]', () => {
   test('actor, capability, host, policy, context, result', async () => {
     const { shell, planner } = await givenDepot()

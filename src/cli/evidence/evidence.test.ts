@@ -149,6 +149,48 @@ describe('evidence show and export [F-18 F-09 H-83]', () => {
     await shell.good('verify', 'c.json')
   })
 
+  test('without the payloads that are withheld, which still verifies, from a pipe too', async () => {
+    const shell = await givenRecords(
+      { payload: { note: 'hunter2' } },
+      { event_type: 'other', payload: { note: 'open' } },
+    )
+    const { out } = await shell.good('evidence', 'export', 'c', '--withhold', 'not*')
+    assert(!out.includes('hunter2') && out.includes('open'))
+    const verified = await shell.with({ stdin: async () => out }).good('verify', '-')
+    assert.match(verified.out, /^GOOD {2}2 records of `c`[\s\S]*Some payloads are withheld/)
+    const [event] = (JSON.parse(out) as EvidenceBundle).events
+    const named = await shell.good(
+      'evidence',
+      'export',
+      'c',
+      '--withhold',
+      event?.event_id ?? '',
+      '--withhold',
+      'other',
+    )
+    assert.doesNotMatch(named.out, /hunter2|open/)
+    const { code, err } = await shell.run('evidence', 'export', 'c', '--withhold', 'nothng')
+    assert.deepEqual([code, /--withhold `nothng` fits no record \(field_invalid\)/.test(err)], [2, true], err)
+    assert.match(
+      (await shell.with({ stdin: async () => undefined }).run('verify', '-')).err,
+      /nothing is on standard input/,
+    )
+  })
+
+  test('the signed heads, newest first', async () => {
+    const shell = await givenRecords({}, {})
+    await shell.good('evidence', 'export', 'c')
+    const { out } = await shell.good('evidence', 'heads')
+    assert.match(
+      out,
+      /^RECORDS +SIGNED +HOST +KEY +ROOT OF THE LOG\n4 +\d{4}-\S+Z +local +[0-9a-f]{16} +[0-9a-f]{64}\n/,
+    )
+    const { heads } = (await shell.good('evidence', 'heads', '--limit', '1', '--json')).json<{ heads: object[] }>()
+    writeFileSync(join(shell.cwd, 'head.json'), JSON.stringify(heads[0]))
+    const bundle = await shell.good('evidence', 'export', 'c')
+    await shell.with({ stdin: async () => bundle.out }).good('verify', '-', '--head', 'head.json')
+  })
+
   test('as a table, which proves nothing and does not claim to', async () => {
     const shell = await givenRecords({ event_type: '=cmd()' })
     const { out } = await shell.good('evidence', 'export', 'c', '--csv')

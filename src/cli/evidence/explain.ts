@@ -15,7 +15,6 @@ export default singleOperation('explain', {
       ['rules', ...rules.map(({ gate, rule, effect, reads }) => plain(ruleText(gate, rule, effect, reads)))],
       ['facts', ...context.map(({ name, state, shown }) => plain(`${name}: ${state === 'present' ? shown : state}`))],
       ['approved by', ...approvers.map(({ name, role }) => plain(`${name} as ${role}`))],
-      ['why', denial === null ? '' : plain(`${denial.message} (${denial.code})`)],
       ['effect', error?.effect === 'unknown' ? 'nobody knows whether it happened' : plain(error?.effect ?? '')],
       ['next', plain(denial?.next ?? ''), `ambit evidence trace ${plain(explained.correlation_id)}`],
     ])
