@@ -92,6 +92,27 @@ describe('as a process of its own [F-18]', () => {
     assert.equal(code, 0, out)
   })
 
+  test('a command that goes to a host loads no store', () => {
+    const told = `import { registerHooks } from 'node:module'
+      const urls = []
+      registerHooks({ resolve: (name, context, next) => { const found = next(name, context); urls.push(found.url); return found } })
+      process.on('exit', () => console.error(urls.join('\\n')))`
+    const argv = ['--import', `data:text/javascript,${encodeURIComponent(told)}`, main]
+    for (const words of [
+      'principal list',
+      'approvals list',
+      'call x',
+      'evidence list',
+      'explain x',
+      'tenant identity x',
+    ]) {
+      const more = [...words.split(' '), '--url', 'http://127.0.0.1:1']
+      const { stderr } = spawnSync(process.execPath, [...argv, ...more], { cwd: tempFolder(), encoding: 'utf8' })
+      assert.match(stderr, /\(host_unreachable\)[\s\S]*src\/client\/connect/)
+      assert.doesNotMatch(stderr, /src\/(storage|keys)\/|node:sqlite|node_modules\/pg\//, words)
+    }
+  })
+
   test('an old Node is refused with one sentence', () => {
     const cwd = tempFolder()
     const old = `const old = { ...process.versions, node: '18.19.1' }

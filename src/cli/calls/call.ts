@@ -3,10 +3,20 @@ import type { CallRequest } from '../../model/requests.ts'
 import type { InvocationResult } from '../../model/wire/result.ts'
 import type { Session } from '../ambit.ts'
 import { singleOperation } from '../operation-command.ts'
+import type { Words } from '../operation-options.ts'
 import { found, line, plain } from '../terminal/io.ts'
 import { printResult } from './call-result.ts'
-import { callWords } from './call-words.ts'
 import { likeOf } from './capability-like.ts'
+
+/** How a call is written, to be made or to be previewed. */
+export const callWords = {
+  capability: ['capability', 'its id: see `ambit capabilities list`'],
+  payload: ['--payload <json>', 'what it is called with: JSON, @file, or - for standard input'],
+  context: ['--context <json>', 'facts that are in no payload: JSON, @file, or -'],
+  purpose: ['--purpose <text>', 'why the call is made'],
+  environment: ['--environment <name>', 'where it is meant to take effect'],
+  correlation: ['--correlation <id>', 'the task it belongs to (default: one of its own)'],
+} as const satisfies Readonly<Record<string, Words>>
 
 export default singleOperation('call', {
   input: {

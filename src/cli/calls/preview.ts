@@ -1,8 +1,8 @@
 import { singleOperation } from '../operation-command.ts'
 import { found, line, paint, plain } from '../terminal/io.ts'
 import { printFields } from '../terminal/table.ts'
+import { callWords } from './call.ts'
 import { denialFields } from './call-result.ts'
-import { callWords } from './call-words.ts'
 
 export default singleOperation('preview', {
   input: { ...callWords, id: ['--id <id>', 'the id the call would have'] },
