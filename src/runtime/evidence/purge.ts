@@ -37,6 +37,7 @@ export interface PurgeReport {
 export interface PurgeOptions {
   /** Looks and changes nothing. */
   readonly preview?: boolean
+  readonly onProgress?: (report: PurgeReport) => void
 }
 
 /**
@@ -133,7 +134,7 @@ function digestLeaves(candidates: readonly Candidate[]): string {
 const countEvents = (candidates: readonly Candidate[]): number =>
   candidates.reduce((sum, { events }) => sum + events.length, 0)
 
-async function purgeOld(job: Job, before: string, { preview }: PurgeOptions): Promise<PurgeReport> {
+async function purgeOld(job: Job, before: string, { preview, onProgress }: PurgeOptions): Promise<PurgeReport> {
   const seen = new Set<string>()
   const report = { correlations: 0, events: 0, kept: [] as PurgeReport['kept'][number][] }
   for (let batch: OldBatch = { ids: [], after: 0, done: false }; !batch.done; ) {
@@ -145,6 +146,7 @@ async function purgeOld(job: Job, before: string, { preview }: PurgeOptions): Pr
     report.correlations += correlations
     report.events += events
     report.kept.push(...kept)
+    onProgress?.({ ...report })
   }
   return report
 }
