@@ -2,167 +2,121 @@ import { operation } from './operation.ts'
 
 export const identity = {
   principals: {
-    create: operation({
-      summary: 'Adds a person, service, agent or automation.',
+    create: operation('administer', 'Adds a person, service, agent or automation.', {
       route: 'POST /v1/principals',
-      right: 'administer',
-      args: ['id'],
       input: 'principal-request',
       output: 'principal',
+      args: ['id'],
     }),
-    list: operation({
-      summary: 'The principals of the tenant.',
+    list: operation('audit', 'The principals of the tenant.', {
       route: 'GET /v1/principals',
-      right: 'audit',
       input: 'page-request',
       output: 'principal-list',
     }),
-    permit: operation({
-      summary: 'Gives a principal a permission that capabilities may demand.',
+    permit: operation('administer', 'Gives a principal a permission that capabilities may demand.', {
       route: 'POST /v1/principals/:id/permit',
-      right: 'administer',
-      args: ['id', 'permission'],
       input: 'permission-request',
       output: 'principal',
+      args: ['id', 'permission'],
     }),
-    withdraw: operation({
-      summary: 'Takes a permission back from a principal.',
+    withdraw: operation('administer', 'Takes a permission back from a principal.', {
       route: 'POST /v1/principals/:id/withdraw',
-      right: 'administer',
-      args: ['id', 'permission'],
       input: 'permission-request',
       output: 'principal',
+      args: ['id', 'permission'],
     }),
-    rotate: operation({
-      summary: 'Gives the principal one new API key and ends all its others.',
+    rotate: operation('administer', 'Gives the principal one new API key and ends all its others.', {
       route: 'POST /v1/principals/:id/rotate',
-      right: 'administer',
-      args: ['id'],
       input: 'principal-name',
       output: 'issued-key',
     }),
-    revoke: operation({
-      summary: 'Ends a principal: none of its keys is accepted any more.',
+    revoke: operation('administer', 'Ends a principal: none of its keys is accepted any more.', {
       route: 'POST /v1/principals/:id/revoke',
-      right: 'administer',
-      args: ['id'],
       input: 'principal-name',
       output: 'principal',
     }),
   },
   keys: {
-    create: operation({
-      summary: 'Makes an API key for a principal. Its secret is in the answer and nowhere else.',
+    create: operation('administer', 'Makes an API key for a principal. Its secret is in the answer and nowhere else.', {
       route: 'POST /v1/keys',
-      right: 'administer',
-      args: ['principal'],
       input: 'key-request',
       output: 'issued-key',
+      args: ['principal'],
     }),
-    list: operation({
-      summary: 'The API keys of the tenant, never their secrets.',
+    list: operation('audit', 'The API keys of the tenant, never their secrets.', {
       route: 'GET /v1/keys',
-      right: 'audit',
       input: 'page-request',
       output: 'key-list',
     }),
-    rotate: operation({
-      summary: 'Replaces an API key by a new one.',
+    rotate: operation('administer', 'Replaces an API key by a new one.', {
       route: 'POST /v1/keys/:id/rotate',
-      right: 'administer',
-      args: ['id'],
       input: 'key-rotation-request',
       output: 'issued-key',
     }),
-    revoke: operation({
-      summary: 'Ends an API key at once.',
+    revoke: operation('administer', 'Ends an API key at once.', {
       route: 'POST /v1/keys/:id/revoke',
-      right: 'administer',
-      args: ['id'],
       input: 'key-name',
       output: 'key-end',
     }),
   },
   approvers: {
-    add: operation({
-      summary: 'Lets a person decide about calls that ask for one of these roles.',
+    add: operation('administer', 'Lets a person decide about calls that ask for one of these roles.', {
       route: 'POST /v1/approvers',
-      right: 'administer',
-      args: ['principal'],
       input: 'approver-request',
       output: 'approver',
+      args: ['principal'],
     }),
-    list: operation({
-      summary: 'The approvers of the tenant.',
+    list: operation('audit', 'The approvers of the tenant.', {
       route: 'GET /v1/approvers',
-      right: 'audit',
       input: 'page-request',
       output: 'approver-list',
     }),
-    revoke: operation({
-      summary: 'Ends an approver: this person decides about nothing, and earlier votes no longer count.',
-      route: 'POST /v1/approvers/:id/revoke',
-      right: 'administer',
-      args: ['id'],
-      input: 'principal-name',
-      output: 'approver-end',
-    }),
+    revoke: operation(
+      'administer',
+      'Ends an approver: this person decides about nothing, and earlier votes no longer count.',
+      {
+        route: 'POST /v1/approvers/:id/revoke',
+        input: 'principal-name',
+        output: 'approver-end',
+      },
+    ),
   },
   secrets: {
-    set: operation({
-      summary: 'Keeps a secret, to be used by its handle.',
+    set: operation('administer', 'Keeps a secret, to be used by its handle.', {
       route: 'POST /v1/secrets',
-      right: 'administer',
-      args: ['name', 'value'],
       input: 'secret-request',
       output: 'kept-secret',
+      args: ['name', 'value'],
     }),
-    list: operation({
-      summary: 'The names of the secrets, never their values.',
+    list: operation('audit', 'The names of the secrets, never their values.', {
       route: 'GET /v1/secrets',
-      right: 'audit',
       input: 'no-input',
       output: 'secret-list',
     }),
-    remove: operation({
-      summary: 'Forgets a secret.',
+    remove: operation('administer', 'Forgets a secret.', {
       route: 'POST /v1/secrets/:name/remove',
-      right: 'administer',
-      args: ['name'],
       input: 'secret-name',
       output: 'secret-end',
     }),
   },
   tenants: {
-    identity: operation({
-      summary: 'The public identity document of a tenant: key, attestation and past rotations.',
+    identity: operation('public', 'The public identity document of a tenant: key, attestation and past rotations.', {
       route: 'GET /v1/tenants/:id/identity',
-      right: 'public',
-      args: ['id'],
       input: 'tenant-name',
       output: 'identity-document',
     }),
-    rotate: operation({
-      summary: 'Gives the tenant a new signing key; the old one vouches for it.',
+    rotate: operation('administer', 'Gives the tenant a new signing key; the old one vouches for it.', {
       route: 'POST /v1/tenants/:id/rotate',
-      right: 'administer',
-      args: ['id'],
       input: 'tenant-rotation-request',
       output: 'key-rotation',
     }),
-    revoke: operation({
-      summary: 'Suspends a tenant: none of its keys opens anything.',
+    revoke: operation('administer', 'Suspends a tenant: none of its keys opens anything.', {
       route: 'POST /v1/tenants/:id/revoke',
-      right: 'administer',
-      args: ['id'],
       input: 'tenant-name',
       output: 'tenant',
     }),
-    resume: operation({
-      summary: 'Lets a suspended tenant work again.',
+    resume: operation('administer', 'Lets a suspended tenant work again.', {
       route: 'POST /v1/tenants/:id/resume',
-      right: 'administer',
-      args: ['id'],
       input: 'tenant-name',
       output: 'tenant',
     }),

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { defined } from '../base/object.ts'
 import type { SchemaName, SchemaOf } from '../model/schemas.ts'
 
 /** What a caller needs: any credential, the power to decide about approvals, to read all evidence, or to administer. */
@@ -22,16 +23,29 @@ export interface Operation<
   readonly stream: S
 }
 
-type Member<I extends SchemaName> = keyof z.input<SchemaOf<I>> & string
+type Route = Operation['route']
+type InPath<R extends string> = R extends `${string}:${infer Name}/${infer Rest}`
+  ? readonly [Name, ...InPath<Rest>]
+  : R extends `${string}:${infer Name}`
+    ? readonly [Name]
+    : readonly []
+type Members<I extends SchemaName> = readonly (keyof Input<I> & string)[]
 
-export const operation = <
+/** A call gives the members that stand in the path by position, unless `args` says which. */
+export function operation<
+  const R extends Route,
   I extends SchemaName,
   O extends SchemaName,
-  const P extends readonly Member<I>[] = readonly [],
+  const P extends Members<I> = Extract<InPath<R>, Members<I>>,
   S extends boolean = false,
 >(
-  given: Omit<Operation<I, O, P, S>, 'args' | 'stream'> & { readonly args?: P; readonly stream?: S },
-): Operation<I, O, P, S> => ({ ...given, args: (given.args ?? []) as P, stream: (given.stream ?? false) as S })
+  right: OperationRight,
+  summary: string,
+  given: { readonly route: R; readonly input: I; readonly output: O; readonly args?: P; readonly stream?: S },
+): Operation<I, O, P, S> {
+  const { args = routeOf(given).inPath as unknown as P, stream = false as S, ...rest } = given
+  return { right, summary, ...rest, args, stream }
+}
 
 /** Operations by name, in groups. */
 export interface Operations {
@@ -88,30 +102,19 @@ export type Perform = (
 ) => unknown
 
 /** The object with a method for each operation. */
-export function makeApi<const T extends Operations>(table: T, perform: Perform): Api<T> {
-  const api: Record<string, unknown> = {}
-  for (const [path, each] of walkOperations(table)) {
-    const group = groupAt(api, path.slice(0, -1))
-    group[path.at(-1) ?? ''] = (...given: unknown[]) => {
-      const named = each.args.map((name, index) => [name, given[index]] as const)
-      const input = { ...(given[each.args.length] as object | undefined), ...Object.fromEntries(named) }
-      return perform(path, each, withoutUndefined(input))
+export function makeApi<const T extends Operations>(table: T, perform: Perform, path: readonly string[] = []): Api<T> {
+  const methods = Object.entries(table).map(([name, entry]) => {
+    const at = [...path, name]
+    if (!isOperation(entry)) return [name, makeApi(entry, perform, at)] as const
+    const method = (...given: unknown[]) => {
+      const named = entry.args.map((member, index) => [member, given[index]] as const)
+      const rest = given[entry.args.length] as object | undefined
+      return perform(at, entry, defined({ ...rest, ...Object.fromEntries(named) }))
     }
-  }
-  return api as Api<T>
+    return [name, method] as const
+  })
+  return Object.fromEntries(methods) as Api<T>
 }
-
-function groupAt(api: Record<string, unknown>, path: readonly string[]): Record<string, unknown> {
-  let group = api
-  for (const name of path) {
-    group[name] ??= {}
-    group = group[name] as Record<string, unknown>
-  }
-  return group
-}
-
-const withoutUndefined = (input: object): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined))
 
 /** What stands at a path of names in a table of operations, or in a tree that was made from one. */
 export const entryAt = <T>(tree: unknown, path: readonly string[]): T =>
@@ -130,7 +133,7 @@ export function performOn(
 }
 
 /** Method and path of an operation, and the members of its input that stand in the path. */
-export function routeOf({ route }: Operation): {
+export function routeOf({ route }: Pick<Operation, 'route'>): {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly inPath: readonly string[]

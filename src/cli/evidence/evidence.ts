@@ -4,7 +4,7 @@ import { counted } from '../../base/words.ts'
 import { withhold } from '../../evidence/withhold.ts'
 import type { EvidenceBundle, EvidenceEvent } from '../../model/evidence.ts'
 import { inScope } from '../../model/text.ts'
-import { evidence as searched } from '../../operations/evidence.ts'
+import { operations as table } from '../../operations/table.ts'
 import { type AmbitOptions, atAmbit, withAmbit } from '../ambit.ts'
 import { operationGroup } from '../operation-command.ts'
 import { writePrivate } from '../terminal/files.ts'
@@ -21,7 +21,7 @@ const register: Register = (evidence, io) => {
     .description('the calls of one task, for people: who, what, by which rule, with which facts, how it ended')
     .addHelpText('after', '\nThe id of one of its calls finds the task too.')
     .action((id: string, options: AmbitOptions) =>
-      atAmbit(io, options, { path: ['evidence', 'list'], operation: searched.evidence.list }, async ({ ambit }) => {
+      atAmbit(io, options, { path: ['evidence', 'list'], operation: table.evidence.list }, async ({ ambit }) => {
         const events = await taskEvents(ambit, id)
         options.json ? printJson(io, events) : printTrace(io, events, await deniedIn(ambit, events))
       }),

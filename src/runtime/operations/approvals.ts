@@ -1,14 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { defined } from '../../base/object.ts'
 import type { ApprovalRequest } from '../../model/approval.ts'
-import type { approvals } from '../../operations/approvals.ts'
-import type { Handlers } from '../../operations/operation.ts'
 import { approvalFor, approvalsFor } from '../approvals/queue.ts'
 import { readerOf } from '../identity/caller.ts'
 import { wholeList } from '../pages.ts'
-import type { OperationContext } from './context.ts'
+import type { HandlersOf, OperationContext } from './context.ts'
 
-export const approvalHandlers: Handlers<typeof approvals, OperationContext> = {
+export const approvalHandlers: HandlersOf<'approvals'> = {
   approvals: {
     list: ({ ambit, caller }, { state, limit, cursor }) =>
       approvalsFor(ambit, readerOf(caller), defined({ state }), defined({ limit, cursor })),

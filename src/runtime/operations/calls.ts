@@ -2,11 +2,9 @@ import { Failure, quote } from '../../base/failure.ts'
 import { defined } from '../../base/object.ts'
 import type { CallRequest } from '../../model/requests.ts'
 import type { ReceivedEnvelope } from '../../model/wire/invocation.ts'
-import type { calls } from '../../operations/calls.ts'
-import type { Handlers } from '../../operations/operation.ts'
-import type { OperationContext } from './context.ts'
+import type { HandlersOf } from './context.ts'
 
-export const callHandlers: Handlers<typeof calls, OperationContext> = {
+export const callHandlers: HandlersOf<'call' | 'preview' | 'invocations' | 'capabilities'> = {
   call: async ({ host, by }, request) => (await (await host()).gateway.invoke(by, envelopeOf(request))).result,
   preview: async ({ host, by }, request) => (await host()).gateway.preview(by, envelopeOf(request)),
   invocations: {

@@ -1,7 +1,8 @@
 import { Failure } from '../../base/failure.ts'
 import { parseDuration, parseInstant } from '../../base/time.ts'
 import type { CallCaller } from '../../gateway/call.ts'
-import type { Operation } from '../../operations/operation.ts'
+import type { Handlers, Operation } from '../../operations/operation.ts'
+import type { operations } from '../../operations/table.ts'
 import type { AmbitHost } from '../hosting/host.ts'
 import { type Caller, demand } from '../identity/caller.ts'
 import type { Runtime } from '../runtime.ts'
@@ -17,6 +18,10 @@ export interface OperationContext {
   /** Ends a stream that waits for its next item. */
   readonly signal?: AbortSignal
 }
+
+/** What carries some of the operations out. */
+export type HandlersOf<Names extends keyof Table = keyof Table> = Handlers<Pick<Table, Names>, OperationContext>
+type Table = typeof operations
 
 /** Refuses a caller that may not use the operation at all; what it does may demand more. */
 export function demandRight({ caller }: OperationContext, { right }: Operation): void {

@@ -1,26 +1,20 @@
 import { Failure } from '../../base/failure.ts'
 import { defined } from '../../base/object.ts'
 import type { Checkpoint, EvidenceEvent } from '../../model/evidence.ts'
-import type { evidence } from '../../operations/evidence.ts'
-import type { Handlers } from '../../operations/operation.ts'
 import { listCheckpoints } from '../../storage/tables/checkpoints.ts'
 import { searchEvidence, showEvent } from '../evidence/export.ts'
 import { purgeEvidence } from '../evidence/purge.ts'
 import { exportFor } from '../evidence/reading.ts'
 import { readerOf } from '../identity/caller.ts'
-import { type OperationContext, timeOf } from './context.ts'
+import { type HandlersOf, timeOf } from './context.ts'
 import { explain } from './explain.ts'
 
-export const evidenceHandlers: Handlers<typeof evidence, OperationContext> = {
+export const evidenceHandlers: HandlersOf<'evidence' | 'explain'> = {
   evidence: {
     list: async ({ ambit, caller }, { limit, cursor, since, until, ...filter }) => {
       const times = { since: timeOf(ambit, since, '/since'), until: timeOf(ambit, until, '/until') }
-      const { items, next } = await searchEvidence(
-        ambit,
-        caller,
-        defined({ ...filter, ...times }),
-        defined({ limit, cursor }),
-      )
+      const query = defined({ ...filter, ...times })
+      const { items, next } = await searchEvidence(ambit, caller, query, defined({ limit, cursor }))
       return defined({ events: items.map(({ body }) => JSON.parse(body) as EvidenceEvent), next })
     },
     show: ({ ambit, caller }, { id }) => showEvent(ambit, caller, id),

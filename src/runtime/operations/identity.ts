@@ -2,8 +2,6 @@ import { Failure, quote } from '../../base/failure.ts'
 import { defined } from '../../base/object.ts'
 import { formatTime } from '../../base/time.ts'
 import { tenantId } from '../../model/identity/tenant-id.ts'
-import type { identity } from '../../operations/identity.ts'
-import type { Handlers } from '../../operations/operation.ts'
 import { issueKey, keysIn, renewKeys, revokeKey, rotateKey } from '../identity/api-keys.ts'
 import { addApprover, approversOf, revokeApprover } from '../identity/approvers.ts'
 import type { Caller } from '../identity/caller.ts'
@@ -11,9 +9,9 @@ import { createPrincipal, permit, principalsOf, revokePrincipal, withdraw } from
 import { removeSecret, secretsOf, setSecret } from '../identity/secrets.ts'
 import { everyTenant, identityOf, rotateTenantKey, setTenantStatus } from '../identity/tenants.ts'
 import type { Runtime } from '../runtime.ts'
-import { msOf, type OperationContext } from './context.ts'
+import { type HandlersOf, msOf } from './context.ts'
 
-export const identityHandlers: Handlers<typeof identity, OperationContext> = {
+export const identityHandlers: HandlersOf<'principals' | 'keys' | 'approvers' | 'secrets' | 'tenants'> = {
   principals: {
     create: ({ ambit, caller }, { kind = 'user', ...wish }) =>
       createPrincipal(ambit, caller, defined({ kind, ...wish })),

@@ -1,14 +1,13 @@
 import { parseAs } from '../../model/parse.ts'
 import { schemaOf } from '../../model/schemas.ts'
-import { entryAt, type Handlers, type Operation } from '../../operations/operation.ts'
-import type { operations } from '../../operations/table.ts'
+import { entryAt, type Operation } from '../../operations/operation.ts'
 import { approvalHandlers } from './approvals.ts'
 import { callHandlers } from './calls.ts'
-import { demandRight, type OperationContext } from './context.ts'
+import { demandRight, type HandlersOf, type OperationContext } from './context.ts'
 import { evidenceHandlers } from './evidence.ts'
 import { identityHandlers } from './identity.ts'
 
-const handlers: Handlers<typeof operations, OperationContext> = {
+const handlers: HandlersOf = {
   ...callHandlers,
   ...approvalHandlers,
   ...evidenceHandlers,
