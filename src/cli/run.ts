@@ -83,18 +83,8 @@ function reportUsage({ exitCode, code, message }: CommanderError, io: Io, json: 
 const stackOf = (error: unknown): string =>
   (error instanceof Error ? (error.stack ?? error.message) : String(error)).split('\n').map(plain).join('\n')
 
-// What the caller typed, or what surrounds us, is wrong; all else is an answer to the question asked.
+// What the caller typed, what the configuration lists, or what surrounds us is wrong; all else is an answer.
 const isUsage = (code: FailureCode): boolean =>
   /^(field|id|json|number|config|store|cursor|file|answer)\b/.test(code) ||
-  [
-    ...brokenFiles,
-    'key.permissions',
-    'key.locked',
-    'key.invalid',
-    'secret.invalid',
-    'host.unreachable',
-    'internal',
-  ].includes(code)
-
-/** What the configuration lists is wrong. */
-const brokenFiles: readonly FailureCode[] = ['capability.invalid', 'contract.invalid', 'policy.invalid']
+  /^(capability|contract|policy|secret|key)\.invalid$/.test(code) ||
+  ['key.permissions', 'key.locked', 'host.unreachable', 'internal'].includes(code)

@@ -1,7 +1,7 @@
 import { parseTime } from '../../base/time.ts'
 import type { ApprovalRequest, Demand } from '../../model/approval.ts'
 import { demandsOf } from '../../policy/approval.ts'
-import { type Io, line, paint, plain } from '../terminal/io.ts'
+import { type Io, line, paint } from '../terminal/io.ts'
 import { printColumns, printFields } from '../terminal/table.ts'
 import { short } from './capability-card.ts'
 
@@ -42,26 +42,19 @@ function ageText(ms: number): string {
 
 /** Exactly one call: what an approver must know to answer for it. */
 export function printApproval(io: Io, request: ApprovalRequest, now: number): void {
-  const { capability, correlation, policy, required, preview } = request
+  const { capability, correlation, policy, required, preview, votes } = request
+  const problems = preview.problems.map(({ path }) => path || '/').join(', ')
   line(io, `${paint(io, 'bold', request.approval_id)}  ${tallyOf(request)}`)
   printFields(io, [
-    [
-      'call',
-      plain(`${capability.id} ${capability.version}, ${request.invocation_id} of task ${correlation.correlation_id}`),
-    ],
-    ['asked by', plain(askedBy(request))],
-    ['environment', plain(correlation.environment ?? '')],
-    ['purpose', plain(request.purpose ?? 'none given')],
-    ['policy', plain(`${policy.name}, version ${policy.version || '–'}`), plain(policy.statement)],
-    ['needs', ...demandsOf(required).map((demand) => plain(needs(demand)))],
-    ['votes', ...(request.votes.length === 0 ? ['none yet'] : request.votes.map((vote) => plain(voteText(vote))))],
+    ['call', `${capability.id} ${capability.version}, ${request.invocation_id} of task ${correlation.correlation_id}`],
+    ['asked by', askedBy(request)],
+    ['environment', correlation.environment ?? ''],
+    ['purpose', request.purpose ?? 'none given'],
+    ['policy', `${policy.name}, version ${policy.version || '–'}`, policy.statement],
+    ['needs', ...demandsOf(required).map(needs)],
+    ['votes', ...(votes.length === 0 ? ['none yet'] : votes.map(voteText))],
     ['until', `${request.expires_at}${request.state === 'pending' ? ` (${left(request, now)})` : ''}`],
-    [
-      'input',
-      preview.input_valid
-        ? 'valid'
-        : `not valid at ${preview.problems.map(({ path }) => plain(path || '/')).join(', ')}`,
-    ],
+    ['input', preview.input_valid ? 'valid' : `not valid at ${problems}`],
     ['digest', request.invocation_digest],
   ])
   line(io)
@@ -91,14 +84,10 @@ function needs({ quorum, roles, approvers }: Demand): string {
   return quorum === 1 ? `1 person: ${who}` : `${quorum} different people: ${who}`
 }
 
-const voteText = ({
-  approver,
-  approver_roles,
-  decision,
-  decided_at,
-  rationale,
-}: ApprovalRequest['votes'][number]): string =>
-  `${approver} (${approver_roles.join(', ')}): ${decision}, ${decided_at}${rationale === '' ? '' : `, “${rationale}”`}`
+function voteText(vote: ApprovalRequest['votes'][number]): string {
+  const why = vote.rationale === '' ? '' : `, “${vote.rationale}”`
+  return `${vote.approver} (${vote.approver_roles.join(', ')}): ${vote.decision}, ${vote.decided_at}${why}`
+}
 
 function left({ expires_at }: ApprovalRequest, now: number): string {
   const minutes = Math.floor(((parseTime(expires_at) ?? 0) - now) / 60_000)

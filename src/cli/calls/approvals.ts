@@ -1,14 +1,14 @@
 import { Option } from 'commander'
 import type { ApprovalRequest, Demand } from '../../model/approval.ts'
 import { approvalState } from '../../model/approval.ts'
+import type { operations } from '../../operations/table.ts'
 import { demandsOf } from '../../policy/approval.ts'
-import { operationGroup } from '../operation-command.ts'
+import { operationGroup, type View } from '../operation-command.ts'
+import type { InputWords } from '../operation-options.ts'
 import { type Io, line, paint, plain } from '../terminal/io.ts'
 import { argumentsOf, printApproval, printApprovals, tallyOf } from './approval-card.ts'
 
 const id = ['approval-id', 'see `ambit approvals list`'] as const
-const rationale = ['--rationale <text>', 'why: it is kept with the decision'] as const
-const help = 'Needs the key of a registered approver in AMBIT_KEY.'
 const states = approvalState.options.filter((state) => state !== 'withdrawn')
 
 export default operationGroup('approvals', {
@@ -34,40 +34,13 @@ export default operationGroup('approvals', {
     print: (io, request) => printApproval(io, request, Date.now()),
   },
   decide: [
-    {
-      command: 'approve',
-      summary: 'say yes to this one call',
-      help,
-      fixed: { decision: 'approve' },
-      input: {
-        id,
-        rationale,
-        grant: ['--grant <json>', 'your own signed grant, if you hold your own key: JSON, @file, or -'],
-        payload: false,
-      },
-      print: printDecided,
-    },
-    {
-      command: 'deny',
-      summary: 'say no to this one call: that ends it',
-      help,
-      fixed: { decision: 'deny' },
-      input: { id, rationale, grant: false, payload: false },
-      print: printDecided,
-    },
-    {
-      command: 'edit',
-      summary: 'say yes to this call with other arguments: a new request takes its place',
-      help,
-      fixed: { decision: 'edit' },
-      input: {
-        id,
-        rationale,
-        grant: false,
-        payload: ['--payload <json>', 'what the call may do instead: JSON, @file, or -', 'needed'],
-      },
-      print: printDecided,
-    },
+    vote('approve', 'say yes to this one call', {
+      grant: ['--grant <json>', 'your own signed grant, if you hold your own key: JSON, @file, or -'],
+    }),
+    vote('deny', 'say no to this one call: that ends it'),
+    vote('edit', 'say yes to this call with other arguments: a new request takes its place', {
+      payload: ['--payload <json>', 'what the call may do instead: JSON, @file, or -', 'needed'],
+    }),
   ],
   watch: {
     summary: 'print new requests as they come, from those that wait already on, until Ctrl-C',
@@ -75,6 +48,23 @@ export default operationGroup('approvals', {
     print: (io, request) => line(io, `${paint(io, 'bold', request.approval_id)}  ${summary(request)}`),
   },
 })
+
+/** The command of one decision, by its name. */
+function vote(
+  decision: 'approve' | 'deny' | 'edit',
+  summary: string,
+  more: InputWords = {},
+): View<typeof operations.approvals.decide> {
+  const rationale = ['--rationale <text>', 'why: it is kept with the decision'] as const
+  return {
+    command: decision,
+    summary,
+    help: 'Needs the key of a registered approver in AMBIT_KEY.',
+    fixed: { decision },
+    input: { id, rationale, grant: false, payload: false, ...more },
+    print: printDecided,
+  }
+}
 
 const noneForYou = 'none that you may decide about; one that you asked for: `ambit approvals show <approval-id>`'
 

@@ -1,6 +1,9 @@
+import { quote } from '../../base/failure.ts'
+import { nearest } from '../../base/nearest.ts'
 import type { Denial } from '../../model/wire/denial.ts'
 import type { InvocationResult } from '../../model/wire/result.ts'
-import { approvalIdOf } from '../../runtime/hosting/tools.ts'
+import type { Operable } from '../../operations/ambit.ts'
+import { approvalIdOf, toolsOf } from '../../runtime/hosting/tools.ts'
 import { type Io, line, paint, plain } from '../terminal/io.ts'
 import { type Field, printFields } from '../terminal/table.ts'
 
@@ -8,23 +11,25 @@ import { type Field, printFields } from '../terminal/table.ts'
 export function printResult(io: Io, hostId: string, result: InvocationResult, advice: readonly string[] = []): void {
   const { outcome, capability_id, capability_version, denial, error, data, replayed } = result
   const [style, word] = words[outcome]
+  const called = plain([capability_id, capability_version ?? []].flat().join(' '))
   const again = replayed ? ' (as recorded: nothing ran again)' : ''
-  line(
-    io,
-    `${paint(io, ['bold', style], word)}  ${plain([capability_id, capability_version ?? []].flat().join(' '))} on \`${plain(hostId)}\`${again}`,
-  )
+  line(io, `${paint(io, ['bold', style], word)}  ${called} on \`${plain(hostId)}\`${again}`)
   const shown = data == null ? [] : JSON.stringify(data, null, 2).split('\n')
   for (const each of shown) line(io, `  ${plain(each)}`)
   printFields(io, [
     ...(denial ? denialFields(denial) : []),
-    ['error', error ? plain(`${error.type}: ${error.message}`) : ''],
-    ['effect', error?.effect === 'unknown' ? 'nobody knows whether it happened' : (error?.effect ?? '')],
-    ['call', plain(result.invocation_id)],
-    ['task', plain(result.correlation.correlation_id)],
-    ['evidence', plain(result.evidence_ids.join(' ')) || 'none new'],
-    ['next', ...[...nextSteps(result), ...advice].map(plain)],
+    ['error', error ? `${error.type}: ${error.message}` : ''],
+    ['effect', effectText(error?.effect)],
+    ['call', result.invocation_id],
+    ['task', result.correlation.correlation_id],
+    ['evidence', result.evidence_ids.join(' ') || 'none new'],
+    ['next', ...nextSteps(result), ...advice],
   ])
 }
+
+/** Whether a call that failed took effect. */
+export const effectText = (effect: string | null | undefined): string =>
+  effect === 'unknown' ? 'nobody knows whether it happened' : (effect ?? '')
 
 const words = {
   success: ['green', 'DONE'],
@@ -35,13 +40,13 @@ const words = {
 } as const
 
 export function denialFields({ code, message, details = {}, invariant_id }: Denial): Field[] {
-  const text = (name: string): string => (details[name] == null ? '' : plain(textOf(details[name])))
+  const text = (name: string): string => (details[name] == null ? '' : textOf(details[name]))
   const rule = text('matched_rule')
   const version = text('policy_version')
   return [
-    ['why', plain(`${message} (${code})`)],
+    ['why', `${message} (${code})`],
     ['rule', rule === '' ? '' : version === '' ? rule : `${rule}, version ${version}`],
-    ['invariant', plain(invariant_id ?? '')],
+    ['invariant', invariant_id ?? ''],
     ['reason', text('reason')],
     ['missing', text('missing')],
     // Where a payload is wrong is said by the message.
@@ -60,14 +65,18 @@ function nextSteps(result: InvocationResult): string[] {
   const { denial, invocation_id, outcome, correlation } = result
   const said = denial?.details?.['required_next_action']
   const approval = approvalIdOf(result)
-  if (approval !== undefined)
-    return [
-      textOf(said ?? ''),
-      `ambit approvals show ${approval}`,
-      `then the same call again, with --id ${invocation_id}`,
-    ]
+  const again = `then the same call again, with --id ${invocation_id}`
+  if (approval !== undefined) return [textOf(said ?? ''), `ambit approvals show ${approval}`, again]
   if (typeof said === 'string') return [said]
   if (outcome === 'indeterminate')
     return [`look at what it changed; then \`ambit evidence export ${correlation.correlation_id}\``]
   return []
+}
+
+/** Which capability somebody may have meant: the one that MCP clients know by this name, or the one most like it. */
+export async function likeOf(ambit: Operable, asked: string): Promise<string> {
+  const { capabilities } = await ambit.capabilities.list()
+  const ids = capabilities.map(({ id }) => id)
+  const meant = toolsOf(capabilities).find(({ name }) => name === asked)?.capabilityId ?? nearest(asked, ids)
+  return `${meant === undefined ? '' : `did you mean ${quote(meant)}? `}see \`ambit capabilities list\``
 }

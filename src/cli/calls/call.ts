@@ -5,8 +5,7 @@ import type { Session } from '../ambit.ts'
 import { singleOperation } from '../operation-command.ts'
 import type { Words } from '../operation-options.ts'
 import { found, line, plain } from '../terminal/io.ts'
-import { printResult } from './call-result.ts'
-import { likeOf } from './capability-like.ts'
+import { likeOf, printResult } from './call-result.ts'
 
 /** How a call is written, to be made or to be previewed. */
 export const callWords = {

@@ -3,8 +3,8 @@ import { registerDrift } from '../hosting/drift.ts'
 import { registerImport } from '../hosting/import.ts'
 import { operationGroup } from '../operation-command.ts'
 import { line, type Register } from '../terminal/io.ts'
+import { likeOf } from './call-result.ts'
 import { printCapabilities, printCard } from './capability-card.ts'
-import { likeOf } from './capability-like.ts'
 
 const register: Register = (capabilities, io) => {
   operations(capabilities, io)

@@ -6,13 +6,13 @@ type Metadata = NonNullable<CapabilityDescriptor['metadata']>
 type Lifecycle = NonNullable<Metadata['lifecycle']>
 
 /** One line per capability, with all that must be known before a call. */
-export function printCapabilities(
+export const printCapabilities = (
   io: Io,
   hostId: string,
-  capabilities: readonly CapabilityDescriptor[],
+  items: readonly CapabilityDescriptor[],
   empty: string,
-): void {
-  printColumns(io, capabilities, empty, {
+): void =>
+  printColumns(io, items, empty, {
     CAPABILITY: ({ id }) => id,
     VERSION: ({ version }) => version,
     LIFECYCLE: ({ metadata }) => metadata?.lifecycle ?? 'invokable',
@@ -20,7 +20,6 @@ export function printCapabilities(
     HOST: () => hostId,
     DESCRIPTION: ({ description }) => short(description),
   })
-}
 
 /** What fits a line of a table. */
 export const short = (text: string): string => (text.length <= 60 ? text : `${text.slice(0, 59).toWellFormed()}…`)
@@ -29,24 +28,20 @@ export const short = (text: string): string => (text.length <= 60 ? text : `${te
 export function printCard(io: Io, hostId: string, capability: CapabilityDescriptor): void {
   const { id, version, description, metadata = {}, policy = {} } = capability
   const { statement, may_require = [] } = metadata.policy ?? {}
+  const mayRequire = may_require.length > 0 ? `may require ${may_require.join(', ')}` : ''
   line(io, `${paint(io, 'bold', plain(id))} ${plain(version)}`)
   line(io, `  ${plain(description)}`)
   line(io)
   printFields(io, [
     ['lifecycle', lifecycles[metadata.lifecycle ?? 'invokable']],
-    ['host', plain(hostId)],
-    [
-      'policy',
-      plain(policyIn(capability)),
-      plain(statement ?? ''),
-      may_require.length > 0 ? `may require ${may_require.join(', ')}` : '',
-    ],
+    ['host', hostId],
+    ['policy', policyIn(capability), statement ?? '', mayRequire],
     ['risk', capability.risk ?? policy.risk_tier ?? 'medium'],
     ['call modes', capability.modes.join(', ')],
-    ['changes', plain((capability.side_effects ?? []).join(', '))],
-    ['needs', plain((metadata.required_permissions ?? []).map((name) => `permission ${name}`).join(', '))],
-    ['callers', plain((policy.allowed_actors ?? []).join(', '))],
-    ['payload', plain(membersOf(capability.input_schema))],
+    ['changes', (capability.side_effects ?? []).join(', ')],
+    ['needs', (metadata.required_permissions ?? []).map((name) => `permission ${name}`).join(', ')],
+    ['callers', (policy.allowed_actors ?? []).join(', ')],
+    ['payload', membersOf(capability.input_schema)],
   ])
   printContext(io, metadata.context)
 }

@@ -17,10 +17,10 @@ export default singleOperation('preview', {
     line(io, `${paint(io, ['bold', style], `WOULD BE ${outcome.toUpperCase()}`)}  ${plain(capability)}`)
     const next = denial?.details?.['required_next_action']
     printFields(io, [
-      ['gate', plain(gate ?? '')],
+      ['gate', gate ?? ''],
       ...(denial === null ? [] : denialFields(denial)),
-      ['rules', ...matched_rules.map(plain)],
-      ['next', typeof next === 'string' ? plain(next) : ''],
+      ['rules', ...matched_rules],
+      ['next', typeof next === 'string' ? next : ''],
     ])
   },
 })

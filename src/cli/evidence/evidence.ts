@@ -11,9 +11,7 @@ import { writePrivate } from '../terminal/files.ts'
 import { type Io, jsonText, line, paint, plain, printJson, type Register, whileShown } from '../terminal/io.ts'
 import { several } from '../terminal/several.ts'
 import { fitting, printColumns } from '../terminal/table.ts'
-import { csv } from './csv.ts'
-import { deniedIn, taskEvents } from './task.ts'
-import { printTrace } from './trace.ts'
+import { deniedIn, printTrace, recordIn, taskEvents } from './trace.ts'
 
 const register: Register = (evidence, io) => {
   operations(evidence, io)
@@ -149,4 +147,38 @@ function printEvents(io: Io, events: readonly EvidenceEvent[]): void {
   printColumns(io, events, 'none', shown)
   const hidden = Object.keys(columns).filter((name) => !Object.hasOwn(shown, name))
   if (hidden.length > 0) io.err(`${paint(io, 'dim', `too narrow for ${hidden.join(', ')}: --json shows all`)}\n`)
+}
+
+type Cell = string | number | null | undefined
+
+const csvColumns: Readonly<Record<string, (event: EvidenceEvent) => Cell>> = {
+  sequence: (event) => event.sequence,
+  timestamp: (event) => event.timestamp,
+  subject: (event) => event.subject?.id,
+  event_type: (event) => event.event_type,
+  capability_id: (event) => event.capability_id,
+  outcome: (event) => event.outcome,
+  correlation_id: (event) => event.correlation.correlation_id,
+  invocation_id: (event) => event.invocation_id,
+  event_id: (event) => event.event_id,
+  content_hash: (event) => event.content_hash,
+  rule: (event) => recordIn(event)?.basis?.at(-1)?.rule,
+  denial_code: (event) => event.denial?.code,
+  approver: (event) =>
+    recordIn(event)
+      ?.approval?.approvers.map(({ name }) => name)
+      .join(' '),
+}
+
+/** A table of events for spreadsheets. */
+function csv(events: readonly EvidenceEvent[]): string {
+  const rows = events.map((event) => Object.values(csvColumns).map((cell) => cell(event)))
+  return [Object.keys(csvColumns), ...rows].map((row) => `${row.map(csvCell).join(',')}\r\n`).join('')
+}
+
+/** RFC 4180; text that a spreadsheet would run as a formula is made plain with a leading apostrophe. */
+function csvCell(value: Cell): string {
+  if (typeof value === 'number') return String(value)
+  const text = /^[=+\-@\t\r]/.test(value ?? '') ? `'${value}` : (value ?? '')
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

@@ -1,7 +1,39 @@
+import { Failure, quote } from '../../base/failure.ts'
+import { defined } from '../../base/object.ts'
 import type { ApprovalRequest } from '../../model/approval.ts'
 import type { CallRecord, EvidenceEvent } from '../../model/evidence.ts'
+import type { Operable } from '../../operations/ambit.ts'
+import { wholeList } from '../../runtime/pages.ts'
 import { type Io, line, paint, plain } from '../terminal/io.ts'
 import { type Field, printFields } from '../terminal/table.ts'
+
+/** All of one task in its order, by the id of the task or of one of its calls. */
+export async function taskEvents(ambit: Operable, id: string): Promise<readonly EvidenceEvent[]> {
+  const events = await eventsIn(ambit, id)
+  if (events.length > 0) return events
+  const call = await ambit.explain(id).catch((error: unknown) => {
+    if (!(error instanceof Failure && error.code === 'event.not_found')) throw error
+    throw new Failure('correlation.not_found', `no task and no call ${quote(id)} is on record`, { id })
+  })
+  return eventsIn(ambit, call.correlation_id)
+}
+
+async function eventsIn(ambit: Operable, correlation: string): Promise<readonly EvidenceEvent[]> {
+  const newestFirst = await wholeList(async (page) => {
+    const { events, next } = await ambit.evidence.list({ correlation, ...page })
+    return defined({ items: events, next })
+  })
+  return newestFirst.toReversed()
+}
+
+/** The requests that people said no to, as far as they are still kept: evidence holds who, they hold why. */
+export async function deniedIn(ambit: Operable, events: readonly EvidenceEvent[]): Promise<readonly ApprovalRequest[]> {
+  const ids = events.flatMap(({ event_type, payload }) =>
+    event_type === 'approval_denied' && 'approval_id' in payload ? [String(payload['approval_id'])] : [],
+  )
+  const found = await Promise.allSettled(ids.map((id) => ambit.approvals.show(id)))
+  return found.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+}
 
 /** The calls of a correlation as people ask about them: who, what, where, by which rule, with which facts, how it ended. */
 export function printTrace(io: Io, events: readonly EvidenceEvent[], denied: readonly ApprovalRequest[]): void {
@@ -23,25 +55,17 @@ function printCall(io: Io, events: readonly EvidenceEvent[], denied: readonly Ap
   const record = records.findLast(({ basis }) => basis !== undefined) ?? records[0]
   const last = events.findLast(({ outcome }) => outcome !== null) ?? first
   line(io, `${paint(io, 'bold', plain(first.invocation_id))}  ${last.outcome ?? 'not ended'}`)
+  const noes = denied.filter(({ invocation_id }) => invocation_id === first.invocation_id).flatMap(noesIn)
   printFields(io, [
-    ['subject', plain(record?.subject == null ? 'nobody' : subjectText(record.subject))],
-    ['actor', plain(record?.actor?.id ?? '')],
-    ['capability', plain(`${first.capability_id} ${last.capability_version ?? ''}`)],
-    ['host', plain(first.host_id)],
+    ['subject', record?.subject == null ? 'nobody' : subjectText(record.subject)],
+    ['actor', record?.actor?.id ?? ''],
+    ['capability', `${first.capability_id} ${last.capability_version ?? ''}`],
+    ['host', first.host_id],
     ...(record === undefined ? [] : decisionFields(record)),
-    [
-      'denied by',
-      ...denied
-        .filter(({ invocation_id }) => invocation_id === first.invocation_id)
-        .flatMap(noesIn)
-        .map(plain),
-    ],
+    ['denied by', ...noes],
     ['edited', events.some(isEdited) ? 'people agreed to other arguments than were asked for' : ''],
-    [
-      'events',
-      ...events.map(({ sequence, timestamp, event_type }) => `${sequence}  ${timestamp}  ${plain(event_type)}`),
-    ],
-    ['result', plain(resultText(last))],
+    ['events', ...events.map(({ sequence, timestamp, event_type }) => `${sequence}  ${timestamp}  ${event_type}`)],
+    ['result', resultText(last)],
   ])
 }
 
@@ -67,10 +91,10 @@ function decisionFields({ policy, basis = [], context = [], approval }: CallReco
     custody === 'self' ? `${name} as ${role}, with their own key` : `${name} as ${role}`,
   )
   return [
-    ['policy', policy == null ? '' : plain(`${policy.name}, version ${policy.version}, ${policy.state}`)],
-    ['rules', ...rules.map(plain)],
-    ['context', ...context.map((field) => plain(`${field.name}: ${fieldText(field)}`))],
-    ['approved by', ...people.map(plain)],
+    ['policy', policy == null ? '' : `${policy.name}, version ${policy.version}, ${policy.state}`],
+    ['rules', ...rules],
+    ['context', ...context.map((field) => `${field.name}: ${fieldText(field)}`)],
+    ['approved by', ...people],
   ]
 }
 

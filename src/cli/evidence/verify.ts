@@ -106,7 +106,7 @@ function headsIn(io: Io, path: string): readonly Json[] {
     const help = 'it could be the head that proves a cut: get the file again from where it was kept'
     throw new Failure('json.invalid', `${quote(path)}: line ${index + 1} is no head`, {}, help)
   })
-  return heads.length > 0 ? heads : [jsonIn(path, text)]
+  return heads.length > 0 ? heads : [jsonIn(quote(path), text)]
 }
 
 function isJson(text: string): boolean {

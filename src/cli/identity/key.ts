@@ -1,7 +1,7 @@
+import type { IssuedKey } from '../../model/identity/key.ts'
 import { operationGroup } from '../operation-command.ts'
-import { line } from '../terminal/io.ts'
+import { type Io, line, paint } from '../terminal/io.ts'
 import { goodUntil, printColumns } from '../terminal/table.ts'
-import { printIssued } from './issued.ts'
 
 export default operationGroup('keys', {
   create: {
@@ -34,3 +34,10 @@ export default operationGroup('keys', {
     print: (io, { key_id }) => line(io, `key ${key_id} is revoked`),
   },
 })
+
+/** The one time a key is shown. */
+export function printIssued(io: Io, { key_id, principal_id, secret }: IssuedKey): void {
+  line(io, `key ${key_id} for \`${principal_id}\`, shown this once:`)
+  line(io, `\n  ${paint(io, 'bold', secret)}\n`)
+  line(io, 'keep it like a password; put it into AMBIT_KEY to use it here')
+}

@@ -4,7 +4,7 @@ import type { Tenant } from '../../model/identity/tenant.ts'
 import { createTenantWithAdmin, type NewTenant } from '../../runtime/identity/tenants.ts'
 import type { Runtime } from '../../runtime/runtime.ts'
 import { type Io, line } from '../terminal/io.ts'
-import { printIssued } from './issued.ts'
+import { printIssued } from './key.ts'
 
 type MadeTenant = Tenant & { readonly key_id: string; readonly public_key: string; readonly admin: IssuedKey }
 

@@ -2,7 +2,7 @@ import { quote } from '../../base/failure.ts'
 import { operationGroup } from '../operation-command.ts'
 import { line } from '../terminal/io.ts'
 import { printColumns } from '../terminal/table.ts'
-import { printIssued } from './issued.ts'
+import { printIssued } from './key.ts'
 
 export default operationGroup('principals', {
   create: {

@@ -69,12 +69,16 @@ const shortened = (text: string, max: number): string =>
 
 /** What was considered, what was used and why, what it cost; then exactly what a model will see. */
 export function printResolution(io: Io, trace: ResolutionTrace, text: string, budget: number): void {
-  printFields(io, [
-    ['question', plain(trace.query ?? '(withheld)')],
-    ['packs', ...packLines(io, trace)],
-    ['missing', ...trace.missing.map(plain)],
-    ['tokens', `${trace.token_estimate} of ${budget}`],
-  ])
+  printFields(
+    io,
+    [
+      ['question', plain(trace.query ?? '(withheld)')],
+      ['packs', ...packLines(io, trace)],
+      ['missing', ...trace.missing.map(plain)],
+      ['tokens', `${trace.token_estimate} of ${budget}`],
+    ],
+    String,
+  )
   for (const { named } of trace.refused) line(io, `\n${paint(io, 'red', 'refused')} ${plain(named)}`)
   line(io)
   line(io, text === '' ? paint(io, 'dim', 'nothing fits: a model is sent nothing') : text)

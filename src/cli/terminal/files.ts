@@ -16,34 +16,25 @@ export function readInput(io: Io, path: string): Buffer {
 }
 
 /** The JSON in a file that was named on the command line. */
-export const readJsonInput = (io: Io, path: string): Json => jsonIn(path, readInput(io, path))
+export const readJsonInput = (io: Io, path: string): Json => jsonIn(quote(path), readInput(io, path))
 
 /** JSON by the strict reader, whose refusals name where it came from. */
-export function jsonIn(path: string, text: string | Buffer): Json {
+export function jsonIn(where: string, text: string | Buffer): Json {
   try {
     return readJson(text)
   } catch (error) {
-    throw error instanceof Failure ? new Failure(error.code, `${quote(path)}: ${error.message}`, error.data) : error
+    throw error instanceof Failure ? new Failure(error.code, `${where}: ${error.message}`, error.data) : error
   }
 }
 
 /** An object as an option gives it: JSON itself, `@file`, or `-` for standard input. */
 export async function objectInput(io: Io, option: string, given: string): Promise<Record<string, Json>> {
-  const value = await jsonInput(io, option, given)
+  const isFile = given.startsWith('@')
+  const text = given === '-' ? await io.stdin() : isFile ? readInput(io, given.slice(1)) : given
+  if (text === undefined) throw new Failure('json.invalid', `${option}: nothing is on standard input`)
+  const value = jsonIn(given === '-' || isFile ? `${option} in ${quote(given)}` : option, text)
   if (isObject(value)) return value as Record<string, Json>
   throw new Failure('field.invalid', `${option} must be an object`)
-}
-
-async function jsonInput(io: Io, option: string, given: string): Promise<Json> {
-  const text = given === '-' ? await io.stdin() : given.startsWith('@') ? readInput(io, given.slice(1)) : given
-  if (text === undefined) throw new Failure('json.invalid', `${option}: nothing is on standard input`)
-  try {
-    return readJson(text)
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error
-    const where = given === '-' || given.startsWith('@') ? ` in ${quote(given)}` : ''
-    throw new Failure(error.code, `${option}${where}: ${error.message}`, error.data)
-  }
 }
 
 /** Writes a file that was named on the command line, over one that is there. */
