@@ -1,10 +1,14 @@
 import type { Command } from 'commander'
 import type { Json } from '../base/canonical.ts'
 import { Failure } from '../base/failure.ts'
+import { defined } from '../base/object.ts'
+import { connect } from '../client/connect.ts'
+import { connectHost } from '../client/host.ts'
 import type { CallRequest } from '../model/requests.ts'
 import type { InvocationResult } from '../model/wire/result.ts'
 import type { Operable } from '../operations/ambit.ts'
 import type { Operation } from '../operations/operation.ts'
+import { envelopeOf } from '../runtime/operations/calls.ts'
 import { type CommonOptions, withStore, withTenant } from './session.ts'
 import type { Io } from './terminal/io.ts'
 
@@ -50,16 +54,36 @@ export async function atAmbit(
   const stopping = new AbortController()
   const off = errand.operation.stream ? io.onSignal(() => stopping.abort()) : () => undefined
   try {
-    if (options.url !== undefined) {
-      const { remoteSession } = await import('./ambit-remote.ts')
+    if (options.url !== undefined)
       return await work(remoteSession(options.url, key, stopping.signal)).catch(withKeyHelp)
-    }
     const { withLocalSession } = await import('./ambit-local.ts')
     await withLocalSession({ ...io, env: { ...io.env, AMBIT_KEY: key } }, options, errand, stopping.signal, work)
   } catch (error) {
     if (!stopping.signal.aborted) throw error
   } finally {
     off()
+  }
+}
+
+/** The Ambit behind an address. What is asked there ends with the signal. */
+function remoteSession(url: string, key: string | undefined, signal: AbortSignal): Session {
+  if (!/^https?:\/\/\S+$/.test(url) || !URL.canParse(url))
+    throw new Failure('field.invalid', '--url must be an address such as http://127.0.0.1:4770')
+  const stoppable: typeof fetch = (asked, { signal: given, ...init } = {}) =>
+    fetch(asked, { ...init, signal: AbortSignal.any([signal, given ?? []].flat()) })
+  const client = connectHost(defined({ url, key }))
+  return {
+    ambit: connect(url, key, { fetch: stoppable }),
+    place: url,
+    hasKey: key !== undefined,
+    hostId: async () => (await client.health()).host_id,
+    stream: async (request, onChunk) => {
+      for await (const event of client.stream(envelopeOf(request))) {
+        if (event.type === 'result') return event.result
+        onChunk(event.delta)
+      }
+      throw new Failure('answer.invalid', 'the host ended the stream without a result')
+    },
   }
 }
 

@@ -77,7 +77,11 @@ function addOperation(command: Command, io: Io, path: readonly string[], view: V
       input.check(given)
       const use: Use = { ...begun, input: given as InputOf<Operation> }
       const once: Run = (wish) => performOn(session.ambit, path, operation, wish) as Promise<Answer>
-      if (operation.stream) return follow(io, once(given) as unknown as AsyncIterable<Answer>, view, use)
+      if (operation.stream) {
+        for await (const item of once(given) as unknown as AsyncIterable<Answer>)
+          options.json ? line(io, jsonText(item)) : await view.print?.(io, item, use)
+        return
+      }
       const run: Run = input.isPaged && !view.paged ? (wish) => wholeAnswer(once, wish) : once
       const answer = await (view.perform ? view.perform((wish) => run(wish as Wish), use, io) : run(given))
       if (view.print === undefined || (options.json && !view.ownJson)) return printJson(io, answer)
@@ -88,10 +92,6 @@ function addOperation(command: Command, io: Io, path: readonly string[], view: V
 
 /** `Adds a person.` as `adds a person`. */
 const asPhrase = (summary: string): string => summary.charAt(0).toLowerCase() + summary.slice(1).replace(/\.$/, '')
-
-async function follow(io: Io, items: AsyncIterable<Answer>, view: View, use: Use): Promise<void> {
-  for await (const item of items) use.options.json ? line(io, jsonText(item)) : await view.print?.(io, item, use)
-}
 
 type Answer = OutputOf<Operation>
 type Wish = Readonly<Record<string, unknown>>

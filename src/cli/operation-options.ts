@@ -20,26 +20,16 @@ interface MemberSchema {
   readonly maximum?: number
 }
 
+/** A member of an input as a command takes it: `written` as people write it, `--role` or `key-id`. */
 interface Member {
   readonly name: string
   readonly type: string | undefined
-  /** As people write it: `--role` or `key-id`. */
   readonly written: string
   readonly value: () => unknown
 }
 
-/** The input of an operation as a command takes it. */
-export interface CommandInput {
-  /** True for a list that comes in pages. */
-  readonly isPaged: boolean
-  /** What was typed, by the members of the input; objects are read from where they were said to be. */
-  read(io: Io): Promise<Record<string, unknown>>
-  /** Refuses an input that does not fit its schema, in the words of the command line. */
-  check(input: unknown): void
-}
-
 /** Gives a command the arguments and options of an operation, as its schema has them. */
-export function addInput(command: Command, operation: Operation, words: InputWords): CommandInput {
+export function addInput(command: Command, operation: Operation, words: InputWords) {
   const { properties = {}, required = [] } = jsonSchemaOf(operation.input) as {
     readonly properties?: Readonly<Record<string, MemberSchema>>
     readonly required?: readonly string[]
@@ -60,9 +50,12 @@ export function addInput(command: Command, operation: Operation, words: InputWor
     return { name, type: schema.type, written: option.long ?? form, value }
   })
   return {
+    /** True for a list that comes in pages. */
     isPaged: 'cursor' in properties,
-    read: (io) => readMembers(io, members),
-    check: (input) => checkInput(operation, input, members),
+    /** What was typed, by the members of the input; objects are read from where they were said to be. */
+    read: (io: Io) => readMembers(io, members),
+    /** Refuses an input that does not fit its schema, in the words of the command line. */
+    check: (input: unknown) => checkInput(operation, input, members),
   }
 }
 

@@ -31,7 +31,7 @@ type InPath<R extends string> = R extends `${string}:${infer Name}/${infer Rest}
     : readonly []
 type Members<I extends SchemaName> = readonly (keyof Input<I> & string)[]
 
-/** A call gives the members that stand in the path by position, unless `args` says which. */
+/** An operation by the schemas of its input and output. The members in its path are its `args` unless it names others. */
 export function operation<
   const R extends Route,
   I extends SchemaName,
@@ -41,10 +41,11 @@ export function operation<
 >(
   right: OperationRight,
   summary: string,
-  given: { readonly route: R; readonly input: I; readonly output: O; readonly args?: P; readonly stream?: S },
+  given: { readonly route: R; readonly schemas: readonly [I, O]; readonly args?: P; readonly stream?: S },
 ): Operation<I, O, P, S> {
-  const { args = routeOf(given).inPath as unknown as P, stream = false as S, ...rest } = given
-  return { right, summary, ...rest, args, stream }
+  const { route, schemas, args = routeOf(given).inPath as unknown as P, stream = false as S } = given
+  const [input, output] = schemas
+  return { summary, route, right, input, output, args, stream }
 }
 
 /** Operations by name, in groups. */

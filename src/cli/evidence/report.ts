@@ -6,11 +6,8 @@ const marks = { pass: ['green', '✓'], fail: ['red', '✗'], absent: ['dim', '�
 
 /** What a bundle proves, check by check, or the first thing that is wrong and where. */
 export function printReport(io: Io, report: BundleReport): void {
-  if (report.valid)
-    line(
-      io,
-      `${paint(io, ['bold', 'green'], 'GOOD')}  ${counted(report.events, 'record')} of \`${plain(report.correlation_id ?? '')}\`, host \`${plain(report.host_id ?? '')}\``,
-    )
+  const task = `\`${plain(report.correlation_id ?? '')}\`, host \`${plain(report.host_id ?? '')}\``
+  if (report.valid) line(io, `${paint(io, ['bold', 'green'], 'GOOD')}  ${counted(report.events, 'record')} of ${task}`)
   else {
     const { check, at, message } = report.first ?? { check: '', at: '', message: '' }
     const what = check === 'shape' ? 'this is not a bundle: ' : ''
@@ -22,10 +19,9 @@ export function printReport(io: Io, report: BundleReport): void {
   line(io)
   for (const { name, verdict, message, at } of report.checks) {
     const [style, mark] = marks[verdict]
-    line(
-      io,
-      `  ${paint(io, style, mark)} ${name.padEnd(13)} ${paint(io, verdict === 'pass' ? 'reset' : style, plain(message))}${verdict === 'fail' && at ? paint(io, 'dim', `  ${plain(at)}`) : ''}`,
-    )
+    const text = paint(io, verdict === 'pass' ? 'reset' : style, plain(message))
+    const place = verdict === 'fail' && at ? paint(io, 'dim', `  ${plain(at)}`) : ''
+    line(io, `  ${paint(io, style, mark)} ${name.padEnd(13)} ${text}${place}`)
   }
   line(io)
   line(io, `  ${report.valid ? coverage[report.covered] : 'It is not proven: read the story with care.'}`)

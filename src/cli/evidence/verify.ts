@@ -79,15 +79,12 @@ function verifyBytes(bytes: Buffer, trust: VerifyOptions): BundleReport {
   try {
     return verifyBundle(readJson(bytes, { bytesMax: limits.bundleBytesMax }), trust)
   } catch (error) {
-    if (error instanceof Failure) return unreadable(error.message)
-    throw error
+    if (!(error instanceof Failure)) throw error
+    const { message } = error
+    const report = verifyBundle(undefined)
+    const checks = report.checks.map((check) => (check.name === 'shape' ? { ...check, message } : check))
+    return { ...report, checks, first: { check: 'shape', at: '', message } }
   }
-}
-
-function unreadable(message: string): BundleReport {
-  const report = verifyBundle(undefined)
-  const checks = report.checks.map((check) => (check.name === 'shape' ? { ...check, message } : check))
-  return { ...report, checks, first: { check: 'shape', at: '', message } }
 }
 
 /** The rotations and revoked keys of an identity document. What it says of its own key proves nothing. */

@@ -11,8 +11,9 @@ export default operationGroup('secrets', {
     own: (command) => void command.allowExcessArguments().allowUnknownOption(),
     complete: async (io, { command: { args } }) => {
       const [name = ''] = args
-      if (args.length > 1 || name.startsWith('-')) throw notHere()
-      return { value: await readValue(io, name) }
+      if (args.length === 1 && !name.startsWith('-')) return { value: await readValue(io, name) }
+      const message = 'a secret on the command line can be seen by others on this machine'
+      throw new Failure('secret.invalid', message, {}, pipeIt)
     },
     print: (io, { handle }) => line(io, `kept; use it as \`${handle}\``),
   },
@@ -35,6 +36,3 @@ async function readValue(io: Io, name: string): Promise<string> {
 }
 
 const pipeIt = 'pipe it in: `printf %s "$VALUE" | ambit secret set NAME`'
-
-const notHere = (): Failure =>
-  new Failure('secret.invalid', 'a secret on the command line can be seen by others on this machine', {}, pipeIt)

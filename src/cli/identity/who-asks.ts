@@ -50,13 +50,8 @@ export async function administratorOf(
 /** A process that serves agents must not hold a key with which they could approve themselves. */
 export function refuseAdministrator({ rights }: Caller): void {
   if (!rights.includes('administer')) return
-  const help = "unset AMBIT_KEY, or put the agent's own key there"
-  throw new Failure(
-    'caller.not_permitted',
-    'this serves agents, and AMBIT_KEY is the key of an administrator',
-    {},
-    help,
-  )
+  const message = 'this serves agents, and AMBIT_KEY is the key of an administrator'
+  throw new Failure('caller.not_permitted', message, {}, "unset AMBIT_KEY, or put the agent's own key there")
 }
 
 /**

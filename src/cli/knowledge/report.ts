@@ -5,7 +5,7 @@ import { isTrusted } from '../../knowledge/pack.ts'
 import type { ResolutionTrace } from '../../model/knowledge/trace.ts'
 import type { Scan } from '../../runtime/knowledge/scan.ts'
 import { type Io, line, paint, plain } from '../terminal/io.ts'
-import { printFields, printTable } from '../terminal/table.ts'
+import { printPainted, printTable } from '../terminal/table.ts'
 
 export function printScan(io: Io, { roots, packs, quarantined }: Scan): void {
   printTable(
@@ -69,16 +69,12 @@ const shortened = (text: string, max: number): string =>
 
 /** What was considered, what was used and why, what it cost; then exactly what a model will see. */
 export function printResolution(io: Io, trace: ResolutionTrace, text: string, budget: number): void {
-  printFields(
-    io,
-    [
-      ['question', plain(trace.query ?? '(withheld)')],
-      ['packs', ...packLines(io, trace)],
-      ['missing', ...trace.missing.map(plain)],
-      ['tokens', `${trace.token_estimate} of ${budget}`],
-    ],
-    String,
-  )
+  printPainted(io, [
+    ['question', plain(trace.query ?? '(withheld)')],
+    ['packs', ...packLines(io, trace)],
+    ['missing', ...trace.missing.map(plain)],
+    ['tokens', `${trace.token_estimate} of ${budget}`],
+  ])
   for (const { named } of trace.refused) line(io, `\n${paint(io, 'red', 'refused')} ${plain(named)}`)
   line(io)
   line(io, text === '' ? paint(io, 'dim', 'nothing fits: a model is sent nothing') : text)

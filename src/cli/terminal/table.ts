@@ -55,10 +55,17 @@ const bare = Object.fromEntries(parts.map((name) => [name, '']))
 export type Field = readonly [name: string, ...values: readonly string[]]
 
 /** Names and what they say, in two columns; lines of one field stand under each other, and empty fields are left out. */
-export function printFields(io: Io, fields: readonly Field[], show = plain): void {
+export const printFields = (io: Io, fields: readonly Field[]): void =>
+  printPainted(
+    io,
+    fields.map(([name, ...values]) => [name, ...values.map(plain)]),
+  )
+
+/** The same, with values that are safe for a terminal already. */
+export function printPainted(io: Io, fields: readonly Field[]): void {
   const shown = fields.map(([name, ...values]) => [name, values.filter((value) => value !== '')] as const)
   const width = Math.max(0, ...shown.filter(([, values]) => values.length > 0).map(([name]) => name.length))
   for (const [name, values] of shown)
     for (const [index, value] of values.entries())
-      line(io, `  ${paint(io, 'dim', (index === 0 ? name : '').padEnd(width))}  ${show(value)}`)
+      line(io, `  ${paint(io, 'dim', (index === 0 ? name : '').padEnd(width))}  ${value}`)
 }
