@@ -11,6 +11,7 @@ import { appendLeaf, leafOf } from '../log.ts'
 import { checkHash } from './check-events.ts'
 import { recordOf, uncoveredMember } from './coverage.ts'
 import { Findings } from './findings.ts'
+import { predicateOf } from './shape.ts'
 
 /** Follows a host's whole store in sequence order, event by event. */
 export class Auditor {
@@ -84,10 +85,12 @@ function recordProblem(event: ForeignEvent): string | undefined {
   return member && `\`${member}\` is not what its call record says`
 }
 
+const isEvent = predicateOf(foreignEvent)
+
 function parsed(body: string): ForeignEvent | undefined {
   try {
     const value: unknown = JSON.parse(body)
-    return foreignEvent.safeParse(value).success ? (value as ForeignEvent) : undefined
+    return isEvent(value) ? value : undefined
   } catch {
     return undefined
   }

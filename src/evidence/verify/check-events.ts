@@ -5,6 +5,7 @@ import { contentHash, contentHashV1, headerTexts, rootHash, schemeOf, standsIn }
 import { asJson } from '../json.ts'
 import { recordOf, uncoveredMember, unprovenMember } from './coverage.ts'
 import type { Findings } from './findings.ts'
+import { predicateOf } from './shape.ts'
 
 export interface Coverage {
   readonly covered: 'yes' | 'no' | 'withheld'
@@ -132,7 +133,7 @@ function checkWithheld(
   return said.every((member) => member === undefined)
 }
 
-const isCallRecord = (record: unknown): record is CallRecord => callRecord.safeParse(record).success
+const isCallRecord = predicateOf(callRecord)
 
 /** True if the record says what its event says. */
 function checkRecord(

@@ -5,6 +5,7 @@ import { type Coverage, checkEvents } from './check-events.ts'
 import { checkCompleteness, checkHead } from './check-head.ts'
 import { checkSignature, type Trust } from './check-signature.ts'
 import { type Check, type CheckName, Findings } from './findings.ts'
+import { predicateOf } from './shape.ts'
 
 export interface VerifyOptions extends Trust {
   /** Signed log heads (`ambit-head`), kept outside the store, in any order. */
@@ -46,20 +47,21 @@ interface StoryLine {
 /** Verifies a bundle of any host, offline. Total: whatever the input is, it answers, and garbage is not valid. */
 export function verifyBundle(input: unknown, options: VerifyOptions = {}): BundleReport {
   try {
-    if (!foreignBundle.safeParse(input).success) return malformed(problemsOf(foreignBundle, input)[0])
-    // The input itself is verified, not a parsed copy: what is hashed must be what came in.
-    const bundle = input as ForeignBundle
+    if (!isBundle(input)) return malformed(problemsOf(foreignBundle, input)[0])
     const findings = new Findings()
     findings.pass('shape')
-    const coverage = checkEvents(bundle, findings)
-    checkCompleteness(bundle, findings)
-    checkSignature(bundle, options, findings)
-    checkHead(bundle, options.checkpoint?.heads, options, findings)
-    return reportOn(findings, bundle, coverage)
+    const coverage = checkEvents(input, findings)
+    checkCompleteness(input, findings)
+    checkSignature(input, options, findings)
+    checkHead(input, options.checkpoint?.heads, options, findings)
+    return reportOn(findings, input, coverage)
   } catch {
     return malformed()
   }
 }
+
+// The input itself is verified, not a parsed copy: what is hashed must be what came in.
+const isBundle = predicateOf(foreignBundle)
 
 function malformed({ pointer, message } = { pointer: '', message: 'cannot be read' }): BundleReport {
   const findings = new Findings()

@@ -6,6 +6,7 @@ import { copyEvent } from '../../evidence/copy.ts'
 import { asJson } from '../../evidence/json.ts'
 import { nothingMarked, redact, secretsIn } from '../../evidence/redaction/redact.ts'
 import { makeSeal } from '../../evidence/seal.ts'
+import { predicateOf } from '../../evidence/verify/shape.ts'
 import {
   type AttemptRecord,
   assuranceLevel,
@@ -120,7 +121,7 @@ function draft(ambit: Runtime, { subject }: Caller, input: EventInput): EventDra
     redacted: input.redacted ?? false,
     ...defined({ assurance: input.assurance, record: input.record }),
   })
-  parseAs(sealable, made, 'event')
+  if (!isSealable(made)) parseAs(sealable, made, 'event')
   checkContext(made.record)
   const safe = withoutSecrets(made)
   return { ...safe, event_id: ambit.ids.next('evt'), timestamp: formatTime(ambit.clock.now()), subject }
@@ -145,6 +146,7 @@ const sealable = evidenceEvent
     assurance: assuranceLevel.optional(),
     record: attemptRecord.optional(),
   })
+const isSealable = predicateOf(sealable)
 
 function checkContext(record: AttemptRecord | undefined): void {
   const index = record?.context?.findIndex(({ sensitive, value }) => sensitive && value !== undefined) ?? -1
