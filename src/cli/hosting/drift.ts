@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { Failure, quote } from '../../base/failure.ts'
+import { quote } from '../../base/failure.ts'
 import { counted } from '../../base/words.ts'
 import type { DriftReport } from '../../runtime/hosting/drift.ts'
 import { asAdministrator, type CommonOptions, withTenant } from '../session.ts'
