@@ -99,7 +99,6 @@ export const limits = {
   rateCallersMax: 10_000,
   refusalsPerSecondMax: 10,
   retryAfterS: 1,
-  headerCharsMax: 16_384,
   mcpMessageBytesMax: 4 * 1024 * 1024,
   mcpListenersPerCallerMax: 64,
   mcpMessagesPerSecondMax: 5_000,

@@ -5,15 +5,13 @@ import { wireId } from '../model/wire/correlation.ts'
 import type { AmbitHost } from '../runtime/hosting/host.ts'
 import { authenticate } from '../runtime/identity/api-keys.ts'
 import { anonymous, type Caller } from '../runtime/identity/caller.ts'
-import { callerByToken, callerNamed, notAccepted, type TokenKey } from '../runtime/identity/known-callers.ts'
+import { callerNamed, notAccepted } from '../runtime/identity/known-callers.ts'
 import { suspendedTenant, tenantOf } from '../runtime/identity/tenants.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 
 /** Who may call, besides the holders of API keys: all of it means the configured tenant. */
 export interface Access {
   readonly keys: readonly AccessKey[]
-  /** Callers whose signed tokens are believed. */
-  readonly tokens?: readonly TokenKey[]
   /** Accepts callers without credentials. Asked for by name, never derived from the store; on the machine itself only. */
   readonly open: boolean
 }
@@ -45,20 +43,15 @@ export function openAuthentication(ambit: Runtime, home: Home, access: Access): 
     const key = matching(known, text)
     if (key === undefined) return authenticate(ambit, text)
     if (key.name === null) return unlessSuspended({ ...anonymous(home.tenant, key.scopes), name: 'shared' })
-    const subject = { id: key.name, type: 'api_key' } as const
-    return unlessSuspended(await callerNamed(ambit, home.tenant, subject, key.scopes))
+    return unlessSuspended(await callerNamed(ambit, home.tenant, key.name, key.scopes))
   }
-  const byToken = async (text: string): Promise<Caller> =>
-    unlessSuspended(await callerByToken(ambit, home, text, access.tokens ?? []))
 
   return async (headers) => {
-    const key = headers.get('x-chp-key')
-    const token = headers.get('x-chp-token')
-    const bearer = bearerOf(headers.get('authorization'))
+    // Signed tokens are no credentials here, and none that is sent may be ignored.
+    if (headers.has('x-chp-token')) throw notAccepted()
     const found: Caller[] = []
-    if (key !== null) found.push(await byKey(key))
-    if (bearer !== null) found.push(await (isToken(bearer) ? byToken(bearer) : byKey(bearer)))
-    if (token !== null) found.push(await byToken(token))
+    for (const key of [headers.get('x-chp-key'), bearerOf(headers.get('authorization'))])
+      if (key !== null) found.push(await byKey(key))
     if (new Set(found.map(({ tenant }) => tenant)).size > 1) throw notAccepted()
     const named = found.filter(({ subject }) => subject.verified === true)
     if (new Set(named.map(({ subject }) => subject.id)).size > 1) throw notAccepted()
@@ -75,11 +68,6 @@ type Home = Pick<AmbitHost, 'tenant' | 'hostId'>
 function checkKeys(keys: readonly AccessKey[]): void {
   if (keys.some(({ secret }) => secret.trim() !== secret || secret === ''))
     throw new Failure('config.invalid', 'a key of the server is empty, or has blanks around it')
-  if (keys.some(({ secret }) => isToken(secret)))
-    throw new Failure(
-      'config.invalid',
-      'a key of the server begins with `eyJ`, as signed tokens do: it could not be told',
-    )
   const help = 'give each holder a key of their own'
   if (new Set(keys.map(({ secret }) => secret)).size < keys.length)
     throw new Failure('config.invalid', 'two keys of the server are the same', {}, help)
@@ -87,9 +75,6 @@ function checkKeys(keys: readonly AccessKey[]): void {
   if (bad !== undefined)
     throw new Failure('config.invalid', `a key of the server has the name ${quote(bad.name ?? '')}`)
 }
-
-// An object in base64url begins like this; no key of ours does, and a configured one may not.
-const isToken = (text: string): boolean => text.startsWith('eyJ')
 
 function bearerOf(header: string | null): string | null {
   if (header === null) return null

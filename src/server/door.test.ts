@@ -61,6 +61,7 @@ test('a key is good as a whole, in either header, and a bad one beside a good on
   }
   for (const authorization of ['', 'Bearer', 'Basic dTpw', `Bearer ${sharedKey} ${sharedKey}`])
     assert.equal((await ask('GET', '/capabilities', { key: null, headers: { authorization } })).status, 401)
+  assert.equal((await ask('GET', '/capabilities', { headers: { 'x-chp-token': '{}' } })).status, 401)
 })
 
 test('credentials of two people in one request are refused, whichever headers they come in [H-76]', async () => {
@@ -79,14 +80,13 @@ test('credentials of two people in one request are refused, whichever headers th
     assert.deepEqual([await status('key-of-bob', other), await status(other, 'key-of-bob')], [200, 200])
 })
 
-test('a server does not start with a key that is empty, reads like a token, has no good name, or is held by two [H-78]', async () => {
+test('a server does not start with a key that is empty, has no good name, or is held by two [H-78]', async () => {
   const { ambit, hosts } = await givenServer()
   const key = (secret: string, name: string | null = null) => ({ name, secret, scopes: [] })
   for (const keys of [
     [key('')],
     [key(' a')],
     [key('a\n')],
-    [key('eyJhbGciOiJub25lIn0')],
     [key('a'), key('a', 'alice')],
     [key('a', '')],
     [key('a', 'a\nb')],

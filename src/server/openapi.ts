@@ -16,14 +16,13 @@ export function openapi(routes: readonly Route[]): Doc {
     info: { title: 'Ambit', version, description },
     paths,
     components: { schemas: schemas(routes), securitySchemes: security },
-    security: [{ key: [] }, { bearer: [] }, { token: [] }],
+    security: [{ key: [] }, { bearer: [] }],
   }
 }
 
 const description = 'A capability host, compatible with CHP, and what Ambit adds to it.'
 const security = {
   key: { type: 'apiKey', in: 'header', name: 'X-CHP-Key' },
-  token: { type: 'apiKey', in: 'header', name: 'X-CHP-Token' },
   bearer: { type: 'http', scheme: 'bearer' },
 }
 

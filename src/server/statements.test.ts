@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { signatory } from '../../test/support/evidence.ts'
-import {
-  signAnchor,
-  signMandate,
-  signRevocation,
-  signToken,
-  signWitness,
-} from '../../test/support/evidence-statements.ts'
+import { signAnchor, signMandate, signRevocation, signWitness } from '../../test/support/evidence-statements.ts'
 import { givenServer, sharedKey } from '../../test/support/server.ts'
 import { connectHost } from '../client/host.ts'
 
@@ -147,48 +141,4 @@ test('a revocation that verifies is kept, shown, part of every head, and ends th
   assert.equal((await call()).denial.code, 'mandate_invalid')
   const signed = await ambit.heads.checkpoint(host.tenant)
   assert.equal(signed?.revocation_head, (await ask('GET', '/head')).body.revocation_head)
-})
-
-test('a token names its signer: for this host, in its time, with the key of that very name [H-79]', async () => {
-  const caller = signatory('planner', 9)
-  const { ask, host } = await givenServer({
-    access: {
-      open: false,
-      keys: [{ name: null, secret: 'shared', scopes: [] }],
-      tokens: [
-        { name: 'planner', publicKey: caller.signer.publicKey },
-        { name: 'watcher', publicKey: owner.signer.publicKey },
-      ],
-    },
-  })
-  const window = { iat: '2020-01-01T00:00:00.000Z', exp: '2099-01-01T00:00:00.000Z' }
-  const token = (fields: object = {}, by = caller) => signToken({ aud: host.hostId, ...window, ...fields }, by)
-  const asked = async (headers: Record<string, string>, key: string | null = null) =>
-    ask('POST', '/invoke', { key, headers, body: { ...echo, correlation: { correlation_id: 'by-token' } } })
-  const header = (value: unknown) => ({ 'x-chp-token': JSON.stringify(value) })
-  const bearer = (value: unknown) => ({
-    authorization: `Bearer ${Buffer.from(JSON.stringify(value)).toString('base64url')}`,
-  })
-  for (const headers of [header(token()), bearer(token())]) assert.equal((await asked(headers)).body.outcome, 'success')
-  assert.equal((await asked(header(token()), 'shared')).status, 200)
-  const { body } = await ask('GET', '/replay/by-token', { key: 'shared' })
-  for (const { subject } of body.events)
-    assert.deepEqual([subject.id, subject.type, subject.verified], ['planner', 'token', true])
-  const refused = [
-    token({ aud: 'other' }),
-    token({ exp: '2021-01-01T00:00:00.000Z' }),
-    token({ iat: '2098-01-01T00:00:00.000Z' }),
-    token({}, witness),
-    // A pinned key that claims a name which is pinned to another.
-    token({}, signatory('planner', 8)),
-    { ...token(), sub: 'watcher' },
-    {},
-    'text',
-    null,
-  ]
-  for (const bad of refused)
-    for (const headers of [header(bad), bearer(bad)])
-      assert.equal((await asked(headers)).status, 401, JSON.stringify(bad))
-  assert.equal((await asked({ 'x-chp-token': '{' })).status, 401)
-  assert.equal((await asked(header({}), 'shared')).status, 401)
 })
