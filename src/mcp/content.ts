@@ -13,17 +13,11 @@ import type { Runtime } from '../runtime/runtime.ts'
 
 /** What is served beside tools. Undefined: there is no such thing, or not for this caller. */
 export interface Content {
-  resources(): Promise<readonly Resource[]> | readonly Resource[]
-  templates(): Promise<readonly ResourceTemplateType[]> | readonly ResourceTemplateType[]
+  resources(): readonly Resource[]
+  templates(): readonly ResourceTemplateType[]
   read(uri: string): Promise<ReadResourceResult['contents'] | undefined>
-  prompts(): Promise<readonly Prompt[]> | readonly Prompt[]
+  prompts(): readonly Prompt[]
   prompt(name: string, args: Readonly<Record<string, string>>): Promise<GetPromptResult | undefined>
-}
-
-interface ContentDeps {
-  readonly ambit: Runtime
-  readonly host: AmbitHost
-  readonly caller: CallCaller
 }
 
 const capabilityUri = 'ambit://capabilities/'
@@ -31,7 +25,7 @@ const evidenceUri = 'ambit://evidence/'
 const mimeType = 'text/plain'
 
 /** The boundary of every capability this caller may call, what its own calls have left behind, and how to read a refusal. */
-export function ownContent({ ambit, host, caller }: ContentDeps): Content {
+export function ownContent(ambit: Runtime, host: AmbitHost, caller: CallCaller): Content {
   const capability = (id: string) => host.gateway.discover(caller).find((each) => each.id === id)
   const evidence = (correlation_id: string) =>
     replay(ambit, { tenant: host.tenant, subject: caller.subject?.id ?? null, all: false }, { correlation_id })

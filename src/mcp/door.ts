@@ -10,18 +10,16 @@ export interface WaitingState {
   readonly rounds: number
 }
 
-/** `legacy` clients know nothing of results that ask for input. */
-export type Era = 'legacy' | 'modern'
-
 /** What one request of a client stands on. */
 export interface McpDoor {
   readonly host: AmbitHost
   readonly caller: CallCaller
-  readonly era: Era
+  /** `legacy` clients know nothing of results that ask for input. */
+  readonly era: 'legacy' | 'modern'
   /** The task that its calls belong to, unless a call names another. */
   readonly correlationId: string
   /** What it serves beside tools. */
-  readonly content: () => Content
+  readonly content: Content
   readonly states: RequestStateCodec<WaitingState>
   /** How long one round waits for people before it asks the client again; 20 s unless given. */
   readonly roundMs?: number

@@ -88,13 +88,5 @@ const isBase64 = (text: string): boolean => text.length % 4 === 0 && /^[A-Za-z0-
 function blocksIn(data: Json, { capabilityId }: Tool): readonly ContentBlock[] | undefined {
   const content = isObject(data) ? data['content'] : undefined
   if (!Array.isArray(content) || (content.length === 0 && !capabilityId.startsWith('mcp.'))) return undefined
-  return content.every((block) => isTextBlock(block) || isSpecType.ContentBlock(block))
-    ? (content as ContentBlock[])
-    : undefined
-}
-
-/** True for a block of an MCP result that is text and nothing else, as most are. */
-function isTextBlock(block: unknown): block is { readonly type: 'text'; readonly text: string } {
-  if (!isObject(block) || block['type'] !== 'text' || typeof block['text'] !== 'string') return false
-  return Object.keys(block).length === 2
+  return content.every((block) => isSpecType.ContentBlock(block)) ? (content as ContentBlock[]) : undefined
 }

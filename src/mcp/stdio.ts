@@ -3,9 +3,7 @@ import type { Server } from '@modelcontextprotocol/server'
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
 import type { AmbitHost, CallCaller } from '../runtime/hosting/host.ts'
 import type { Runtime } from '../runtime/runtime.ts'
-import { ownContent } from './content.ts'
-import { openStates } from './http.ts'
-import { type McpServerDeps, openMcpServer } from './server.ts'
+import { openMcpServer } from './server.ts'
 
 export interface McpStdioDeps {
   readonly ambit: Runtime
@@ -23,13 +21,7 @@ export async function serveMcpStdio(
 ): Promise<void> {
   const { input, output } = streams
   const ended = Promise.withResolvers<void>()
-  const deps: Omit<McpServerDeps, 'era'> = {
-    host,
-    caller,
-    correlationId: ambit.ids.next('cor'),
-    content: (caller) => ownContent({ ambit, host, caller }),
-    states: openStates(host, await caller()),
-  }
+  const { name } = await caller()
   // The library listens no longer than it serves: a stream may still fail after that.
   input.on('error', () => undefined)
   const transport = new StdioServerTransport(input, output)
@@ -41,7 +33,7 @@ export async function serveMcpStdio(
   let server: Server | undefined
   const handle = serveStdio(
     ({ era }) => {
-      server = openMcpServer({ ...deps, era })
+      server = openMcpServer({ ambit, host, name, caller, era })
       return server
     },
     { transport },

@@ -2,7 +2,7 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { statusOf } from '../base/codes.ts'
 import { Failure, shown } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
-import type { McpHttpDeps } from '../mcp/http.ts'
+import type { McpOptions } from '../mcp/server.ts'
 import type { ServerLimits } from '../model/config/config.ts'
 import { callerOf } from '../runtime/hosting/host.ts'
 import type { HeldHost, Hosts } from '../runtime/hosting/hosts.ts'
@@ -24,7 +24,7 @@ export interface ServerDeps {
   readonly access: Access
   readonly limits?: ServerLimits
   /** What the door for MCP serves otherwise than by default. */
-  readonly mcp?: Omit<McpHttpDeps, 'ambit' | 'host' | 'onError'>
+  readonly mcp?: McpOptions
   /** Called with every failure that is the host's own. Its message may hold what callers sent: not for a log. */
   readonly onError?: (error: unknown, place?: { readonly route: string; readonly traceId: string }) => void
 }
@@ -56,7 +56,7 @@ export function createApp(deps: ServerDeps): App {
   const { ambit, hosts, limits: own = {} } = deps
   const { bodyBytesMax = limits.jsonBytesMax, bodyMs = limits.bodyMs } = own
   const counts = openCountsByTenant()
-  const mcp = openMcpDoors({ ambit, onError: deps.onError, ...deps.mcp })
+  const mcp = openMcpDoors(ambit, { onError: deps.onError, ...deps.mcp })
   const closing = new AbortController()
   const router = createRouter(deps, {
     ...{ ambit, counts, gather: openGathering(), closing: closing.signal, mcp: mcp.for },

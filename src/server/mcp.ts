@@ -1,5 +1,7 @@
-import type { McpHttp, McpHttpDeps } from '../mcp/http.ts'
+import type { McpHttp } from '../mcp/http.ts'
+import type { McpOptions } from '../mcp/server.ts'
 import type { AmbitHost } from '../runtime/hosting/host.ts'
+import type { Runtime } from '../runtime/runtime.ts'
 import { checkSameOrigin } from './access.ts'
 import { readBody } from './input.ts'
 import type { Route } from './route.ts'
@@ -18,12 +20,12 @@ export const mcpRoute: Route = {
 }
 
 /** The MCP doors of all tenants: each is opened when the first client of its tenant comes, and ends with the tenant's host. */
-export function openMcpDoors(deps: Omit<McpHttpDeps, 'host'>) {
+export function openMcpDoors(ambit: Runtime, options: McpOptions) {
   const doors = new Map<AmbitHost, Promise<McpHttp>>()
   let isClosed = false
   const open = (host: AmbitHost): Promise<McpHttp> => {
     // Loaded late: most servers never see an MCP client.
-    const opening = import('../mcp/http.ts').then(({ openMcpHttp }) => openMcpHttp({ ...deps, host }))
+    const opening = import('../mcp/http.ts').then(({ openMcpHttp }) => openMcpHttp(ambit, host, options))
     const close = async (): Promise<void> => (await opening).close()
     if (isClosed) void close()
     doors.set(host, opening)
