@@ -1,4 +1,6 @@
+import type { Json } from '../base/canonical.ts'
 import type { FailureCode } from '../base/codes.ts'
+import { Failure } from '../base/failure.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
 import type { EvidenceBundle } from '../model/evidence.ts'
 import type { HostDescriptor, IdentityDocument } from '../model/wire/host.ts'
@@ -8,54 +10,109 @@ import type { InvocationResult, ReplayQuery, ReplayResult } from '../model/wire/
 import type { ChainWitness, StoreHeadAnchor } from '../model/wire/statement.ts'
 import type * as wire from '../model/wire/wire.ts'
 import type { PageOptions } from '../operations/ambit.ts'
-import { type HostOptions, sendJson, withQuery } from './http.ts'
-import { type StreamEvent, type StreamOptions, stream } from './stream.ts'
+import { type HostOptions, readFrames, send, sendJson, unreachable, withQuery } from './http.ts'
 
 export type { HostOptions } from './http.ts'
-export type { StreamEvent } from './stream.ts'
 
-/** One host as the Capability Host Protocol has it. A denial is a result; only what never became a call is a `Failure`. */
-export interface HostClient {
-  invoke(envelope: ReceivedEnvelope): Promise<InvocationResult>
-  /** Chunks as they come, then the result. */
-  stream(envelope: ReceivedEnvelope, options?: StreamOptions): AsyncGenerator<StreamEvent, void, undefined>
-  health(): Promise<wire.Health>
-  identity(): Promise<IdentityDocument>
-  host(): Promise<HostDescriptor>
-  capabilities(): Promise<readonly CapabilityDescriptor[]>
-  /** The events of a correlation. */
-  replay(query: string | ReplayQuery): Promise<ReplayResult>
-  verify(correlation: string): Promise<wire.ChainReport>
-  export(correlation: string): Promise<EvidenceBundle>
-  head(): Promise<wire.StoreHead>
-  witness(statement: ChainWitness): Promise<wire.WitnessReceipt>
-  anchor(statement: StoreHeadAnchor): Promise<wire.AnchorReceipt>
-  revoke(statement: MandateRevocation): Promise<wire.RevocationReceipt>
-  witnesses(query?: PageOptions): Promise<wire.WitnessList>
-  anchors(query?: PageOptions): Promise<wire.AnchorList>
-  revocations(): Promise<wire.RevocationList>
+/** One host as the Capability Host Protocol has it. */
+export type HostClient = ReturnType<typeof connectHost>
+
+/**
+ * A client of one host over the protocol's own paths. A denial is a result; only what never became a call is a `Failure`.
+ * Nothing is sent yet.
+ */
+export function connectHost(options: HostOptions) {
+  const get = <T>(path: string, missing?: FailureCode) => sendJson<T>(options, { method: 'GET', path, missing })
+  const post =
+    <Sent extends object, T>(path: string) =>
+    (body: Sent) =>
+      sendJson<T>(options, { method: 'POST', path, body })
+  const replay = post<ReplayQuery, ReplayResult>('/replay')
+  const ofCorrelation = <T>(path: string, correlation: string) =>
+    get<T>(`${path}/${encodeURIComponent(correlation)}`, 'correlation.not_found')
+  return {
+    invoke: post<ReceivedEnvelope, InvocationResult>('/invoke'),
+    /** Chunks as they come, then the result. */
+    stream: (envelope: ReceivedEnvelope, how?: StreamOptions) => stream(options, envelope, how),
+    health: () => get<wire.Health>('/health'),
+    identity: () => get<IdentityDocument>('/.well-known/chp-identity'),
+    host: () => get<HostDescriptor>('/host'),
+    capabilities: async () => (await get<{ capabilities: CapabilityDescriptor[] }>('/capabilities')).capabilities,
+    /** The events of a correlation. */
+    replay: (query: string | ReplayQuery) => replay(typeof query === 'string' ? { correlation_id: query } : query),
+    verify: (correlation: string) => ofCorrelation<wire.ChainReport>('/verify', correlation),
+    export: (correlation: string) => ofCorrelation<EvidenceBundle>('/export', correlation),
+    head: () => get<wire.StoreHead>('/head'),
+    witness: post<ChainWitness, wire.WitnessReceipt>('/witness'),
+    anchor: post<StoreHeadAnchor, wire.AnchorReceipt>('/anchors'),
+    revoke: post<MandateRevocation, wire.RevocationReceipt>('/revocations'),
+    witnesses: (query: PageOptions = {}) => get<wire.WitnessList>(withQuery('/witnesses', query)),
+    anchors: (query: PageOptions = {}) => get<wire.AnchorList>(withQuery('/anchors', query)),
+    revocations: () => get<wire.RevocationList>('/revocations'),
+  }
 }
 
-/** A client of one host over the protocol's own paths. Nothing is sent yet. */
-export function connectHost(options: HostOptions): HostClient {
-  const get = <T>(path: string, missing?: FailureCode) => sendJson<T>(options, { method: 'GET', path, missing })
-  const post = <T>(path: string, body: object) => sendJson<T>(options, { method: 'POST', path, body })
-  return {
-    invoke: (envelope) => post('/invoke', envelope),
-    stream: (envelope, how) => stream(options, envelope, how),
-    health: () => get('/health'),
-    identity: () => get('/.well-known/chp-identity'),
-    host: () => get('/host'),
-    capabilities: async () => (await get<{ capabilities: CapabilityDescriptor[] }>('/capabilities')).capabilities,
-    replay: (query) => post('/replay', typeof query === 'string' ? { correlation_id: query } : query),
-    verify: (correlation) => get(`/verify/${encodeURIComponent(correlation)}`, 'correlation.not_found'),
-    export: (correlation) => get(`/export/${encodeURIComponent(correlation)}`, 'correlation.not_found'),
-    head: () => get('/head'),
-    witness: (statement) => post('/witness', statement),
-    anchor: (statement) => post('/anchors', statement),
-    revoke: (statement) => post('/revocations', statement),
-    witnesses: (query = {}) => get(withQuery('/witnesses', query)),
-    anchors: (query = {}) => get(withQuery('/anchors', query)),
-    revocations: () => get('/revocations'),
+export type StreamEvent =
+  | { readonly type: 'chunk'; readonly delta: Json }
+  | { readonly type: 'result'; readonly result: InvocationResult }
+
+interface StreamOptions {
+  readonly signal?: AbortSignal
+  /** How often a broken connection is taken up again. */
+  readonly resumesMax?: number
+}
+
+/**
+ * Calls with `mode: stream` and gives every chunk once, then the result. A connection that breaks is taken up again
+ * after the last chunk that came: the call has an id, so it is carried out once however often that happens.
+ */
+async function* stream(
+  host: HostOptions,
+  envelope: ReceivedEnvelope,
+  { signal, resumesMax = 5 }: StreamOptions = {},
+): AsyncGenerator<StreamEvent, void, undefined> {
+  const body = { invocation_id: `inv_${crypto.randomUUID()}`, ...envelope, mode: 'stream' }
+  let last = -1
+  for (let broken = 0; ; ) {
+    try {
+      const headers: Record<string, string> = last < 0 ? {} : { 'last-event-id': String(last) }
+      const response = await send(host, { method: 'POST', path: '/invoke', body, headers, signal })
+      for await (const { id, event } of eventsOf(response)) {
+        // A host that cannot resume begins anew: what came before is not given twice.
+        if (event.type === 'chunk' && id <= last) continue
+        last = id
+        yield event
+        if (event.type === 'result') return
+      }
+      throw unreachable(undefined)
+    } catch (error) {
+      signal?.throwIfAborted()
+      if (!isBroken(error) || ++broken > resumesMax) throw error
+      await new Promise((resolve) => setTimeout(resolve, waitMs * broken))
+    }
+  }
+}
+
+const waitMs = 100
+
+/** Worth another try: the connection broke, or the host is busy with this very call. */
+const isBroken = (error: unknown): boolean =>
+  error instanceof Failure && (error.code === 'host.unreachable' || error.code === 'call.in_progress')
+
+/** What was decided before the first chunk comes as plain JSON, and is then all there is. */
+async function* eventsOf(response: Response): AsyncGenerator<{ id: number; event: StreamEvent }, void, undefined> {
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
+    const result = (await response.json()) as InvocationResult
+    yield { id: Number.MAX_SAFE_INTEGER, event: { type: 'result', result } }
+    return
+  }
+  try {
+    for await (const { id, event, data } of readFrames(response)) {
+      const said: unknown = JSON.parse(data)
+      if (event === 'chunk') yield { id: Number(id), event: { type: event, delta: (said as { delta: Json }).delta } }
+      if (event === 'result') yield { id: Number(id), event: { type: event, result: said as InvocationResult } }
+    }
+  } catch (error) {
+    throw error instanceof Failure ? error : unreachable(error)
   }
 }

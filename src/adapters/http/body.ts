@@ -1,7 +1,7 @@
 import type { Json } from '../../base/canonical.ts'
 import { isJsonObject } from '../../base/object.ts'
 import type { HttpRequestTemplate } from '../../model/config/upstream.ts'
-import { mediaOf } from './media.ts'
+import { forms, mediaOf } from './media.ts'
 import { asPairs, encoded, isList, plain, refuse } from './styles.ts'
 
 type Template = NonNullable<HttpRequestTemplate['body']>
@@ -15,8 +15,8 @@ export interface Body {
 export async function bodyOf(value: Json, { type, from: name, encoding }: Template): Promise<Body> {
   const media = mediaOf(type)
   if (media.kind === 'json') return { type, bytes: utf8(JSON.stringify(value)) }
-  if (media.essence === 'application/x-www-form-urlencoded') return { type, bytes: utf8(formOf(value, name, encoding)) }
-  if (media.essence === 'multipart/form-data') return await multipartOf(value, name)
+  if (media.essence === forms[0]) return { type, bytes: utf8(formOf(value, name, encoding)) }
+  if (media.kind === 'form') return await multipartOf(value, name)
   return { type, bytes: media.kind === 'text' ? utf8(plain(value, name)) : bytesOf(value, name) }
 }
 

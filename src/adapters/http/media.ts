@@ -8,7 +8,11 @@ export function mediaOf(type: string) {
   return { essence, kind: kindOf(essence), charset: charset?.toLowerCase() ?? 'utf-8' }
 }
 
-function kindOf(essence: string): 'json' | 'text' | 'bytes' {
+/** The media types of forms: what a server reads together with the query. */
+export const forms = ['application/x-www-form-urlencoded', 'multipart/form-data']
+
+function kindOf(essence: string): 'json' | 'form' | 'text' | 'bytes' {
+  if (forms.includes(essence)) return 'form'
   if (/^(?:application|text)\/(?:json|[\w.!#$&^-]+\+json)$/.test(essence)) return 'json'
   const isText = /^text\/|^application\/(?:xml|yaml|x-yaml|javascript|graphql|x-ndjson|sql|toml)$|\+(?:xml|yaml)$/
   return isText.test(essence) ? 'text' : 'bytes'

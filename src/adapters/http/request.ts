@@ -44,12 +44,9 @@ export async function fillRequest(
   const value = body && memberOf(input, body.from)
   const url = addressOf(template, server, placed('path'), queryOf(template, server, placed('query')))
   if (body === undefined || value === undefined) return { url, headers, body: undefined }
-  if (isForm(body.type)) checkMembers(value, body.from, Object.keys(server.query ?? {}))
+  if (mediaOf(body.type).kind === 'form') checkMembers(value, body.from, Object.keys(server.query ?? {}))
   return { url, headers, body: await bodyOf(value, body) }
 }
-
-const isForm = (type: string): boolean =>
-  /^(?:application\/x-www-form-urlencoded|multipart\/form-data)$/.test(mediaOf(type).essence)
 
 /** Many servers read the query and the fields of a form as one, and the form first. */
 function checkMembers(body: Json, from: string, fixed: readonly string[]): void {

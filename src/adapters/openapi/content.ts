@@ -2,23 +2,14 @@ import type { Json } from '../../base/canonical.ts'
 import { quote } from '../../base/failure.ts'
 import { isJsonObject, type JsonObject } from '../../base/object.ts'
 import type { HttpRequestTemplate } from '../../model/config/upstream.ts'
-import { mediaOf } from '../http/media.ts'
+import { forms, mediaOf } from '../http/media.ts'
 import { followed, type OpenApi, Unmapped } from './document.ts'
 
-export interface RequestBody {
-  readonly type: string
-  readonly schema: Json
-  readonly isRequired: boolean
-  readonly isForm: boolean
-  readonly encoding?: Encoding
-}
-
+export type RequestBody = NonNullable<ReturnType<typeof requestBodyOf>>
 type Encoding = NonNullable<NonNullable<HttpRequestTemplate['body']>['encoding']>
 
-const forms = ['application/x-www-form-urlencoded', 'multipart/form-data']
-
 /** The body of a request in the type that is easiest to write: JSON, a form, text, bytes. */
-export function requestBodyOf(api: OpenApi, body: Json | undefined): RequestBody | undefined {
+export function requestBodyOf(api: OpenApi, body: Json | undefined) {
   if (body === undefined) return undefined
   const { content, required } = followed(api, body, 'its request body')
   const [best] = Object.entries(isJsonObject(content) ? content : {}).sort(([a], [b]) => rankOf(a) - rankOf(b))
@@ -26,15 +17,15 @@ export function requestBodyOf(api: OpenApi, body: Json | undefined): RequestBody
   const [said, media] = best
   const schema = (isJsonObject(media) ? media['schema'] : undefined) ?? {}
   const isJson = rankOf(said) === 0
-  const type =
-    isJson && said.includes('*') ? 'application/json' : said.includes('*') ? 'application/octet-stream' : said
+  const concrete = isJson ? 'application/json' : 'application/octet-stream'
+  const type = said.includes('*') ? concrete : said
   if (/[^\x20-\x7e]/.test(type)) throw new Unmapped(`its body has the type ${quote(type)}`)
-  const isForm = forms.includes(mediaOf(type).essence)
-  const encoding = mediaOf(type).essence === forms[0] && isJsonObject(media) ? encodingOf(media['encoding']) : {}
-  const isStyled = Object.keys(encoding).length > 0
+  const { essence, kind } = mediaOf(type)
+  const isForm = kind === 'form'
+  const encoding = essence === forms[0] && isJsonObject(media) ? encodingOf(media['encoding']) : {}
   return {
-    ...{ type, schema: isJson || isForm ? schema : simple(type), isRequired: required === true, isForm },
-    ...(isStyled && { encoding }),
+    ...{ type, schema: isJson || isForm ? schema : simple(kind), isRequired: required === true, isForm },
+    ...(Object.keys(encoding).length > 0 && { encoding }),
   }
 }
 
@@ -51,13 +42,13 @@ function encodingOf(said: Json | undefined): Encoding {
   return Object.fromEntries(members)
 }
 
-const simple = (type: string): JsonObject & Json =>
-  mediaOf(type).kind === 'text' ? { type: 'string' } : { type: 'string', contentEncoding: 'base64' }
+const simple = (kind: string): Json =>
+  kind === 'text' ? { type: 'string' } : { type: 'string', contentEncoding: 'base64' }
 
 function rankOf(type: string): number {
   const { essence, kind } = mediaOf(type)
   if (kind === 'json' || essence === '*/*' || essence === 'application/*') return 0
-  if (forms.includes(essence)) return 1 + forms.indexOf(essence)
+  if (kind === 'form') return 1 + forms.indexOf(essence)
   return kind === 'text' ? 3 : 4
 }
 
