@@ -3,19 +3,8 @@ import type { Clock } from '../base/time.ts'
 import type { Hindrance } from '../gateway/capability.ts'
 import { CallEnded, Cancelled } from '../gateway/ended.ts'
 
-/** Stops calling a server that keeps failing; after a while one call may test whether it is back. */
-interface Breaker {
-  /** Why no call may be sent now; undefined if one may. */
-  hindrance(): Hindrance | undefined
-  /**
-   * Does the work, unless the server is left alone. An error counts if `isFault` blames the server for it. A cancelled
-   * call does not count, however it ended.
-   */
-  run<T>(work: () => Promise<T>, isFault: (error: unknown) => boolean, signal: AbortSignal): Promise<T>
-}
-
-/** `name` is what people call the server. */
-export function openBreaker(name: string, clock: Clock): Breaker {
+/** Stops calling a server that keeps failing; after a while one call may test whether it is back. `name` is for people. */
+export function openBreaker(name: string, clock: Clock) {
   let failures = 0
   // Since when the server is left alone, and whether a call is testing if it is back.
   let openedAt: number | undefined
@@ -35,6 +24,7 @@ export function openBreaker(name: string, clock: Clock): Breaker {
     const left = passed < 0 ? 0 : Math.max(0, limits.breakerOpenMs - passed)
     return left === 0 && probing ? 1_000 : left
   }
+  /** Why no call may be sent now; undefined if one may. */
   const hindrance = (): Hindrance | undefined => {
     const wait = waitMs()
     if (wait === 0) return undefined
@@ -43,7 +33,8 @@ export function openBreaker(name: string, clock: Clock): Breaker {
   }
   return {
     hindrance,
-    run: async (work, isFault, signal) => {
+    /** Does the work, unless the server is left alone. An error counts if `isFault` blames the server; a cancelled call never. */
+    run: async <T>(work: () => Promise<T>, isFault: (error: unknown) => boolean, signal: AbortSignal): Promise<T> => {
       const before = hindrance()
       if (before) throw new CallEnded('upstream_unavailable', before.reason, { effect: 'none' })
       probing = openedAt !== undefined

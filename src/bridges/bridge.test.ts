@@ -6,7 +6,7 @@ import { limits } from '../base/limits.ts'
 import { defineCapability } from '../gateway/capability.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { InvocationResult } from '../model/wire/result.ts'
-import { type Answer, type BridgeOptions, openBridge } from './bridge.ts'
+import { type BridgeOptions, openBridge } from './bridge.ts'
 
 const warm = { batch: 'B-1', minutes: 14 }
 
@@ -28,7 +28,7 @@ async function givenBridge(options: BridgeOptions = {}) {
   const bridge = openBridge(watched, given.planner, { ...options, onResult: (result) => results.push(result) })
   const [tool] = bridge.tools
   assert(tool)
-  const call = (toolCallId: string | undefined, input: unknown = warm, signal?: AbortSignal): Promise<Answer> =>
+  const call = (toolCallId: string | undefined, input: unknown = warm, signal?: AbortSignal) =>
     bridge.call(tool, input, { toolCallId, signal })
   /** A call that waits for people, and the request it waits for. */
   const waiting = async (toolCallId: string, signal?: AbortSignal) => {

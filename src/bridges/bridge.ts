@@ -36,28 +36,13 @@ export interface BridgeOptions {
 }
 
 /** What a framework knows of the call that it passes on. */
-export interface ToolCallFacts {
+interface ToolCallFacts {
   readonly toolCallId?: string | undefined
   readonly signal?: AbortSignal | undefined
 }
 
-export interface Answer {
-  readonly text: string
-  /** Missing if the call was none: then the text says why. */
-  readonly result?: InvocationResult
-}
-
-export interface Bridge {
-  readonly tools: readonly Tool[]
-  /**
-   * Calls through the gateway, as the principal. A tool call that comes again under its id takes effect once. The signal
-   * ends the waiting, and takes back a call that runs already: how that ended is on record.
-   */
-  call(tool: Tool, input: unknown, facts: ToolCallFacts): Promise<Answer>
-}
-
 /** What one principal may use of a gateway, for one task: make a new one for each, so that no right outlives its key. */
-export function openBridge(door: Door, principal: CallCaller, options: BridgeOptions = {}): Bridge {
+export function openBridge(door: Door, principal: CallCaller, options: BridgeOptions = {}) {
   const gateway = 'gateway' in door ? door.gateway : door
   const correlationId = options.correlationId ?? formatId('cor', Date.now(), randomBytes(10))
   const base = { ...envelopeOf(options), correlation: correlationOf(correlationId, options) }
@@ -70,7 +55,16 @@ export function openBridge(door: Door, principal: CallCaller, options: BridgeOpt
   }
   return {
     tools: toolsOf(gateway.discover(principal)),
-    call: async (tool, input, { toolCallId, signal }) => {
+    /**
+     * Calls through the gateway, as the principal; without a result the call was none, and the text says why. A tool call
+     * that comes again under its id takes effect once. The signal ends the waiting, and takes back a call that runs
+     * already: how that ended is on record.
+     */
+    call: async (
+      tool: Tool,
+      input: unknown,
+      { toolCallId, signal }: ToolCallFacts,
+    ): Promise<{ readonly text: string; readonly result?: InvocationResult }> => {
       signal?.throwIfAborted()
       try {
         const ask = await asking(tool, (input ?? {}) as Json, invocationId(correlationId, toolCallId), signal)

@@ -17,28 +17,15 @@ export function rateLimit(clock: Clock, perSecond: number, callersMax: number): 
   }
 }
 
+export type ConcurrencyLimit = ReturnType<typeof openConcurrencyLimit>
 /** The place of one request among those being answered. */
-export interface Place {
-  /** Says whose request it is. False if this caller has as many as one may have. */
-  assign(tenant: TenantId, name: string): boolean
-  /** The request counts until this work has ended, though it may be answered before. */
-  holdFor(work: Promise<unknown>): void
-  /** The request has been answered. `ended` is called when it counts no longer. */
-  leave(ended?: () => void): void
-}
-
-/** Limits how many requests are answered at the same time, in all and for one caller. */
-export interface ConcurrencyLimit {
-  /** The requests of one tenant that are being answered. */
-  size(tenant: TenantId): number
-  /** Undefined if every place is taken. */
-  enter(): Place | undefined
-}
+export type Place = NonNullable<ReturnType<ConcurrencyLimit['enter']>>
 
 /** What one caller may take of all places: where there are several, the others are never without any. */
 const share = 3 / 4
 
-export function openConcurrencyLimit(atOnceMax: number): ConcurrencyLimit {
+/** Limits how many requests are answered at the same time, in all and for one caller. */
+export function openConcurrencyLimit(atOnceMax: number) {
   const perCallerMax = Math.max(1, Math.floor(atOnceMax * share))
   // Of all requests, of each tenant and of each caller. Nobody is remembered who has none.
   const sizes = new Map<string, number>()
@@ -49,14 +36,17 @@ export function openConcurrencyLimit(atOnceMax: number): ConcurrencyLimit {
     else sizes.delete(key)
   }
   return {
-    size: sizeOf,
+    /** The requests of one tenant that are being answered. */
+    size: (tenant: TenantId): number => sizeOf(tenant),
+    /** Undefined if every place is taken. */
     enter: () => {
       if (sizeOf('all:') >= atOnceMax) return undefined
       const keys = ['all:']
       const works: Promise<unknown>[] = []
       count('all:', 1)
       return {
-        assign: (tenant, name) => {
+        /** Says whose request it is. False if this caller has as many as one may have. */
+        assign: (tenant: TenantId, name: string): boolean => {
           const caller = callerKey(tenant, name)
           if (sizeOf(caller) >= perCallerMax) return false
           for (const key of [tenant, caller]) {
@@ -65,8 +55,10 @@ export function openConcurrencyLimit(atOnceMax: number): ConcurrencyLimit {
           }
           return true
         },
-        holdFor: (work) => void works.push(work),
-        leave: (ended) => {
+        /** The request counts until this work has ended, though it may be answered before. */
+        holdFor: (work: Promise<unknown>): void => void works.push(work),
+        /** The request has been answered. `ended` is called when it counts no longer. */
+        leave: (ended?: () => void): void => {
           const left = (): void => {
             for (const key of keys) count(key, -1)
             ended?.()

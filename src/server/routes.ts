@@ -1,9 +1,18 @@
-import { answerInvoke } from './invoke.ts'
+import { type Operation, routeOf, walkOperations } from '../operations/operation.ts'
+import { operations } from '../operations/table.ts'
+import { performOperation } from '../runtime/operations/perform.ts'
+import { readInput } from './input.ts'
+import { answerCall, answerInvoke } from './invoke.ts'
 import { mcpRoute } from './mcp.ts'
 import { openapi } from './openapi.ts'
-import { operationRoutes } from './operations.ts'
 import { protocolRoutes } from './protocol.ts'
-import type { Route } from './route.ts'
+import { problem, type Route, type RouteRequest } from './route.ts'
+import { streamItems } from './stream.ts'
+
+/** A route for each operation. Paths without parts that vary come first: they would match the others too. */
+const operationRoutes: readonly Route[] = [...walkOperations(operations)]
+  .map(([names, operation]) => routeFor(names, operation))
+  .toSorted((a, b) => Number(a.path.includes(':')) - Number(b.path.includes(':')))
 
 /** Every endpoint there is. */
 export const routes: readonly Route[] = [
@@ -26,3 +35,25 @@ export const routes: readonly Route[] = [
     handle: () => openapi(routes),
   },
 ]
+
+function routeFor(names: readonly string[], operation: Operation): Route {
+  const { summary, right, output, stream } = operation
+  const name = names.join('.')
+  const handle = async (request: RouteRequest): Promise<unknown> => {
+    const input = await readInput(request, operation)
+    const perform = (signal = request.closing) =>
+      performOperation({ ...request, host: async () => request.host, signal }, names, operation, input)
+    if (name === 'call') return answerCall(request, perform)
+    return stream ? streamItems(request, perform) : perform()
+  }
+  return {
+    ...routeOf(operation),
+    ...{ summary, public: right === 'public', operation: { name, ...operation }, handle },
+    answers: {
+      200: { schema: output, ...(stream && { type: 'text/event-stream' }) },
+      400: problem,
+      ...(right !== 'public' && { 403: problem }),
+      404: problem,
+    },
+  }
+}

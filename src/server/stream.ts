@@ -3,14 +3,8 @@ import { limits } from '../base/limits.ts'
 import { always, failed } from './answer.ts'
 import type { RouteRequest } from './route.ts'
 
-interface Frames {
-  readonly readable: ReadableStream<Uint8Array>
-  send(id: number, event: 'chunk' | 'result' | 'item' | 'error', data: Json): void
-  close(): void
-}
-
 /** Server-sent events for one reader. The stream ends, as `onEnd` learns, when more than `unreadBytesMax` are unread. */
-export function openFrames(unreadBytesMax: number, onEnd: () => void = () => undefined): Frames {
+export function openFrames(unreadBytesMax: number, onEnd: () => void = () => undefined) {
   const utf8 = new TextEncoder()
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined
   const readable = new ReadableStream<Uint8Array>(
@@ -33,7 +27,7 @@ export function openFrames(unreadBytesMax: number, onEnd: () => void = () => und
   }
   return {
     readable,
-    send: (id, event, data) => {
+    send: (id: number, event: 'chunk' | 'result' | 'item' | 'error', data: Json): void => {
       if (controller === undefined) return
       const frame = utf8.encode(`id: ${id}\nevent: ${event}\ndata: ${canonical(data)}\n\n`)
       if (frame.byteLength > (controller.desiredSize ?? 0)) close()
@@ -43,7 +37,7 @@ export function openFrames(unreadBytesMax: number, onEnd: () => void = () => und
   }
 }
 
-export const answerStream = ({ readable }: Frames): Response =>
+export const answerStream = ({ readable }: ReturnType<typeof openFrames>): Response =>
   new Response(readable, { headers: { 'content-type': 'text/event-stream', ...always } })
 
 /** Sends items as they come, one frame each, until the caller leaves or the server closes. */

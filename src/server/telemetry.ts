@@ -15,17 +15,10 @@ const names = {
   denial: 'ambit.invocation.denial',
 } as const
 
-export interface Traced {
-  readonly traceId: string
-  /** The header that tells the caller under which trace it was answered. */
-  readonly traceparent: string
-  /** Begins the span of an invocation within that of the request. */
-  invocation(): { ended(outcome: string, denial: string | undefined): void }
-  ended(route: string, status: number): void
-}
+export type Traced = ReturnType<typeof traceRequest>
 
 /** Begins the span of a request, as part of the trace it came with or of a new one. */
-export function traceRequest(headers: Headers, method: string): Traced {
+export function traceRequest(headers: Headers, method: string) {
   const tracer = trace.getTracer(names.tracer, version)
   const parent = parseTraceparent(headers.get('traceparent') ?? '')
   const context = contextOf(parent)
@@ -33,18 +26,20 @@ export function traceRequest(headers: Headers, method: string): Traced {
   const here = placeOf(span, parent)
   return {
     traceId: here.traceId,
+    /** The header that tells the caller under which trace it was answered. */
     traceparent: formatTraceparent(here),
+    /** Begins the span of an invocation within that of the request. */
     invocation: () => {
       const inner = tracer.startSpan(names.invocation, { kind: SpanKind.INTERNAL }, trace.setSpan(context, span))
       return {
-        ended: (outcome, denial) => {
+        ended: (outcome: string, denial: string | undefined): void => {
           inner.setAttribute(names.outcome, outcome)
           if (denial !== undefined) inner.setAttribute(names.denial, denial)
           inner.end()
         },
       }
     },
-    ended: (route, status) => {
+    ended: (route: string, status: number): void => {
       span.updateName(`${method} ${route}`)
       span.setAttribute(names.route, route)
       span.setAttribute(names.status, status)
@@ -69,12 +64,7 @@ function placeOf(span: Span, remote: TraceParent | undefined): TraceParent {
   return { traceId, spanId: random.slice(0, 16), sampled }
 }
 
-/** Counts of what the server did for one tenant, in the text form of Prometheus. Labels have few values, none of them a caller's. */
-export interface Counts {
-  request(route: string, status: number): void
-  invocation(outcome: string): void
-  text(now: { readonly inFlight: number; readonly events: number }): string
-}
+export type Counts = ReturnType<typeof openCounts>
 
 /** Each tenant has counts of its own: what the others do is not for it to see. */
 export function openCountsByTenant(): (tenant: TenantId) => Counts {
@@ -86,14 +76,15 @@ export function openCountsByTenant(): (tenant: TenantId) => Counts {
   }
 }
 
-function openCounts(): Counts {
+/** Counts of what the server did for one tenant, in the text form of Prometheus. Labels have few values, none of them a caller's. */
+function openCounts() {
   const requests = new Map<string, number>()
   const invocations = new Map<string, number>()
   const count = (counts: Map<string, number>, labels: string) => void counts.set(labels, (counts.get(labels) ?? 0) + 1)
   return {
-    request: (route, status) => count(requests, `{route="${route}",status="${status}"}`),
-    invocation: (outcome) => count(invocations, `{outcome="${outcome}"}`),
-    text: ({ inFlight, events }) =>
+    request: (route: string, status: number) => count(requests, `{route="${route}",status="${status}"}`),
+    invocation: (outcome: string) => count(invocations, `{outcome="${outcome}"}`),
+    text: ({ inFlight, events }: { readonly inFlight: number; readonly events: number }) =>
       [
         ...series('ambit_requests_total', 'counter', 'Requests answered.', requests),
         ...series('ambit_invocations_total', 'counter', 'Invocations by outcome.', invocations),

@@ -2,27 +2,24 @@ import { BlockList, isIP } from 'node:net'
 import { Failure, quote } from '../../base/failure.ts'
 
 /** Where requests may go. */
-export interface AllowList {
-  /** Before anything is looked up: whether any address could be right for it. */
-  mayAsk(url: URL): boolean
-  /** Whether a request for it may be sent to this address. */
-  mayReach(url: URL, address: string): boolean
-}
+export type AllowList = ReturnType<typeof readAllowList>
 
 /**
  * Entries are an origin (`http://127.0.0.1:8080`), a host, all hosts below one (`*.example.com`), an address or a range
  * of them (`10.1.0.0/16`). With a list, only what is on it is reached; without one, every public address is. A private
  * address is reached only by its origin or its range, a special one only where it is written out itself.
  */
-export function readAllowList(entries: readonly string[] | undefined): AllowList {
+export function readAllowList(entries: readonly string[] | undefined) {
   const { ipv4 = [], ipv6 = [], name = [] } = Object.groupBy(entries ?? [], (entry) => rangeFamily(entry) ?? 'name')
   const names = new Set(name.map(readName))
   const ranges = { ipv4: listOf('ipv4', ipv4), ipv6: listOf('ipv6', ipv6) }
   const isNamed = ({ origin, hostname }: URL): boolean =>
     entries === undefined || [origin, hostname, ...parentsOf(hostname)].some((name) => names.has(name))
   return {
-    mayAsk: (url) => isNamed(url) || ipv4.length + ipv6.length > 0,
-    mayReach: (url, address) => {
+    /** Before anything is looked up: whether any address could be right for it. */
+    mayAsk: (url: URL) => isNamed(url) || ipv4.length + ipv6.length > 0,
+    /** Whether a request for it may be sent to this address. */
+    mayReach: (url: URL, address: string): boolean => {
       const family = familyOf(address)
       if (family !== undefined && ranges[family].check(address, family)) return true
       const reach = reachOf(address)

@@ -2,7 +2,7 @@ import type { Json } from '../../base/canonical.ts'
 import { isJsonObject } from '../../base/object.ts'
 import type { HttpRequestTemplate } from '../../model/config/upstream.ts'
 import { forms, mediaOf } from './media.ts'
-import { asPairs, encoded, isList, plain, refuse } from './styles.ts'
+import { asPairs, encoded, isList, itemsOf, plain, refuse } from './styles.ts'
 
 type Template = NonNullable<HttpRequestTemplate['body']>
 
@@ -41,17 +41,17 @@ async function multipartOf(value: Json, name: string): Promise<Body> {
   // A list is one field per item.
   for (const [key, member = null] of Object.entries(value))
     for (const item of itemsOf(member)) {
-      if (isFile(item))
-        form.append(key, new Blob([bytesOf(item.base64, key)], { type: typeOf(item) }), fileNameOf(item))
-      else if (isJsonObject(item)) form.append(key, new Blob([JSON.stringify(item)], { type: 'application/json' }))
+      if (isFile(item)) {
+        const type = typeof item.content_type === 'string' ? item.content_type : 'application/octet-stream'
+        const filename = typeof item.filename === 'string' ? item.filename : 'file'
+        form.append(key, new Blob([bytesOf(item.base64, key)], { type }), filename)
+      } else if (isJsonObject(item)) form.append(key, new Blob([JSON.stringify(item)], { type: 'application/json' }))
       else form.append(key, textOf(item))
     }
   // The platform chooses the boundary and escapes the names.
   const made = new Response(form)
   return { type: made.headers.get('content-type') ?? '', bytes: new Uint8Array(await made.arrayBuffer()) }
 }
-
-const itemsOf = (member: Json): readonly Json[] => (isList(member) ? member : [member])
 
 const textOf = (item: Json): string =>
   item === null ? '' : typeof item === 'object' ? JSON.stringify(item) : String(item)
@@ -62,11 +62,6 @@ const isFile = (item: Json): item is Extract<Json, object> & FilePart =>
   isJsonObject(item) &&
   typeof item['base64'] === 'string' &&
   Object.keys(item).every((key) => ['base64', 'filename', 'content_type'].includes(key))
-
-const typeOf = ({ content_type }: FilePart): string =>
-  typeof content_type === 'string' ? content_type : 'application/octet-stream'
-
-const fileNameOf = ({ filename }: FilePart): string => (typeof filename === 'string' ? filename : 'file')
 
 function bytesOf(value: Json, name: string): Uint8Array<ArrayBuffer> {
   if (typeof value !== 'string' || !/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(value))

@@ -29,13 +29,9 @@ export function inPath(style: PathStyle, { name, value, explode, write }: Value)
   const [prefix, separator] = { simple: ['', ','], label: ['.', '.'], matrix: [';', ';'] }[style] as [string, string]
   const key = write(name)
   const named = (text: string): string => (style !== 'matrix' ? text : text === '' ? key : `${key}=${text}`)
-  if (isList(value)) {
-    const items = value.map((item) => write(plain(item, name)))
-    return prefix + (explode ? items.map(named).join(separator) : named(items.join(',')))
-  }
-  if (!isJsonObject(value)) return prefix + named(write(plain(value, name)))
-  const members = membersOf(value, name, write)
-  return prefix + (explode ? members.map((pair) => pair.join('=')).join(separator) : named(members.flat().join(',')))
+  const parts = partsOf(value, name, write)
+  if (!explode) return prefix + named(parts.flat().join(','))
+  return prefix + parts.map((part) => (typeof part === 'string' ? named(part) : part.join('='))).join(separator)
 }
 
 /** A value in a query, a form or cookies, as the pairs it consists of. */
@@ -45,25 +41,22 @@ export function asPairs(style: PairStyle, { name, value, explode, write }: Value
   if (style === 'deepObject')
     return isJsonObject(value) ? deepPairs(name, value, name, write) : refuse(name, 'an object')
   const separator = { form: ',', spaceDelimited: write(' '), pipeDelimited: write('|') }[style]
-  if (isList(value)) {
-    const items = value.map((item) => write(plain(item, name)))
-    if (!explode) return [[key, items.join(separator)]]
-    return items.map((item) => [key, item])
-  }
-  if (!isJsonObject(value)) return [[key, write(plain(value, name))]]
-  const members = membersOf(value, name, write)
-  return explode ? members : [[key, members.flat().join(separator)]]
+  const parts = partsOf(value, name, write)
+  if (!explode) return [[key, parts.flat().join(separator)]]
+  return parts.map((part) => (typeof part === 'string' ? [key, part] : part))
 }
 
 /** `filter[owner][id]=5`; of a list each item under the same name. */
 function deepPairs(path: string, value: Json, name: string, write: Value['write']): Pair[] {
-  if (isList(value)) return value.map((item) => [write(path), write(plain(item, name))])
-  if (!isJsonObject(value)) return [[write(path), write(plain(value, name))]]
+  if (!isJsonObject(value)) return itemsOf(value).map((item) => [write(path), write(plain(item, name))])
   return Object.entries(value).flatMap(([key, member = null]) => deepPairs(`${path}[${key}]`, member, name, write))
 }
 
-const membersOf = (value: { readonly [key: string]: Json | undefined }, name: string, write: Value['write']): Pair[] =>
-  Object.entries(value).map(([key, member = null]) => [write(key), write(plain(member, name))])
+/** The members of an object as pairs, the items of a list, or the one value that it is. */
+const partsOf = (value: Json, name: string, write: Value['write']): readonly (string | Pair)[] =>
+  isJsonObject(value)
+    ? Object.entries(value).map(([key, member = null]): Pair => [write(key), write(plain(member, name))])
+    : itemsOf(value).map((item) => write(plain(item, name)))
 
 /** A single value as text. Lists and objects have no such form inside others. */
 export function plain(value: Json, name: string): string {
@@ -72,6 +65,9 @@ export function plain(value: Json, name: string): string {
 }
 
 export const isList = (value: Json): value is readonly Json[] => Array.isArray(value)
+
+/** A list as it is, any other value as a list of one. */
+export const itemsOf = (value: Json): readonly Json[] => (isList(value) ? value : [value])
 
 /** Says by its name that a member of the input cannot be sent. */
 export function refuse(name: string, expected: string): never {

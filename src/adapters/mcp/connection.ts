@@ -10,7 +10,7 @@ import { endedIn, failureOf, resultOf, statusOf, unavailable } from './outcome.t
 import { type Program, stdioTransport } from './stdio.ts'
 import { type ClosableTransport, NotSent } from './transport.ts'
 
-export interface ToolCall {
+interface ToolCall {
   readonly tool: ToolDefinition
   readonly input: Readonly<Record<string, Json>>
   readonly traceparent: string
@@ -21,20 +21,7 @@ export interface ToolCall {
 export type Tools = readonly ToolDefinition[]
 
 /** One conversation with a server. */
-export interface Connection {
-  /** What the server says of itself. */
-  readonly server: { readonly name: string; readonly version: string } | undefined
-  /** The revision of the protocol that both speak. */
-  readonly protocol: string
-  /** The tools as they were listed last, or anew if that may be outdated. */
-  tools(): Promise<Tools>
-  /** Lists the tools anew soon, or at the next call. */
-  refresh(): void
-  call(call: ToolCall): Promise<Json>
-  /** Closes it when the calls under way have ended. */
-  retire(): void
-  close(): Promise<void>
-}
+export type Connection = ReturnType<typeof conversation>
 
 export interface Listener {
   /** Aborts when nobody waits for the connection any more. */
@@ -109,10 +96,11 @@ const clientOptions = (changed: () => void): ClientOptions => ({
   },
 })
 
-function conversation(name: string, client: Client, transport: ClosableTransport, listener: Listener): Connection {
+function conversation(name: string, client: Client, transport: ClosableTransport, listener: Listener) {
   const listing = openListing(client, listener)
   const underway = new Set<{ asked: boolean }>()
   let retired = false
+  /** Closes it when the calls under way have ended. */
   const retire = () => {
     retired = true
     listing.stop()
@@ -137,11 +125,12 @@ function conversation(name: string, client: Client, transport: ClosableTransport
   // Without news of changes, a new connection looks at everything again.
   client.autoOpenedSubscription?.closed.then(() => retired || retire())
   return {
-    server: client.getServerVersion(),
+    /** What the server says of itself. */
+    server: client.getServerVersion() as { readonly name: string; readonly version: string } | undefined,
+    /** The revision of the protocol that both speak. */
     protocol: client.getNegotiatedProtocolVersion() ?? '',
-    tools: listing.tools,
-    refresh: listing.refresh,
-    call: async ({ tool, input, traceparent, signal }) => {
+    ...{ tools: listing.tools, refresh: listing.refresh, retire, close },
+    call: async ({ tool, input, traceparent, signal }: ToolCall): Promise<Json> => {
       const state = { asked: false }
       underway.add(state)
       try {
@@ -159,8 +148,6 @@ function conversation(name: string, client: Client, transport: ClosableTransport
         if (retired && underway.size === 0) void close()
       }
     },
-    retire,
-    close,
   }
 }
 
@@ -179,7 +166,8 @@ function openListing(client: Client, { listed }: Listener) {
     if (mine === asked) listed(found)
     return found
   }
-  const tools = () => {
+  /** The tools as they were listed last, or anew if that may be outdated. */
+  const tools = (): Promise<Tools> => {
     if (last && performance.now() - last.at < limits.mcpListMs) return last.tools
     const listing = { at: performance.now(), tools: list() }
     last = listing
@@ -190,7 +178,8 @@ function openListing(client: Client, { listed }: Listener) {
   }
   return {
     tools,
-    refresh: () => {
+    /** Lists the tools anew soon, or at the next call. */
+    refresh: (): void => {
       last = undefined
       // Not sooner, however often the server says it, and not later either.
       soon ??= setTimeout(() => {

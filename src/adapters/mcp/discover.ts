@@ -11,19 +11,11 @@ import { repeatsSecret, said, type ToolDefinition } from './definition.ts'
 import { endedIn, statusOf } from './outcome.ts'
 import { fillServer } from './server.ts'
 
-/** What a server says of itself: all of it is data. */
-export interface Discovered {
-  readonly server: { readonly name: string; readonly version: string } | undefined
-  /** The revision of the protocol that both speak. */
-  readonly protocol: string
-  readonly tools: readonly ToolDefinition[]
-}
-
-/** Connects to a server, reads what it offers, and leaves. Fails with `host.unreachable`. */
+/** Connects to a server, reads what it says of itself and offers, all of it data, and leaves. Fails with `host.unreachable`. */
 export async function discoverTools(
   { name, server }: Pick<McpUpstream, 'name' | 'server'>,
   deps: Pick<UpstreamDeps, 'secret' | 'egress' | 'folder'>,
-): Promise<Discovered> {
+) {
   checkServer({ name, server })
   const secrets: string[] = []
   const filled = await fillServer(server, deps.folder, async (handle) => {

@@ -1,7 +1,7 @@
 import type { Json } from '../../base/canonical.ts'
 import { quote } from '../../base/failure.ts'
 import { limits } from '../../base/limits.ts'
-import { isJsonObject } from '../../base/object.ts'
+import { isJsonObject, type JsonObject } from '../../base/object.ts'
 import { headerKeyword, headerMembers, isHeaderName } from '../../model/config/param-headers.ts'
 import type { McpUpstream } from '../../model/config/upstream.ts'
 import { capabilityId, inScope, line } from '../../model/text.ts'
@@ -72,8 +72,8 @@ export function offeredAs(name: string, tool: ToolDefinition, isRead = false): O
     version: '1.0.0',
     description: said(tool.description, limits.toolDescriptionCharsMax),
     ...(title !== '' && { name: title }),
-    input_schema: input,
-    output_schema: wrapped(output, id),
+    input_schema: input as Descriptor['input_schema'] & object,
+    output_schema: wrapped(output, id) as Descriptor['output_schema'] & object,
     ...proposed(isRead && claimOf(tool) !== 'changes'),
     ...(context && { metadata: { context } }),
   }
@@ -96,29 +96,25 @@ export function claimOf({ annotations }: ToolDefinition): 'reads' | 'changes' | 
   return reads === true ? 'reads' : undefined
 }
 
-type SchemaObject = { readonly [key: string]: Json }
-
 /** The schema, or why it cannot be used. Most servers name an older draft and write what means the same in the present one. */
-function schemaOf(schema: Json | undefined): SchemaObject | string {
-  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return 'it is no object'
-  const { $schema: _, ...rest } = schema as SchemaObject
+function schemaOf(schema: Json | undefined): JsonObject | string {
+  if (!isJsonObject(schema)) return 'it is no object'
+  const { $schema: _, ...rest } = schema
   return schemaFault(rest) ?? rest
 }
 
 /** The schema of a whole answer. What is inside has an id of its own, so that its references still lead into it. */
-const wrapped = (structured: SchemaObject | undefined, id: string): SchemaObject => ({
+const wrapped = (structured: JsonObject | undefined, id: string): JsonObject => ({
   type: 'object',
   required: structured ? ['content', 'structuredContent'] : ['content'],
   properties: {
     content: { type: 'array' },
-    ...(structured && { structuredContent: { $id: `urn:ambit:${id}`, ...structured } }),
+    ...(structured && { structuredContent: { $id: `urn:ambit:${id}`, ...structured } as Json }),
   },
 })
 
 const memberOf = (value: Json | undefined, member: string): unknown =>
-  typeof value === 'object' && value !== null && Object.hasOwn(value, member)
-    ? (value as SchemaObject)[member]
-    : undefined
+  isJsonObject(value) && Object.hasOwn(value, member) ? value[member] : undefined
 
 /**
  * True if all that a schema wants repeated as headers can be: names of headers, each once, at plain members that are

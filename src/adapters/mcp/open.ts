@@ -1,3 +1,4 @@
+import type { Json } from '../../base/canonical.ts'
 import { quote } from '../../base/failure.ts'
 import { type CallContext, type Capability, describedCapability, type Hindrance } from '../../gateway/capability.ts'
 import { CallEnded } from '../../gateway/ended.ts'
@@ -15,7 +16,6 @@ import {
 } from '../adapter.ts'
 import { openBreaker } from '../breaker.ts'
 import { checkServer } from '../http/check.ts'
-import type { ToolCall } from './connection.ts'
 import { definitionOf } from './definition.ts'
 import { openLink } from './link.ts'
 import { unavailable } from './outcome.ts'
@@ -31,7 +31,7 @@ export function openMcp(upstream: McpUpstream, deps: UpstreamDeps): OpenUpstream
   const callTool = async (
     accepted: Accepted,
     descriptor: CapabilityDescriptor,
-    input: ToolCall['input'],
+    input: Readonly<Record<string, Json>>,
     call: CallContext,
   ) => {
     // A server that needs half of the call's time to be ready counts as unavailable: so nothing was sent for sure.

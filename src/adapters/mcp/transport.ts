@@ -11,25 +11,16 @@ export interface ClosableTransport extends Transport {
 /** Nothing was sent. */
 export class NotSent extends Error {}
 
-/** Limits what a server sends in a second, over any transport. Each answers false once there is too much. */
-export interface FloodGate {
-  /** A request of ours: its answer is welcome at any time. */
-  sent(message: JSONRPCMessage): void
-  /** For a message; undefined is one that cannot be read. An answer that is awaited does not count. */
-  admits(message: JSONRPCMessage | undefined): boolean
-  /** For a line without a message. */
-  admitsLine(): boolean
-  /** For bytes, before they are read. */
-  admitsBytes(count: number): boolean
-}
-
 /** Why a server is cut off, for people. */
 export const flood = 'it sent too many messages'
 
 // Calls that are never answered admit no more bytes than this many answers have.
 const answersMax = 64
 
-export function openFloodGate(): FloodGate {
+export type FloodGate = ReturnType<typeof openFloodGate>
+
+/** Limits what a server sends in a second, over any transport. Each answers false once there is too much. */
+export function openFloodGate() {
   const messages = perSecond(limits.mcpMessagesPerSecondMax)
   const lines = perSecond(limits.mcpLinesPerSecondMax)
   const bytes = perSecond(limits.mcpUnaskedBytesPerSecondMax)
@@ -41,16 +32,20 @@ export function openFloodGate(): FloodGate {
     welcomeBytes = Math.min(welcomeBytes, Math.min(unanswered, answersMax) * limits.mcpMessageBytesMax)
   }
   return {
-    sent: (message) => {
+    /** A request of ours: its answer is welcome at any time. */
+    sent: (message: JSONRPCMessage): void => {
       if ('method' in message && 'id' in message) expect(1)
     },
-    admits: (message) => {
+    /** For a message; undefined is one that cannot be read. An answer that is awaited does not count. */
+    admits: (message: JSONRPCMessage | undefined): boolean => {
       if (message === undefined || 'method' in message || unanswered === 0) return messages(1)
       expect(-1)
       return true
     },
+    /** For a line without a message. */
     admitsLine: () => lines(1),
-    admitsBytes: (count) => {
+    /** For bytes, before they are read. */
+    admitsBytes: (count: number): boolean => {
       const welcome = Math.min(count, welcomeBytes)
       welcomeBytes -= welcome
       return bytes(count - welcome)

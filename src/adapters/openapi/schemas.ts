@@ -4,10 +4,7 @@ import { isJsonObject, type JsonObject } from '../../base/object.ts'
 import { at, type OpenApi } from './document.ts'
 import { keywordsOf, type Side } from './keywords.ts'
 
-export interface Schemas {
-  /** The schema as JSON Schema, with all it refers to; what would make it too large is left open, and `isCut` says so. */
-  whole(schema: Json | undefined): { readonly schema: JsonObject; readonly isCut: boolean }
-}
+export type Schemas = ReturnType<typeof openSchemas>
 
 interface Converted {
   readonly schema: JsonObject
@@ -16,7 +13,7 @@ interface Converted {
 }
 
 /** Schemas of a document as JSON Schema 2020-12: one converter per document and side, as each part is converted once. */
-export function openSchemas(api: OpenApi, side: Side): Schemas {
+export function openSchemas(api: OpenApi, side: Side) {
   const nameOf = naming()
   const parts = new Map<string, Converted>()
   const convert = (schema: Json | undefined): Converted => {
@@ -35,7 +32,8 @@ export function openSchemas(api: OpenApi, side: Side): Schemas {
     return known
   }
   return {
-    whole: (schema) => {
+    /** The schema as JSON Schema, with all it refers to; what would make it too large is left open, and `isCut` says so. */
+    whole: (schema: Json | undefined): { readonly schema: JsonObject; readonly isCut: boolean } => {
       const root = convert(schema)
       if (root.chars > limits.importedSchemaCharsMax * 4) return { schema: {}, isCut: true }
       const { defs, isCut } = collect(root, part, nameOf)
