@@ -30,10 +30,7 @@ export interface OpenUpstream {
 type Offered = Upstream['capabilities'][number]['descriptor']
 type Metadata = NonNullable<CapabilityDescriptor['metadata']>
 
-/**
- * A capability of an upstream. Whatever its file says, it comes from elsewhere: its words are fenced, and what it
- * answers is remembered by its origin. How far a call reaches out, the file may know better.
- */
+/** A capability of an upstream: whatever its file says, it comes from elsewhere. Only `network` is its to set. */
 export function foreignDescriptor(
   { modes = ['sync'], emits = [], metadata, ...declared }: Offered,
   { credentials = {}, ...from }: Pick<Metadata, 'credentials'> & Required<Pick<Metadata, 'origin' | 'network'>>,

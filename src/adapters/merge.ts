@@ -44,10 +44,7 @@ export function renewDescriptor(old: Descriptor, now: Omit<Descriptor, 'id' | 'v
   return isSame ? old : { ...next, version: `${major}.${minor}.${(patch ?? 0) + 1}` }
 }
 
-/**
- * The server as it was just given, with what its file adds. Headers and the like stay with their address, and an
- * environment with its command: what is meant for one server is not given to another.
- */
+/** The server as given, with what its file adds: headers stay with their address, an environment with its command. */
 export function mergeServer<T extends Upstream['server']>(before: T, now: T): T {
   const [old, given] = [before, now] as { readonly [member: string]: unknown }[]
   if (old?.['url'] !== given?.['url'] || old?.['command'] !== given?.['command']) return now

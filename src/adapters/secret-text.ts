@@ -26,10 +26,7 @@ export const textsOf = (server: ServerAddress | ServerCommand): readonly string[
     ? [...Object.values(server.headers ?? {}), ...Object.values(server.query ?? {})]
     : Object.values(server.env ?? {})
 
-/**
- * Refuses what looks like the place of a secret and is none: it would be sent as it stands. Arguments and addresses have no
- * places, because others could read them there.
- */
+/** Refuses what looks like the place of a secret and is none, or stands where others can read it. */
 export function checkSecretPlaces(
   texts: ServerAddress | ServerCommand | Pick<ServerAddress, 'headers' | 'query'>,
   within = 'server',

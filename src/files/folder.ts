@@ -27,10 +27,7 @@ export interface Folder {
   entry(name: string): string
 }
 
-/**
- * Opens the folder, checks that it really lies inside the root, and works in it. Where open folders have paths, all
- * work goes through the open one, so that a folder swapped for a link after the check is not followed.
- */
+/** Works in a folder inside the root, if possible through its open handle: a link put in its place is not followed. */
 export async function inFolder<T>(
   place: Place,
   segments: readonly string[],

@@ -38,20 +38,17 @@ export type Listings = Map<string, Listing>
 
 export interface WalkEnd {
   readonly folders: number
-  /** Folders left out because they lie too deep. */
+  /** How many folders were left out because they lie too deep. */
   readonly tooDeep: number
-  /** Folders left out because enough were walked. */
+  /** How many were left out because enough were walked. */
   readonly tooMany: number
-  readonly links: readonly SkippedLink[]
+  /** Links that were not gone into, though the caller would have. */
+  readonly links: readonly { readonly path: string; readonly why: WhySkipped }[]
   /** Folders that could not be looked into, and what the system said. */
   readonly unreadable: readonly { readonly path: string; readonly why: string }[]
 }
 
-/** A link that was not gone into, though the caller would have. */
-export interface SkippedLink {
-  readonly path: string
-  readonly why: 'outside' | 'loop' | 'known' | 'no-folder'
-}
+type WhySkipped = 'outside' | 'loop' | 'known' | 'no-folder'
 
 type Step = Omit<Walked, 'entries'>
 
@@ -63,7 +60,7 @@ export async function walkFolders(place: Place, options: WalkOptions): Promise<W
   const queue: Step[] = [{ path: '', realPath: '', depth: 0 }]
   const waiting: Step[] = []
   const seen = new Set<string>()
-  const links: SkippedLink[] = []
+  const links: { path: string; why: WhySkipped }[] = []
   const unreadable: { path: string; why: string }[] = []
   let [at, folders, tooDeep] = [0, 0, 0]
 
@@ -124,12 +121,10 @@ function list(place: Place, path: string, options: WalkOptions): readonly Entry[
 function readListing(place: Place, path: string, now: () => number): Listing {
   return withOpen(place, path, 'folder', ({ host, stats }) => {
     const readMs = now()
-    const entries = readdirSync(host, { withFileTypes: true }).map(toEntry).sort(byName)
-    return { stamp: stampOf(stats), readMs, entries }
+    const found = readdirSync(host, { withFileTypes: true }).map((entry) => ({ name: entry.name, kind: kindOf(entry) }))
+    return { stamp: stampOf(stats), readMs, entries: found.sort((left, right) => (left.name < right.name ? -1 : 1)) }
   })
 }
-
-const toEntry = (entry: Dirent): Entry => ({ name: entry.name, kind: kindOf(entry) })
 
 function kindOf(entry: Dirent): Entry['kind'] {
   if (entry.isDirectory()) return 'folder'
@@ -137,10 +132,8 @@ function kindOf(entry: Dirent): Entry['kind'] {
   return entry.isSymbolicLink() ? 'link' : 'other'
 }
 
-const byName = (left: Entry, right: Entry): number => (left.name < right.name ? -1 : 1)
-
 /** Where a link really leads below the place. */
-function targetOf(place: Place, link: Step): { readonly realPath: string } | SkippedLink['why'] {
+function targetOf(place: Place, link: Step): { readonly realPath: string } | WhySkipped {
   try {
     const realPath = realPathIn(place, hostPath(place, link.realPath))
     if (realPath === undefined) return 'outside'

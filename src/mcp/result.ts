@@ -66,10 +66,7 @@ const structuredIn = (tool: Tool, data: Json): unknown => {
 
 const isBehindMcp = (id: string): boolean => id.startsWith('mcp.')
 
-/**
- * A block with no word of its server outside of a fence: text is fenced, pictures and sounds are their bytes alone, and
- * all that names or describes something is shown as it is written.
- */
+/** A block without unfenced words of its server: text is fenced, media are bytes alone, all else is fenced JSON. */
 function fencedBlock(block: ContentBlock, { capabilityId }: Tool, seed: Uint8Array): ContentBlock {
   if ((block.type === 'image' || block.type === 'audio') && /^(?:image|audio)\/[\w.+-]{1,64}$/.test(block.mimeType)) {
     const data = block.data.replace(/[\r\n]+/g, '')

@@ -105,10 +105,7 @@ export function checkVersion(headers: Headers): void {
   })
 }
 
-/**
- * Where everybody is let in, only the machine itself may ask: a page from elsewhere whose name was made to point here
- * would have that name as its host or origin.
- */
+/** With open access only this machine may ask: a page whose name was made to point here has that name as its host. */
 export function checkOrigin(headers: Headers): void {
   const [host, origin] = [headers.get('host'), originOf(headers)]
   if ((host === null || isLocal(host)) && (origin === null || isLocal(origin))) return

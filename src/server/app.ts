@@ -85,10 +85,7 @@ export function createApp(deps: ServerDeps): App {
   }
 }
 
-/**
- * Waits until all requests that have arrived are read. They then go on together, and the store writes for all of them at
- * once: otherwise an embedded database would write for the first while the others wait to be read.
- */
+/** Waits until all requests that have arrived are read, so that an embedded database writes for all of them at once. */
 function openGathering(): () => Promise<void> {
   let turn: Promise<void> | undefined
   return () => {

@@ -33,10 +33,7 @@ function readValue(text: string, type: string | undefined): unknown {
   return text
 }
 
-/**
- * The body as a JSON object. Its size is checked before it is read and meanwhile: the rest of a body that is too large or
- * too slow stays unread.
- */
+/** The body as a JSON object. The rest of one that is too large or too slow stays unread. */
 export async function readBody({ request, body }: RouteRequest): Promise<JsonObject> {
   const { bytesMax } = body
   const announced = Number(request.headers.get('content-length') ?? Number.NaN)

@@ -11,27 +11,22 @@ export async function answerInvoke(request: RouteRequest): Promise<unknown> {
   const { host, by } = request
   const envelope = await readBody(request)
   if (envelope['mode'] === 'stream') return streamCall(request, envelope)
-  return answerCall(request, async () => (await host.gateway.invoke(by, envelope)).result)
+  return (await trackCall(request, () => host.gateway.invoke(by, envelope))).result
 }
 
-/** The result of one call, which is counted and traced. */
-export async function answerCall(request: RouteRequest, call: () => unknown): Promise<InvocationResult> {
-  await request.gather()
-  const end = trackCall(request)
-  try {
-    const result = (await call()) as InvocationResult
-    end(result)
-    return result
-  } catch (error) {
-    end()
-    throw error
-  }
-}
-
-/** Begins the trace of a call; its end is traced and counted, with its result or as refused. */
-function trackCall({ traced, counts, host }: RouteRequest): (result?: InvocationResult) => void {
+/** Carries a call out; its end is traced and counted, with its result or as refused. */
+export async function trackCall<T extends { readonly result: InvocationResult }>(
+  { gather, traced, counts, host }: RouteRequest,
+  call: () => Promise<T>,
+): Promise<T> {
+  await gather()
   const span = traced.invocation()
-  return (result) => {
+  let result: InvocationResult | undefined
+  try {
+    const ended = await call()
+    result = ended.result
+    return ended
+  } finally {
     const outcome = result?.outcome ?? 'refused'
     span.ended(outcome, result?.denial?.code)
     counts(host.tenant).invocation(outcome)
@@ -44,31 +39,19 @@ function trackCall({ traced, counts, host }: RouteRequest): (result?: Invocation
  * who is too slow the stream ends early. A repeat gets the recorded chunks, from the one after `Last-Event-ID`.
  */
 async function streamCall(request: RouteRequest, envelope: object): Promise<Response | InvocationResult> {
-  await request.gather()
-  const end = trackCall(request)
   const frames = openFrames(limits.unreadStreamBytesMax)
   const opened = Promise.withResolvers<'stream'>()
   let count = 0
-  const watch = {
-    chunk: (delta: Json) => {
-      frames.send(count++, 'chunk', { delta })
-      opened.resolve('stream')
-    },
+  const chunk = (delta: Json): void => {
+    frames.send(count++, 'chunk', { delta })
+    opened.resolve('stream')
   }
-  const calling = request.host.gateway.invoke(request.by, envelope, watch)
-  const closing = calling.then(
-    ({ result }) => {
-      end(result)
-      if (count > 0) frames.send(count, 'result', result as Json)
-      frames.close()
-    },
-    async (error: unknown) => {
-      end()
-      if (count > 0) frames.send(count, 'error', (await failed(error, { ours: false }).json()) as Json)
-      frames.close()
-    },
+  const calling = trackCall(request, () => request.host.gateway.invoke(request.by, envelope, { chunk }))
+  const sending = calling.then(
+    ({ result }) => frames.send(count, 'result', result as Json),
+    async (error) => frames.send(count, 'error', (await failed(error, { ours: false }).json()) as Json),
   )
-  request.until(closing)
+  request.until(sending.then(frames.close))
   if ((await Promise.race([opened.promise, calling])) === 'stream') return answerStream(frames)
   const { result, chunks = [] } = await calling
   return repeatStream(result, chunks, resumeAfter(request.request.headers.get('last-event-id')))

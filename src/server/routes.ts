@@ -1,8 +1,9 @@
+import type { InvocationResult } from '../model/wire/result.ts'
 import { type Operation, routeOf, walkOperations } from '../operations/operation.ts'
 import { operations } from '../operations/table.ts'
 import { performOperation } from '../runtime/operations/perform.ts'
 import { readInput } from './input.ts'
-import { answerCall, answerInvoke } from './invoke.ts'
+import { answerInvoke, trackCall } from './invoke.ts'
 import { mcpRoute } from './mcp.ts'
 import { openapi } from './openapi.ts'
 import { protocolRoutes } from './protocol.ts'
@@ -43,7 +44,8 @@ function routeFor(names: readonly string[], operation: Operation): Route {
     const input = await readInput(request, operation)
     const perform = (signal = request.closing) =>
       performOperation({ ...request, host: async () => request.host, signal }, names, operation, input)
-    if (name === 'call') return answerCall(request, perform)
+    if (name === 'call')
+      return (await trackCall(request, async () => ({ result: (await perform()) as InvocationResult }))).result
     return stream ? streamItems(request, perform) : perform()
   }
   return {

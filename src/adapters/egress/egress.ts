@@ -25,10 +25,7 @@ export const transportCodes: ReadonlySet<string> = new Set([
   ...['dns_failed', 'connect_failed', 'tls_failed', 'no_answer', 'cancelled'],
 ])
 
-/**
- * An address is checked when it is connected to, so what a name leads to may change at any time. Proxies of the
- * environment are not used, and answers are not decompressed.
- */
+/** Addresses are checked at each connection. No proxies of the environment are used, and nothing is decompressed. */
 export function openEgress({ allow, lookup = addressesOf }: EgressOptions = {}): Egress {
   const list = readAllowList(allow)
   const send = openSender((url) => reachable(list, url, lookup))

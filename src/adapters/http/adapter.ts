@@ -105,10 +105,7 @@ function attemptsOf({ retry, idempotency }: CapabilityDescriptor, isSafe: boolea
   }
 }
 
-/**
- * Does the work, and again while that is declared and `mayGoOn`. If one attempt may have had an effect, no later one
- * can say that there was none.
- */
+/** Does the work, again while declared and `mayGoOn`. After one unknown effect, no later attempt can say `none`. */
 async function tryAgain<T>(
   work: () => Promise<T>,
   { max, backoffMs, on }: ReturnType<typeof attemptsOf>,

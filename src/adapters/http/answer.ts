@@ -7,10 +7,7 @@ import { CallEnded, type Effect } from '../../gateway/ended.ts'
 import { UpstreamFailed } from '../adapter.ts'
 import { mediaOf } from './media.ts'
 
-/**
- * The result of an answer: JSON as it is, other text as `{content_type, text}`, anything else as
- * `{content_type, base64}`, and null for nothing. Throws what is no success.
- */
+/** JSON as it is, other text as `{content_type, text}`, bytes as `{content_type, base64}`; null for nothing. */
 export async function readAnswer(response: Response, method: string): Promise<Json> {
   if (!response.ok) throw await failureOf(response)
   if (method === 'HEAD') return headOf(response)

@@ -15,10 +15,7 @@ export const readTools = (page: unknown): readonly ToolDefinition[] => {
   return Array.isArray(tools) ? tools.filter((tool) => typeof tool?.name === 'string') : []
 }
 
-/**
- * The digest of all that a server says about what a tool does and takes; undefined if it cannot be written down, or is
- * too large to be looked at.
- */
+/** The digest of all that a server says of a tool; undefined if it cannot be hashed, or is too large to look at. */
 export function definitionOf(tool: ToolDefinition): string | undefined {
   const { name, title, description, inputSchema, outputSchema, annotations } = tool
   try {

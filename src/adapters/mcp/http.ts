@@ -16,10 +16,7 @@ export const streamEnded = 'the stream ended without an answer'
 
 type Sdk = { readonly StreamableHTTPClientTransport: typeof StreamableHTTPClientTransport }
 
-/**
- * Speaks streamable HTTP through the one way out. An answer that is too large is not read to its end. A server that
- * floods us or does not take our answers is cut off.
- */
+/** Streamable HTTP through the one way out. A server that floods us or does not take our answers is cut off. */
 export function httpTransport({ url, headers }: Address, egress: Egress, sdk: Sdk): ClosableTransport {
   const gate = openFloodGate()
   // The streams on which requests wait for their answers, where only we can end them.

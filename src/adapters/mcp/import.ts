@@ -20,10 +20,7 @@ export interface ImportOptions {
 export type Offered = McpUpstream['capabilities'][number]
 type Descriptor = Offered['descriptor']
 
-/**
- * What could be offered of a server, for people to read, change and keep: nothing is offered before that. The words of
- * the server are data.
- */
+/** What could be offered of a server, for people to read, change and keep: nothing is offered before that. */
 export function importTools(
   name: string,
   server: McpUpstream['server'],
@@ -80,10 +77,7 @@ export function offeredAs(name: string, tool: ToolDefinition, isRead = false): O
   return { tool: tool.name, definition, annotations: tool.annotations ?? {}, descriptor }
 }
 
-/**
- * What a tool may do and whom to ask, for people to change. Nothing that a server says of it makes this less strict:
- * only a person knows that it has no effect.
- */
+/** Proposed for people to change. A server's word makes nothing less strict: only a person knows what has no effect. */
 export const proposed = (isRead: boolean): Pick<Descriptor, 'risk' | 'policy' | 'side_effects'> =>
   isRead
     ? { risk: 'low', policy: { auth_required: true }, side_effects: [] }
@@ -116,10 +110,7 @@ const wrapped = (structured: JsonObject | undefined, id: string): JsonObject => 
 const memberOf = (value: Json | undefined, member: string): unknown =>
   isJsonObject(value) && Object.hasOwn(value, member) ? value[member] : undefined
 
-/**
- * True if all that a schema wants repeated as headers can be: names of headers, each once, at plain members that are
- * reached by name alone. A tool that wants something else must not be offered.
- */
+/** True if each wanted header can be sent: named rightly and once, at a plain member that is reached by name alone. */
 function hasUsableHeaders(schema: Json | undefined): boolean {
   const wanted = headerMembers(schema)
   const names = wanted.map(({ header }) => String(header).toLowerCase())

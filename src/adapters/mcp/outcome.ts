@@ -5,10 +5,7 @@ import { UpstreamFailed } from '../adapter.ts'
 import { streamEnded } from './http.ts'
 import { NotSent } from './transport.ts'
 
-/**
- * The result of a call. A tool that reports an error has failed; whether it had an effect, it does not say. One that
- * asked for input and was refused failed for the want of it.
- */
+/** The result of a call. A tool that reports an error does not say whether it had an effect. */
 export function resultOf({ content, structuredContent, isError }: CallToolResult, asked: boolean): Json {
   if (isError && asked) throw inputRequired()
   const said = content.find((part) => part.type === 'text')?.text

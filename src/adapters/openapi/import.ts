@@ -29,10 +29,7 @@ export interface Imported {
   readonly notes: readonly string[]
 }
 
-/**
- * The operations of an OpenAPI document (3.0 or 3.1, as JSON) as an upstream, with the policy proposed for each. A
- * document that is none fails with `upstream.invalid` and the place.
- */
+/** The operations of a document as an upstream, with proposed policies. Fails with `upstream.invalid` and the place. */
 export function importOpenApi(document: Json, options: ImportOptions): Imported {
   const api = openDocument(document)
   const skipped: { operation: string; reason: string }[] = []

@@ -72,14 +72,16 @@ function readParameter(api: OpenApi, parameter: JsonObject, from: string): Param
   return { template: { name, in: place, from, style, explode }, schema: described, isRequired }
 }
 
-type Written = { readonly style: NonNullable<Template['style']>; readonly explode: boolean; readonly schema: Json }
-
-function writtenAs(api: OpenApi, parameter: JsonObject, place: Template['in']): Written | undefined {
+function writtenAs(api: OpenApi, parameter: JsonObject, place: Template['in']) {
   const { content, schema = {} } = parameter
   if (isJsonObject(content)) {
     const [type = '', media] = Object.entries(content)[0] ?? []
     if (mediaOf(type).kind !== 'json') return undefined
-    return { style: 'json', explode: false, schema: followed(api, media, 'the content of a parameter')['schema'] ?? {} }
+    return {
+      style: 'json' as const,
+      explode: false,
+      schema: followed(api, media, 'the content of a parameter')['schema'] ?? {},
+    }
   }
   const style = styles[place].find((known) => known === (parameter['style'] ?? styles[place][0]))
   if (style === undefined) return undefined

@@ -55,16 +55,16 @@ function schemesOf({ root }: OpenApi): JsonObject {
   return isJsonObject(components['securitySchemes']) ? components['securitySchemes'] : {}
 }
 
-export type KeyPlaces = (place: string, name: string) => boolean
+export type KeyPlaces = ReturnType<typeof keyPlacesOf>
 
 /** The places where a document has a key, whichever operation asks for that. */
-export function keyPlacesOf(api: OpenApi): KeyPlaces {
+export function keyPlacesOf(api: OpenApi) {
   const keys = Object.values(schemesOf(api)).flatMap((scheme) => keyOf(api, scheme))
   const byPlace = Object.groupBy(keys, (key) => textOf(key['in']))
   const isKey = new Map(
     Object.entries(byPlace).map(([place, found = []]) => [place, readsAs(found.map((key) => textOf(key['name'])))]),
   )
-  return (place, name) => isKey.get(place)?.(name) === true
+  return (place: string, name: string): boolean => isKey.get(place)?.(name) === true
 }
 
 /** A scheme that leads nowhere is told where it is asked for. */
