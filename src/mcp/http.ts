@@ -7,11 +7,8 @@ import type { Runtime } from '../runtime/runtime.ts'
 import { refusedHeaders } from './param-headers.ts'
 import { type McpOptions, openMcpServer } from './server.ts'
 
-interface McpCaller {
-  readonly caller: CallCaller
-  /** See `McpServerDeps`. */
-  readonly until?: (work: Promise<unknown>) => void
-}
+/** Who sends a request, and what is told of the work on it. */
+type McpCaller = { readonly caller: CallCaller; readonly until?: (work: Promise<unknown>) => void }
 
 export type McpHttp = ReturnType<typeof openMcpHttp>
 

@@ -61,7 +61,7 @@ async function givenHost() {
       return callerOf(operator(host.tenant))
     }
     const stopping = new AbortController()
-    const over = serveMcpStdio({ ambit, host, caller, streams }, stopping.signal)
+    const over = serveMcpStdio(ambit, host, caller, stopping.signal, streams)
     onTestFinished(() => {
       stopping.abort()
       return over
@@ -187,7 +187,7 @@ test('an input that has ended ends the server, and its errors after the end trou
   await vi.waitFor(() => assert.equal(ended.readableEnded, true))
   const late = { input: ended, output: new PassThrough() }
   const caller = async () => callerOf(operator(host.tenant))
-  await serveMcpStdio({ ambit, host, caller, streams: late }, new AbortController().signal)
+  await serveMcpStdio(ambit, host, caller, new AbortController().signal, late)
 })
 
 test('the end of the input ends the calls under way, and the server [H-90]', async () => {

@@ -5,21 +5,14 @@ import type { AmbitHost, CallCaller } from '../runtime/hosting/host.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { openMcpServer } from './server.ts'
 
-export interface McpStdioDeps {
-  readonly ambit: Runtime
-  readonly host: AmbitHost
-  /** See `McpServerDeps`. The name that it answers stays the same. */
-  readonly caller: () => Promise<CallCaller>
-  /** Where its client is, if not at the standard streams of this process. */
-  readonly streams?: { readonly input: Readable; readonly output: Writable }
-}
-
 /** MCP over standard input and output for one client, until the client ends it or `signal` falls. */
 export async function serveMcpStdio(
-  { ambit, host, caller, streams = { input: process.stdin, output: process.stdout } }: McpStdioDeps,
+  ambit: Runtime,
+  host: AmbitHost,
+  caller: () => Promise<CallCaller>,
   signal: AbortSignal,
+  { input = process.stdin, output = process.stdout }: { readonly input?: Readable; readonly output?: Writable } = {},
 ): Promise<void> {
-  const { input, output } = streams
   const ended = Promise.withResolvers<void>()
   const { name } = await caller()
   // The library listens no longer than it serves: a stream may still fail after that.

@@ -24,14 +24,12 @@ export interface AccessKey {
   readonly scopes: readonly string[]
 }
 
-export type Authenticate = (headers: Headers) => Promise<Caller>
-
 /**
  * Finds the caller of a request and its tenant: the one of its API key, or the configured one. Every credential that is
  * sent must be good, and all must be of one tenant; a name that one of them proves is the caller's, and two names are
  * refused. Any refusal is the same `unauthenticated`.
  */
-export function openAuthentication(ambit: Runtime, home: Home, access: Access): Authenticate {
+export function openAuthentication(ambit: Runtime, home: Home, access: Access): (headers: Headers) => Promise<Caller> {
   checkKeys(access.keys)
   const known = access.keys.map((key) => ({ ...key, digest: digestOf(key.secret) }))
 

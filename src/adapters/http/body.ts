@@ -6,10 +6,7 @@ import { asPairs, encoded, isList, itemsOf, plain, refuse } from './styles.ts'
 
 type Template = NonNullable<HttpRequestTemplate['body']>
 
-export interface Body {
-  readonly bytes: Uint8Array
-  readonly type: string
-}
+type Body = { readonly bytes: Uint8Array; readonly type: string }
 
 /** A value as the body of a request. Bytes are base64 text; in a form, `{base64, filename, content_type}` is a file. */
 export async function bodyOf(value: Json, { type, from: name, encoding }: Template): Promise<Body> {

@@ -2,7 +2,7 @@ import type { Json } from '../../base/canonical.ts'
 import { isJsonObject } from '../../base/object.ts'
 import { CallEnded } from '../../gateway/ended.ts'
 import type { HttpRequestTemplate, ServerAddress } from '../../model/config/upstream.ts'
-import { type Body, bodyOf } from './body.ts'
+import { bodyOf } from './body.ts'
 import { mediaOf } from './media.ts'
 import { foldedName, isMethodName, readsAs } from './names.ts'
 import { asPairs, encoded, inPath, isList, type Pair, type PairStyle, type PathStyle, refuse } from './styles.ts'
@@ -10,12 +10,7 @@ import { asPairs, encoded, inPath, isList, type Pair, type PairStyle, type PathS
 type Input = Readonly<Record<string, Json>>
 type Parameter = NonNullable<HttpRequestTemplate['parameters']>[number]
 
-/** What an input makes of a template. Nothing of it can lead to another path, or add a header. */
-export interface FilledRequest {
-  readonly url: URL
-  readonly headers: Headers
-  readonly body: Body | undefined
-}
+export type FilledRequest = Awaited<ReturnType<typeof fillRequest>>
 
 /** A server as one request sees it: with what is sent to it every time, and with this one. */
 export const serverFor = ({ headers, query }: HttpRequestTemplate, server: ServerAddress): ServerAddress => ({
@@ -24,12 +19,11 @@ export const serverFor = ({ headers, query }: HttpRequestTemplate, server: Serve
   query: { ...server.query, ...query },
 })
 
-/** The texts of `server` have their secrets in place. */
-export async function fillRequest(
-  template: HttpRequestTemplate,
-  server: ServerAddress,
-  input: Input,
-): Promise<FilledRequest> {
+/**
+ * What an input makes of a template: nothing of it can lead to another path, or add a header. The texts of `server` have
+ * their secrets in place.
+ */
+export async function fillRequest(template: HttpRequestTemplate, server: ServerAddress, input: Input) {
   const given = (template.parameters ?? []).flatMap((parameter) => {
     const value = memberOf(input, parameter.from)
     return value === undefined ? [] : [{ parameter, value }]
@@ -43,7 +37,7 @@ export async function fillRequest(
   const { body } = template
   const value = body && memberOf(input, body.from)
   const url = addressOf(template, server, placed('path'), queryOf(template, server, placed('query')))
-  if (body === undefined || value === undefined) return { url, headers, body: undefined }
+  if (body === undefined || value === undefined) return { url, headers }
   if (mediaOf(body.type).kind === 'form') checkMembers(value, body.from, Object.keys(server.query ?? {}))
   return { url, headers, body: await bodyOf(value, body) }
 }

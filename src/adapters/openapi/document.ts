@@ -2,10 +2,20 @@ import type { Json } from '../../base/canonical.ts'
 import { Failure, quote } from '../../base/failure.ts'
 import { isJsonObject, type JsonObject } from '../../base/object.ts'
 import { escapedKey, unescapedKey } from '../../base/pointer.ts'
+import type { HttpRequestTemplate } from '../../model/config/upstream.ts'
 
 export interface OpenApi {
   readonly root: JsonObject
   readonly version: '3.0' | '3.1'
+}
+
+/** An operation as it stands in a document. */
+export interface Found {
+  readonly id: string
+  readonly method: HttpRequestTemplate['method']
+  readonly path: string
+  readonly operation: JsonObject
+  readonly item: JsonObject
 }
 
 /** The document, if it is one that is read: OpenAPI 3.0 or 3.1 as JSON. */

@@ -6,23 +6,13 @@ import { higherRisk, type Risk, rankOf } from '../../policy/risk.ts'
 import { schemaFault } from '../../policy/schema/schema.ts'
 import { checkHttp, isSafe } from '../http/check.ts'
 import { answerSchemaOf, type RequestBody, requestBodyOf } from './content.ts'
-import { addressOf, listOf, type OpenApi, textOf, Unmapped } from './document.ts'
+import { addressOf, type Found, listOf, type OpenApi, textOf, Unmapped } from './document.ts'
 import { type Parameter, parametersOf } from './parameters.ts'
 import type { Schemas } from './schemas.ts'
 import { type Credential, fixedOf, type KeyPlaces, metadataOf } from './security.ts'
 
 type Capability = HttpUpstream['capabilities'][number]
 type Described = Capability['descriptor']
-type Method = Capability['request']['method']
-
-/** An operation as it stands in a document. */
-export interface Found {
-  readonly id: string
-  readonly method: Method
-  readonly path: string
-  readonly operation: JsonObject
-  readonly item: JsonObject
-}
 
 export interface Mapping {
   readonly api: OpenApi
@@ -35,11 +25,10 @@ export interface Mapping {
 
 /** One operation as a capability; throws `Unmapped` with the reason if it cannot be one. */
 export function mapOperation(found: Found, credentials: readonly Credential[], mapping: Mapping): Capability {
-  const { id, method, path, operation, item } = found
+  const { id, method, path } = found
   const { api, upstream, note } = mapping
   checkServer(found, upstream.server.url)
-  const lists = [item['parameters'], operation['parameters']]
-  const parameters = parametersOf(api, { path, method, lists, credentials, isKeyPlace: mapping.isKeyPlace })
+  const parameters = parametersOf(api, found, credentials, mapping.isKeyPlace)
   const body = bodyFor(found, api)
   const input = mapping.schemas[body?.isForm ? 'form' : 'input'].whole(inputSchema(parameters, body))
   if (input.schema['type'] === undefined) throw new Unmapped('its input is too large to be described')
@@ -95,7 +84,12 @@ function outputSchema({ method, path, operation }: Found, { api, schemas, note }
   return undefined
 }
 
-const risks: Readonly<Partial<Record<Method, Risk>>> = { GET: 'low', HEAD: 'low', OPTIONS: 'low', DELETE: 'high' }
+const risks: Readonly<Partial<Record<Found['method'], Risk>>> = {
+  GET: 'low',
+  HEAD: 'low',
+  OPTIONS: 'low',
+  DELETE: 'high',
+}
 
 function described({ id, method, path, operation, item }: Found, { api, version }: Mapping): Capability['descriptor'] {
   const raised = [api.root, item, operation].map((place) => place['x-ambit']).filter(isJsonObject)

@@ -5,7 +5,7 @@ import type { HttpRequestTemplate } from '../../model/config/upstream.ts'
 import { isOurKey, isReserved, styles } from '../http/check.ts'
 import { mediaOf } from '../http/media.ts'
 import { readsAs } from '../http/names.ts'
-import { followed, listOf, type OpenApi, textOf, Unmapped } from './document.ts'
+import { type Found, followed, listOf, type OpenApi, textOf, Unmapped } from './document.ts'
 import type { Credential, KeyPlaces } from './security.ts'
 
 type Template = NonNullable<HttpRequestTemplate['parameters']>[number]
@@ -18,21 +18,15 @@ export interface Parameter {
 
 const places = ['path', 'query', 'header', 'cookie'] as const
 
-interface Sources {
-  readonly path: string
-  readonly method: string
-  readonly lists: readonly (Json | undefined)[]
-  readonly credentials: readonly Credential[]
-  readonly isKeyPlace: KeyPlaces
-}
-
 /** The parameters of an operation: those of its path, and its own in their stead, but for what is sent by other means. */
 export function parametersOf(
   api: OpenApi,
-  { path, method, lists, credentials, isKeyPlace }: Sources,
+  { path, method, item, operation }: Found,
+  credentials: readonly Credential[],
+  isKeyPlace: KeyPlaces,
 ): readonly Parameter[] {
   const found = new Map<string, JsonObject>()
-  for (const parameter of lists.flatMap(listOf)) {
+  for (const parameter of [item, operation].flatMap(({ parameters }) => listOf(parameters))) {
     const read = followed(api, parameter, 'a parameter')
     found.set(`${textOf(read['in'])}:${textOf(read['name'])}`, read)
   }

@@ -25,7 +25,7 @@ const register: Register = (command, io) => {
         // A key may be revoked at any time.
         const asks = async () => callerOf(await whoAsks(ambit, io, options))
         try {
-          await serveMcpStdio({ ambit, host, caller: asks }, stopping.signal)
+          await serveMcpStdio(ambit, host, asks, stopping.signal)
         } finally {
           stopping.abort()
           await kept
