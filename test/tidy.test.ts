@@ -3,12 +3,15 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'vitest'
 import { type Architecture, architecture } from './support/architecture.ts'
+import { filesMax, fullFolders, linesMax } from './support/size.ts'
 import { projectRoot, readProject, type SourceFile } from './support/source.ts'
 import {
+  crowded,
   folderOf,
   impurities,
   leftovers,
   machinePaths,
+  outgrown,
   oversized,
   productFiles,
   registryHosts,
@@ -30,6 +33,12 @@ describe('the source keeps its shape [F-01]', () => {
   })
   test('files fit in a sitting', () => {
     assert.deepEqual(oversized(files), [])
+  })
+  test('no folder outgrows its figure, and each figure follows its folder down', () => {
+    assert.deepEqual(outgrown(files, linesMax), [])
+  })
+  test('no folder is crowded', () => {
+    assert.deepEqual(crowded(files, filesMax, fullFolders), [])
   })
   test('nothing is left over', () => {
     assert.deepEqual(leftovers(files), [])
@@ -187,6 +196,21 @@ describe('each rule catches what it is for [F-01]', () => {
     assert.deepEqual(oversized([file('test/a.ts', lines(400)), file('src/base/b.ts', lines(401))]), [
       'src/base/b.ts has 401 lines, at most 400',
     ])
+  })
+
+  test('a folder that is too large, one that became smaller, and one without a figure', () => {
+    const lines = (path: string, count: number) => file(path, 'const a = 1\n'.repeat(count))
+    const files = [lines('src/base/a.ts', 90), lines('src/base/b/c.ts', 11), lines('src/base/a.test.ts', 500)]
+    assert.deepEqual(outgrown(files, { base: 101 }), [])
+    assert.deepEqual(outgrown(files, { base: 100 }), ['src/base has 101 lines, at most 100'])
+    assert.deepEqual(outgrown(files, { base: 200 }), ['src/base has 101 lines: lower its figure from 200'])
+    assert.deepEqual(outgrown(files, {}), ['src/base has 101 lines and no figure'])
+  })
+
+  test('a folder with too many files side by side', () => {
+    const files = ['a', 'b', 'c', 'd/e', 'd/f'].map((name) => file(`src/base/${name}.ts`))
+    assert.deepEqual(crowded(files, 2, {}), ['src/base has 3 files, at most 2'])
+    assert.deepEqual(crowded(files, 2, { 'src/base': 3 }), [])
   })
 
   test.each([

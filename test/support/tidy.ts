@@ -2,6 +2,7 @@
 
 import { posix } from 'node:path'
 import type { Architecture } from './architecture.ts'
+import { slack } from './size.ts'
 import { isNode, type Node, nameOf, placeOf, type SourceFile, treeOf, walk } from './source.ts'
 
 const sourceLinesMax = 400
@@ -159,6 +160,30 @@ const members: readonly [RegExp, string][] = [
   [/\.(localeCompare|toLocale\w+)$/, 'depends on the locale of the machine'],
   [/\.getTimezoneOffset$|\.get(Date|Day|FullYear|Hours|Minutes|Month)$/, 'depends on the time zone of the machine'],
 ]
+
+/** Folders of `src` that outgrew the figure they are held to, or whose figure is to be lowered. */
+export function outgrown(files: readonly SourceFile[], linesMax: Readonly<Record<string, number>>): string[] {
+  const sizes = Map.groupBy(productFiles(files), ({ path }) => folderOf(path) ?? '')
+  return [...sizes].flatMap(([folder, inside]) => {
+    const lines = inside.reduce((sum, { text }) => sum + text.split('\n').length - 1, 0)
+    const most = linesMax[folder]
+    if (most === undefined) return [`src/${folder} has ${lines} lines and no figure`]
+    if (lines > most) return [`src/${folder} has ${lines} lines, at most ${most}`]
+    return lines < most - slack ? [`src/${folder} has ${lines} lines: lower its figure from ${most}`] : []
+  })
+}
+
+/** Folders with too many files side by side. */
+export function crowded(
+  files: readonly SourceFile[],
+  most: number,
+  exceptions: Readonly<Record<string, number>>,
+): string[] {
+  const folders = Map.groupBy(productFiles(files), ({ path }) => posix.dirname(path))
+  return [...folders]
+    .filter(([folder, inside]) => inside.length > (exceptions[folder] ?? most))
+    .map(([folder, inside]) => `${folder} has ${inside.length} files, at most ${exceptions[folder] ?? most}`)
+}
 
 /** Files that do not fit in a sitting. */
 export const oversized = (files: readonly SourceFile[]): string[] =>
