@@ -7,6 +7,7 @@ import { afterAll, describe, test } from 'vitest'
 import { type Child, startChild } from '../storage/spawn.ts'
 import { emptySchema, type Target } from '../storage/target.ts'
 import { startPostgres } from '../support/postgres.ts'
+import { sweep } from '../support/sweep.ts'
 import { makeWorld, startEffects, type World } from './world.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'ambit-gateway-'))
@@ -71,7 +72,8 @@ function inProcesses(driver: string, target: (file: string) => Promise<Target>, 
   test('a process killed at any point leaves a record that tells the truth, and no call is silently repeated [H-45 H-46 H-60]', async () => {
     const world = await worldOn(target)
     const idOf = (point: string): string => `${driver} ${point}`
-    for (const point of Object.keys(points)) {
+    const dying = Object.entries(points).filter((_, index) => index % sweep(2, 1) === 0)
+    for (const [point] of dying) {
       const killed = child(world, 'die', point)
       await killed.ready
       killed.tell(idOf(point))
@@ -80,10 +82,10 @@ function inProcesses(driver: string, target: (file: string) => Promise<Target>, 
     const before = await effects.all()
     const next = child(world, 'recover', 1)
     await next.ready
-    next.tell(JSON.stringify(Object.keys(points).map(idOf)))
+    next.tell(JSON.stringify(dying.map(([point]) => idOf(point))))
     assert.equal((await next.ended).code, 0)
     const after = await effects.all()
-    const rows = Object.entries(points).map(([point, expected], index) => {
+    const rows = dying.map(([point, expected], index) => {
       const found = JSON.parse(next.said[index] ?? '{}') as Recovered
       const [left = 0, total = 0] = [before, after].map((all) => all[`planner/${idOf(point)}`])
       assert.deepEqual([left, found.recorded, found.again], [expected.effect, expected.recorded, expected.again], point)

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, test } from 'vitest'
 import { startPostgres } from '../support/postgres.ts'
+import { sweep } from '../support/sweep.ts'
 import { type Child, childCommand, startChild } from './spawn.ts'
 import { emptySchema, inspect, prepare, type Target, withStore } from './target.ts'
 
@@ -46,7 +47,7 @@ test.skipIf(server === undefined)('what was acknowledged is there after the serv
 async function killAgainAndAgain(target: Target): Promise<void> {
   await withStore(target, prepare)
   const acknowledged: string[] = []
-  for (let turn = 0; turn < 12; turn++) {
+  for (let turn = 0; turn < sweep(4, 12); turn++) {
     const child = await writing(target, `k${turn}`, 1 + Math.floor(Math.random() * 50))
     // Anywhere in what it does next.
     await sleep(Math.random() * 4)
