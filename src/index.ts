@@ -1,8 +1,8 @@
 // What `import 'ambit'` gives. Everything else is reached through a subpath or is our own.
 
 export { canonical, type Json } from './base/canonical.ts'
-export type { FailureCode } from './base/codes.ts'
 export { Failure, type Problem, problem } from './base/failure.ts'
+export type { FailureCode } from './base/failure-codes.ts'
 export { objectHash } from './base/hash.ts'
 export { type BundleReport, type VerifyOptions, verifyBundle } from './evidence/verify/verify.ts'
 export {

@@ -1,4 +1,4 @@
-import { type FailureCode, statusOf, wireCode } from './codes.ts'
+import { type FailureCode, statusOf, wireCode } from './failure-codes.ts'
 import { limits } from './limits.ts'
 
 export type FailureData = Readonly<Record<string, unknown>>

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander'
-import type { FailureCode } from '../base/codes.ts'
 import { Failure, problem } from '../base/failure.ts'
+import type { FailureCode } from '../base/failure-codes.ts'
 import { version } from '../base/version.ts'
 import { commands } from './commands.ts'
 import { hasFindings, type Io, line, paint, plain, printJson } from './terminal/io.ts'

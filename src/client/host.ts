@@ -1,6 +1,6 @@
 import type { Json } from '../base/canonical.ts'
-import type { FailureCode } from '../base/codes.ts'
 import { Failure } from '../base/failure.ts'
+import type { FailureCode } from '../base/failure-codes.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
 import type { EvidenceBundle } from '../model/evidence.ts'
 import type { HostDescriptor, IdentityDocument } from '../model/wire/host.ts'

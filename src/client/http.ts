@@ -1,5 +1,5 @@
-import { type FailureCode, failureCode } from '../base/codes.ts'
 import { Failure } from '../base/failure.ts'
+import { type FailureCode, failureCode } from '../base/failure-codes.ts'
 
 export interface HostOptions {
   /** Where the host is, such as `http://127.0.0.1:8787`. */

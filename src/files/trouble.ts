@@ -1,5 +1,5 @@
-import type { FailureCode } from '../base/codes.ts'
 import { Failure, quote } from '../base/failure.ts'
+import type { FailureCode } from '../base/failure-codes.ts'
 
 const known: Readonly<Record<string, readonly [FailureCode, string]>> = {
   ENOENT: ['file.not_found', 'does not exist'],

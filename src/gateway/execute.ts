@@ -1,7 +1,7 @@
 import { micro } from '../base/amount.ts'
 import type { Json } from '../base/canonical.ts'
-import { wireCode } from '../base/codes.ts'
 import { advised, Failure, quote } from '../base/failure.ts'
+import { wireCode } from '../base/failure-codes.ts'
 import { limits } from '../base/limits.ts'
 import { copyEvent } from '../evidence/copy.ts'
 import { digestChunks } from '../evidence/digests.ts'

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
-import type { FailureCode } from '../base/codes.ts'
 import { Failure, quote } from '../base/failure.ts'
+import type { FailureCode } from '../base/failure-codes.ts'
 import { nearest } from '../base/nearest.ts'
 import { escapedKey } from '../base/pointer.ts'
 import { boundText, typesText, valuesText } from '../base/words.ts'

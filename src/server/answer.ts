@@ -1,6 +1,6 @@
 import { canonical, type Json } from '../base/canonical.ts'
-import { type FailureCode, protocolCode, statusOf } from '../base/codes.ts'
 import { type Failure, problem, shown } from '../base/failure.ts'
+import { type FailureCode, protocolCode, statusOf } from '../base/failure-codes.ts'
 import { limits } from '../base/limits.ts'
 import type { WireError } from '../model/wire/wire.ts'
 

@@ -1,12 +1,12 @@
-import { statusOf, wireCode } from '../base/codes.ts'
 import { Failure } from '../base/failure.ts'
+import { statusOf, wireCode } from '../base/failure-codes.ts'
 import { limits } from '../base/limits.ts'
 import { recordAs } from '../runtime/evidence/record.ts'
 import { ownEvent } from '../runtime/identity/admin.ts'
 import { type Caller, operator } from '../runtime/identity/caller.ts'
 import { tenantOf } from '../runtime/identity/tenants.ts'
 import type { Runtime } from '../runtime/runtime.ts'
-import { callerKey, rateLimit } from './caller-limits.ts'
+import { callerKey, rateLimit } from './rate-limits.ts'
 
 export interface Refused {
   readonly caller: Caller | undefined

@@ -5,7 +5,7 @@ import type { AmbitHost, CallCaller } from '../runtime/hosting/host.ts'
 import type { Readiness } from '../runtime/hosting/readiness.ts'
 import type { Caller } from '../runtime/identity/caller.ts'
 import type { Runtime } from '../runtime/runtime.ts'
-import type { ConcurrencyLimit } from './caller-limits.ts'
+import type { ConcurrencyLimit } from './rate-limits.ts'
 import type { Counts, Traced } from './telemetry.ts'
 
 /** What every request is answered with. */

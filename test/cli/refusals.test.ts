@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'vitest'
-import { type FailureCode, statusOf, wireCode } from '../../src/base/codes.ts'
+import { type FailureCode, statusOf, wireCode } from '../../src/base/failure-codes.ts'
 import { givenDesk, type Ran, type Shell } from './harness.ts'
 
 const usage = 2

@@ -2,10 +2,10 @@
 // our adapter. Its last argument is the address of the server.
 
 import { openEgress } from '../../src/adapters/egress/egress.ts'
-import type { ToolDefinition } from '../../src/adapters/mcp/definition.ts'
 import { discoverTools } from '../../src/adapters/mcp/discover.ts'
 import { importTools } from '../../src/adapters/mcp/import.ts'
 import { openMcp } from '../../src/adapters/mcp/open.ts'
+import type { ToolDefinition } from '../../src/adapters/mcp/tool-drift.ts'
 import type { Json } from '../../src/base/canonical.ts'
 import { Failure } from '../../src/base/failure.ts'
 import type { CallContext } from '../../src/gateway/capability.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { wireCode } from '../../base/codes.ts'
 import { advised, Failure, quote } from '../../base/failure.ts'
+import { wireCode } from '../../base/failure-codes.ts'
 import { limits } from '../../base/limits.ts'
 import { type CallContext, type Capability, describedCapability } from '../../gateway/capability.ts'
 import { CallEnded } from '../../gateway/ended.ts'

@@ -4,8 +4,8 @@ import { defined } from '../../base/object.ts'
 import { escapedKey } from '../../base/pointer.ts'
 import type { McpUpstream } from '../../model/config/upstream.ts'
 import { renewDescriptor } from '../merge.ts'
-import type { ToolDefinition } from './definition.ts'
 import { claimOf, type Offered, offeredAs, proposed } from './import.ts'
+import type { ToolDefinition } from './tool-drift.ts'
 
 type Descriptor = Offered['descriptor']
 

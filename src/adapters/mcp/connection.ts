@@ -4,10 +4,10 @@ import { limits } from '../../base/limits.ts'
 import { version } from '../../base/version.ts'
 import { within } from '../../gateway/within.ts'
 import type { Egress } from '../egress/egress.ts'
-import { readTools, type ToolDefinition } from './definition.ts'
 import { type Address, httpTransport } from './http.ts'
 import { endedIn, failureOf, resultOf, statusOf, unavailable } from './outcome.ts'
 import { type Program, stdioTransport } from './stdio.ts'
+import { readTools, type ToolDefinition } from './tool-drift.ts'
 import { type ClosableTransport, NotSent } from './transport.ts'
 
 interface ToolCall {

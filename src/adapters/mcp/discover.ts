@@ -7,9 +7,9 @@ import type { UpstreamDeps } from '../adapter.ts'
 import { egressHelp } from '../egress/egress.ts'
 import { checkServer } from '../http/check.ts'
 import { connect } from './connection.ts'
-import { repeatsSecret, said, type ToolDefinition } from './definition.ts'
 import { endedIn, statusOf } from './outcome.ts'
 import { fillServer } from './server.ts'
+import { repeatsSecret, said, type ToolDefinition } from './tool-drift.ts'
 
 /** Connects to a server, reads what it says of itself and offers, all of it data, and leaves. Fails with `host.unreachable`. */
 export async function discoverTools(

@@ -6,8 +6,8 @@ import { limits } from '../../base/limits.ts'
 import { upstream as schema } from '../../model/config/upstream.ts'
 import { compileSchema } from '../../policy/schema/schema.ts'
 import { acceptDrift, changeOf } from './accept.ts'
-import { definitionOf, driftOf, readTools, type ToolDefinition } from './definition.ts'
 import { importTools } from './import.ts'
+import { definitionOf, driftOf, readTools, type ToolDefinition } from './tool-drift.ts'
 
 const server = { command: 'node', args: ['server.js'] }
 const object = { type: 'object', properties: { path: { type: 'string' } } }

@@ -7,7 +7,7 @@ import type { McpUpstream } from '../../model/config/upstream.ts'
 import { capabilityId, inScope, line } from '../../model/text.ts'
 import { schemaFault } from '../../policy/schema/schema.ts'
 import { proposeContext } from './context.ts'
-import { definitionOf, repeatsSecret, said, type ToolDefinition } from './definition.ts'
+import { definitionOf, repeatsSecret, said, type ToolDefinition } from './tool-drift.ts'
 
 export interface ImportOptions {
   /** Names of tools, or their beginnings with a `*`. Without them all are taken. */

@@ -5,11 +5,11 @@ import type { McpUpstream } from '../../model/config/upstream.ts'
 import type { UpstreamDeps } from '../adapter.ts'
 import { type ReadSecret, secretNames, textsOf } from '../secret-text.ts'
 import { type Connection, connect, type Tools } from './connection.ts'
-import { type Drift, driftOf } from './definition.ts'
 import type { Address } from './http.ts'
 import { unavailable } from './outcome.ts'
 import { fillServer } from './server.ts'
 import type { Program } from './stdio.ts'
+import { type Drift, driftOf } from './tool-drift.ts'
 
 /** The one connection to a server, opened on demand and reopened when lost. */
 export function openLink(upstream: McpUpstream, { secret: readSecret, egress, clock, folder, notice }: UpstreamDeps) {

@@ -16,10 +16,10 @@ import {
 } from '../adapter.ts'
 import { openBreaker } from '../breaker.ts'
 import { checkServer } from '../http/check.ts'
-import { definitionOf } from './definition.ts'
 import { openLink } from './link.ts'
 import { unavailable } from './outcome.ts'
 import { credentialsOf } from './server.ts'
+import { definitionOf } from './tool-drift.ts'
 
 type Accepted = McpUpstream['capabilities'][number]
 

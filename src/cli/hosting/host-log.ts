@@ -4,7 +4,7 @@ import { formatTime } from '../../base/time.ts'
 import type { Readiness } from '../../runtime/hosting/readiness.ts'
 import { systemClock } from '../../runtime/system.ts'
 import type { ServerDeps } from '../../server/app.ts'
-import { rateLimit } from '../../server/caller-limits.ts'
+import { rateLimit } from '../../server/rate-limits.ts'
 import { type Io, plain } from '../terminal/io.ts'
 
 /** Writes what happened to a host. Facts are never what a caller sends or gets, and never a secret. */

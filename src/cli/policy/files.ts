@@ -1,6 +1,6 @@
 import { dirname, isAbsolute, join } from 'node:path'
-import { wireCode } from '../../base/codes.ts'
 import { Failure, quote } from '../../base/failure.ts'
+import { wireCode } from '../../base/failure-codes.ts'
 import { readJson } from '../../base/json.ts'
 import { defined } from '../../base/object.ts'
 import { capabilityDescriptor } from '../../model/capability.ts'

@@ -1,7 +1,7 @@
 import { Failure } from '../../base/failure.ts'
 import { objectHash } from '../../base/hash.ts'
 import { formatTime } from '../../base/time.ts'
-import { demandsOf, requiredOf, tally } from '../../policy/approval.ts'
+import { demandsOf, requiredOf, tally } from '../../policy/approval-terms.ts'
 import { deny, type Refusal } from '../../policy/gates/refusal.ts'
 import { approvalRecords, type StoredApproval } from '../../storage/tables/approvals.ts'
 import { approversInOffice } from '../../storage/tables/identities.ts'

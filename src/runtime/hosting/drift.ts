@@ -1,6 +1,6 @@
 import { acceptDrift, type Change, changeOf, type Looked } from '../../adapters/mcp/accept.ts'
-import { type Drift, driftOf } from '../../adapters/mcp/definition.ts'
 import { discoverTools } from '../../adapters/mcp/discover.ts'
+import { type Drift, driftOf } from '../../adapters/mcp/tool-drift.ts'
 import { Failure, problem, quote } from '../../base/failure.ts'
 import type { McpUpstream } from '../../model/config/upstream.ts'
 import { type Caller, demand } from '../identity/caller.ts'

@@ -12,7 +12,7 @@ import {
   requiredOf,
   secondsOpen,
   tally,
-} from './approval.ts'
+} from './approval-terms.ts'
 
 const at = (time: string): number => Date.parse(time)
 

@@ -5,7 +5,7 @@ import type { Json } from '../base/canonical.ts'
 import { tenantId } from '../model/identity/tenant-id.ts'
 import type { WireError } from '../model/wire/wire.ts'
 import { defineCapability } from '../runtime/hosting/offer.ts'
-import { openConcurrencyLimit } from './caller-limits.ts'
+import { openConcurrencyLimit } from './rate-limits.ts'
 
 const tenant = tenantId('northlight')
 
