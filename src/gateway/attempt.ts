@@ -1,5 +1,5 @@
 import type { Json } from '../base/canonical.ts'
-import { allMarked, secretsIn } from '../evidence/redaction/redact.ts'
+import { allMarked, secretsIn } from '../evidence/redaction/redact-values.ts'
 import type { AttemptRecord } from '../model/evidence.ts'
 import type { Subject } from '../model/identity/subject.ts'
 import type { CallError, Denial } from '../model/wire/denial.ts'

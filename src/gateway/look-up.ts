@@ -1,7 +1,7 @@
 import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import type { InvocationResult } from '../model/wire/result.ts'
-import { keyScope } from '../policy/gates/gates.ts'
+import { keyScope } from '../policy/gates/checks.ts'
 import { deny } from '../policy/gates/refusal.ts'
 import { type Claim, findClaim } from '../storage/tables/claims.ts'
 import { type Call, type CallCaller, recordKey } from './call.ts'

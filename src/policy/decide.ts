@@ -1,9 +1,9 @@
 import type { PolicyDecision } from '../model/evidence.ts'
 import type { ApprovalTerms } from '../model/policy.ts'
-import { defaultTerms } from './approval-terms.ts'
 import type { Verdict } from './conditions/condition.ts'
 import { type Facts, Fault, undecided } from './conditions/values.ts'
 import type { Applicable, PolicySet } from './policies.ts'
+import { defaultTerms } from './quorum.ts'
 import type { CompiledRule, MatchedRule, PolicyRef } from './rule.ts'
 
 export interface Ruling {

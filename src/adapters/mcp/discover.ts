@@ -1,6 +1,6 @@
 import type { Json } from '../../base/canonical.ts'
 import { Failure, quote } from '../../base/failure.ts'
-import { scrubText, scrubValue } from '../../evidence/redaction/redact.ts'
+import { scrubText, scrubValue } from '../../evidence/redaction/redact-values.ts'
 import { CallEnded } from '../../gateway/ended.ts'
 import type { McpUpstream } from '../../model/config/upstream.ts'
 import type { UpstreamDeps } from '../adapter.ts'

@@ -1,6 +1,6 @@
 import { parseTime } from '../../base/time.ts'
 import type { ApprovalRequest, Demand } from '../../model/approval.ts'
-import { demandsOf } from '../../policy/approval-terms.ts'
+import { demandsOf } from '../../policy/quorum.ts'
 import { type Io, line, paint } from '../terminal/io.ts'
 import { printColumns, printFields } from '../terminal/table.ts'
 import { short } from './capability-card.ts'

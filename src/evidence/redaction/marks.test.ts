@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { test } from 'vitest'
 import type { Json } from '../../base/canonical.ts'
 import { marksOf } from './marks.ts'
-import { redact } from './redact.ts'
+import { redact } from './redact-values.ts'
 
 const secret = { type: 'string', 'x-sensitive': true }
 const hidden = '[redacted]'

@@ -2,7 +2,7 @@ import type { Json } from '../../base/canonical.ts'
 import { isJsonObject, type JsonObject } from '../../base/object.ts'
 import { unescapedKey } from '../../base/pointer.ts'
 import { Steps, StepsSpent } from '../../base/steps.ts'
-import { allMarked, type Marks, nothingMarked } from './redact.ts'
+import { allMarked, type Marks, nothingMarked } from './redact-values.ts'
 import { type Resolve, resolverOf } from './schema-refs.ts'
 
 /**

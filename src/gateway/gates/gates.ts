@@ -1,5 +1,5 @@
 import type { Json } from '../../base/canonical.ts'
-import { scrubText } from '../../evidence/redaction/redact.ts'
+import { scrubText } from '../../evidence/redaction/redact-values.ts'
 import { verifyMandate } from '../../evidence/statements/mandate.ts'
 import { policyDecision } from '../../model/evidence.ts'
 import { inScope } from '../../model/text.ts'
@@ -15,7 +15,7 @@ import {
   keyScope,
   resolveCapability,
   rights,
-} from '../../policy/gates/gates.ts'
+} from '../../policy/gates/checks.ts'
 import { deny, gateNumbers, type Refusal, refuse } from '../../policy/gates/refusal.ts'
 import { problemText } from '../../policy/schema/problems.ts'
 import { allPages } from '../../storage/page.ts'

@@ -4,7 +4,7 @@ import { defined } from '../../base/object.ts'
 import { formatTime } from '../../base/time.ts'
 import { copyEvent } from '../../evidence/copy.ts'
 import { asJson } from '../../evidence/json.ts'
-import { nothingMarked, redact, secretsIn } from '../../evidence/redaction/redact.ts'
+import { nothingMarked, redact, secretsIn } from '../../evidence/redaction/redact-values.ts'
 import { makeSeal } from '../../evidence/seal.ts'
 import { predicateOf } from '../../evidence/verify/shape.ts'
 import {

@@ -4,7 +4,7 @@ import { test } from 'vitest'
 import type { Json } from '../../base/canonical.ts'
 import { marksOf } from './marks.ts'
 import { isSensitiveName } from './names.ts'
-import { allMarked, nothingMarked as none, redact, scrubText, scrubValue, secretsIn } from './redact.ts'
+import { allMarked, nothingMarked as none, redact, scrubText, scrubValue, secretsIn } from './redact-values.ts'
 
 const at = (...pointers: string[]) => marksOf({ schema: {}, pointers })
 

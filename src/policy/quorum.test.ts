@@ -12,7 +12,7 @@ import {
   requiredOf,
   secondsOpen,
   tally,
-} from './approval-terms.ts'
+} from './quorum.ts'
 
 const at = (time: string): number => Date.parse(time)
 

@@ -17,7 +17,7 @@ import {
   type Rights,
   resolveCapability,
   rights,
-} from './gates.ts'
+} from './checks.ts'
 import { gateNumbers, refuse } from './refusal.ts'
 
 const descriptor = (more: Partial<CapabilityDescriptor> = {}): CapabilityDescriptor => ({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { scrubText } from './redact.ts'
+import { scrubText } from './redact-values.ts'
 
 const secret = 'abc+def/ghi=jklm'
 

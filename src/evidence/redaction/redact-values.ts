@@ -2,7 +2,7 @@ import type { Json } from '../../base/canonical.ts'
 import type { JsonObject } from '../../base/object.ts'
 import { redactedText } from '../../model/evidence.ts'
 import { isSensitiveName } from './names.ts'
-import { scrubber } from './scrub.ts'
+import { scrubber } from './scrub-text.ts'
 
 /** What must not be seen of a value: all of it, or what is marked in its members and items. */
 export interface Marks {
