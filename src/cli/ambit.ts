@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { Json } from '../base/canonical.ts'
 import { Failure } from '../base/failure.ts'
 import { defined } from '../base/object.ts'
@@ -40,8 +40,11 @@ export interface Errand {
 /** The options of commands that go to the store of this machine, or to a host behind an address. */
 export const withAmbit = (command: Command, { tenant }: { readonly tenant: boolean }): Command =>
   (tenant ? withTenant(command) : withStore(command))
-    .option('--url <address>', 'a host that is being served, such as http://127.0.0.1:4770 (default: the store here)')
+    // The key says which tenant is meant there.
+    .addOption(new Option('--url <address>', served).conflicts('tenant'))
     .option('--key <key>', 'the API key to go there with (default: AMBIT_KEY)')
+
+const served = 'a host that is being served, such as http://127.0.0.1:4770 (default: the store here)'
 
 /** Opens the Ambit of a command for the length of `work`. Signals end what `work` waits for only if it follows a stream. */
 export async function atAmbit(

@@ -90,5 +90,8 @@ describe('commands say the same at a host that is served as at the store [H-06 H
     assert.equal(code, 2)
     assert.match(err, /^error: the host cannot be reached \(host_unreachable\)\n/)
     assert.equal((await shell.run('capabilities', 'list', '--url', 'here')).code, 2)
+    const both = await shell.run('principal', 'list', '--url', 'http://127.0.0.1:1', '--tenant', 'other')
+    assert.match(both.err, /'--url <address>' cannot be used with option '--tenant <id>'/)
+    assert.equal(both.code, 2)
   })
 })
