@@ -18,7 +18,7 @@ export const linesMax: Readonly<Record<string, number>> = {
   library: 64,
   mcp: 759,
   model: 2385,
-  operations: 498,
+  operations: 511,
   policy: 3010,
   runtime: 6714,
   server: 1331,
