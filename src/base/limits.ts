@@ -135,7 +135,7 @@ export const limits = {
   knowledgeHeadBytes: 4 * 1024,
   knowledgeYamlDepthMax: 8,
   knowledgeYamlNodesMax: 500,
-  /** Nobody writes so many within the limit of bytes, and the parser slows down with their square. */
+  /** No real file has so many within the limit of bytes, and the parser slows down with their square. */
   knowledgeYamlLinesMax: 5_000,
   knowledgeNameCharsMax: 64,
   knowledgeCompatibilityCharsMax: 499,

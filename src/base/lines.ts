@@ -9,7 +9,7 @@ export function lineCutter(bytesMax: number): (chunk: Buffer) => readonly string
     size += part.length
     if (size > bytesMax) throw new RangeError('a line is too long')
     begun.push(part)
-    // A piece costs far more than its bytes: whoever writes one at a time does not get a piece for each.
+    // A piece costs far more than its bytes: a sender of single bytes must not get a piece for each.
     if (begun.length > piecesMax) begun = [Buffer.concat(begun)]
   }
   const ended = (): string => {

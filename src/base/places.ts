@@ -5,7 +5,7 @@ export interface Places {
   leave(name: string): void
 }
 
-/** Counts who has how many, and remembers nobody who has none. */
+/** Counts the places of each name, and forgets a name that has none. */
 export function openPlaces(perNameMax: number): Places {
   const counts = new Map<string, number>()
   return {

@@ -70,6 +70,6 @@ function joinParts(parts: readonly (PackPart | CatalogPart)[]): Disarmed {
   }
 }
 
-/** 96 bits that nobody without the seed can foresee, least of all who wrote the text. */
+/** 96 bits that cannot be foreseen without the seed, least of all by the author of the text. */
 const boundaryOf = (seed: Uint8Array, body: string): string =>
   digestUnder(seed)(['fence', sha256(body)]).slice('hmac-sha256:'.length, 'hmac-sha256:'.length + 24)

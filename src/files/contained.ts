@@ -14,7 +14,7 @@ import { hasPins, outside, type Place } from './folder.ts'
 import { refusal } from './trouble.ts'
 
 // Synchronous on purpose: a scan makes tens of thousands of short calls, and a promise for each costs more than the call.
-// Whoever makes many lets others have a turn in between.
+// A caller that makes many yields to the event loop in between.
 
 /** What tells a file, or a folder, from another one and from itself at another time. */
 export interface Stamp {

@@ -10,7 +10,7 @@ const busyErrcode = 5
 
 /**
  * Does the work while no other holder of this lock file does, in this process or another. The lock is the system's
- * own, taken through SQLite on an empty file: it ends with its process, so nobody ever has to judge whether a lock is
+ * own, taken through SQLite on an empty file: it ends with its process, so no process has to judge whether a lock is
  * stale. Nothing else may open the file: closing it anywhere in a process would drop that process's lock.
  */
 export async function locked<T>(path: string, work: () => Promise<T>): Promise<T> {

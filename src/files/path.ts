@@ -1,6 +1,6 @@
 import { Failure, quote } from '../base/failure.ts'
 
-/** Names that begin so are the root's own: files half written, and the lock. Nobody else can reach them. */
+/** Names with this prefix belong to the root itself: files half written, and the lock. Callers cannot reach them. */
 export const reservedPrefix = '.ambit-'
 
 /** The segments of a path that stays below its root as it is spelled; links are looked at when it is opened. */

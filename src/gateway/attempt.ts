@@ -18,7 +18,7 @@ import type { Driving } from './run.ts'
 export interface EventSpec {
   readonly type: string
   readonly payload?: { readonly [key: string]: Json }
-  /** True if the payload is somebody else's words, from which the call's secrets have to be taken. */
+  /** True if the payload is foreign text, from which the call's secrets have to be removed. */
   readonly foreign?: boolean
   /** True if what the event is about, such as a result, is held back. */
   readonly withheld?: boolean

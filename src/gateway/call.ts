@@ -16,7 +16,7 @@ import type { CallRun } from './run.ts'
 
 /** Who calls, as the door has found out; nothing of it is the caller's own word. */
 export interface CallCaller {
-  /** The verified subject, or null for a caller that nobody knows by name. */
+  /** The verified subject, or null for an anonymous caller. */
   readonly subject: Subject | null
   /** Under whose name calls are recorded: the same for all keys of one principal. */
   readonly name: string
@@ -72,7 +72,7 @@ export function readCall(input: unknown, caller: CallCaller, ids: Ids, run?: Cal
     version: envelope.version ?? null,
     range: envelope.requested_capability_version,
     mode: envelope.mode ?? 'sync',
-    // What is checked, decided and carried out is one value, which nobody on its way can change.
+    // Frozen, so that the value that is executed is the one that was checked and decided about.
     payload: deepFreeze((envelope.payload ?? {}) as Members),
     metadata: deepFreeze(metadata as Members),
     purpose: purposeOf(metadata['purpose']),
@@ -103,7 +103,7 @@ function checkBaggage(baggage: NonNullable<Correlation['baggage']>): void {
   throw invalid('/correlation/baggage', `must be at most ${baggageMembersMax} members and ${baggageBytesMax} bytes`)
 }
 
-/** What a call is for. People who approve it are shown it as a line, and whoever lists what waits for them reads one. */
+/** What a call is for. Approvers see it as one line, in a request and in the list of requests. */
 function purposeOf(purpose: unknown): string | undefined {
   if (typeof purpose !== 'string' || purpose === '') return undefined
   const { success, data, error } = line.safeParse(purpose)
@@ -142,7 +142,7 @@ export const callKey = (...parts: readonly string[]): string => parts.map((part)
 export const recordKey = ({ caller, invocationId }: Pick<Call, 'caller' | 'invocationId'>): string =>
   `${recordKeysOf(invocationId)}${callKey(caller.name)}`
 
-/** How the names of all calls with one id begin, whoever made them. */
+/** How the record keys of all calls with one id begin, for every caller. */
 export const recordKeysOf = (invocationId: string): string => callKey(invocationId)
 
 /** What upstreams know a call by: the same for every attempt at it. */

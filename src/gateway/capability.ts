@@ -23,12 +23,12 @@ export interface CapabilitySpec<In extends SchemaLike = SchemaLike, Out extends 
   readonly output?: Out
   /** The facts a call must bring: see the guide on policy. */
   readonly context?: ContextContract
-  /** Without it nobody may call. `name` and `statement` are for people; `permissions` are all needed. */
+  /** Without it no caller may call. `name` and `statement` are for people; `permissions` are all needed. */
   readonly policy?: DeclaredPolicy &
     Pick<NonNullable<Metadata['policy']>, 'name' | 'statement' | 'may_require'> & {
       readonly permissions?: readonly string[]
     }
-  /** What it changes in the world. Without effects a call that times out has failed; with them nobody knows. */
+  /** What it changes in the world. Without effects a call that times out has failed; with them that is unknown. */
   readonly effects?: readonly string[]
   readonly autonomy?: Metadata['autonomy']
   /** Secrets of the tenant that the handler may ask for, by name: handles, never values. */
@@ -64,7 +64,7 @@ export type Reconciled = { readonly effect: 'done'; readonly data?: Json } | { r
 export interface CallContext {
   /** The caller's own word for the call: others may use the same. */
   readonly invocationId: string
-  /** For whoever does the work, to do it once: the same for a repeated call, never that of another caller or tenant. */
+  /** Lets an upstream do the work once: the same for a repeated call, never that of another caller or tenant. */
   readonly idempotencyKey: string
   readonly correlation: Correlation
   readonly subject: Subject

@@ -25,9 +25,9 @@ export interface Offer {
   readonly safety: SafetyEvaluator | undefined
   /** Whose mandates are believed. */
   readonly mandatePins: Pins
-  /** Whose statements about heads are kept, whoever sends them. */
+  /** Whose statements about heads are kept, from any sender. */
   readonly witnessPins: Pins
-  /** Whether lists of actors believe an identity that nobody verified. */
+  /** Whether lists of actors accept an unverified identity. */
   readonly unverifiedActors: 'refuse' | 'accept'
   /** Denies a result that breaks its output schema, instead of marking it. */
   readonly strictOutput: boolean

@@ -1,4 +1,4 @@
-/** What became of the world: nothing, something, or nobody can tell. */
+/** Whether a call changed the world: no, unknown, or yes. */
 export type Effect = 'none' | 'unknown' | 'done'
 
 /** Thrown by a handler that knows whether it had an effect. With `unknown` the call is indeterminate. */
@@ -22,6 +22,6 @@ export class CallEnded extends Error {
   }
 }
 
-/** Why a handler is told to stop: its time is over, or whoever called does not want it any more. */
+/** Why a handler is told to stop: its time is over, or the caller has cancelled it. */
 export class TimedOut extends Error {}
 export class Cancelled extends Error {}

@@ -50,7 +50,7 @@ export function draftsOf(
   { timestamp, record, data }: { readonly timestamp: string; readonly record: AttemptRecord; readonly data?: Json },
 ): EventDraft[] {
   const { call, capability } = attempt
-  // Few calls write a text of somebody else, so few need to know their secrets.
+  // Few calls record foreign text, so few need to know their secrets.
   const secrets = specs.some(isForeign) ? secretsOf(attempt, data) : []
   return specs.map((spec, index) => {
     const payload = spec.foreign ? redact(spec.payload ?? {}, nothingMarked, secrets) : undefined

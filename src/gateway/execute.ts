@@ -47,7 +47,7 @@ export async function execute(attempt: Resolved): Promise<Execution> {
     // Taken back while it was decided about and written down: nothing has to be stopped.
     if (leaving?.aborted) throw notBegun(attempt)
     const answer = capability.handler(attempt.input, handlerContext(attempt, emitted, abort.signal))
-    // What is there at once needs no time, and nobody to watch it.
+    // A synchronous answer needs neither a timer nor a listener.
     if (!isLater(answer)) return succeed(answer)
     working = drained(answer, (chunk) => chunks.take(readAnswer(attempt, chunk, 'unknown'), onChunk), abort.signal)
     return succeed(await withinTime(working, timeLeft(attempt), abort, leaving))
@@ -74,7 +74,7 @@ class Chunks {
     try {
       onChunk(chunk)
     } catch {
-      // Whoever watched has left; the call goes on.
+      // The listener has failed; the call goes on.
     }
   }
 }
@@ -100,7 +100,7 @@ function timeLeft({ deps, call, capability }: Resolved): number {
 const hasEffects = ({ descriptor, commits }: Capability): boolean =>
   commits !== true && (descriptor.side_effects ?? []).length > 0
 
-/** Waits for the handler until its time is over, or until whoever called takes the call back. */
+/** Waits for the handler until its time is over, or until the caller cancels the call. */
 async function withinTime<T>(
   work: Promise<T>,
   ms: number,
@@ -122,7 +122,7 @@ async function withinTime<T>(
   } finally {
     clearTimeout(timer)
     leaving?.removeEventListener('abort', left)
-    // Nobody waits for what comes after the end of its time.
+    // Without a listener a failure after that time would be an unhandled rejection.
     work.catch(() => undefined)
   }
 }

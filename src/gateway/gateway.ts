@@ -22,7 +22,7 @@ import type { Driving, Surface } from './run.ts'
 import { openUnderWay } from './under-way.ts'
 import { within } from './within.ts'
 
-// As much as a busy host may have added since the last time; at the start, which somebody waits for, a little.
+// As much as a busy host may have added since the last time; little at the start, which callers wait for.
 const stepsMax = { forget: 200, purge: 10 }
 const stepsAtStart = { forget: 1, purge: 1 }
 const closingMs = 2_000
@@ -90,12 +90,12 @@ export async function openGateway(deps: GatewayDeps) {
       waiting.close()
       closing.abort()
       await calls.none()
-      // Those that nobody waits for go on alone.
+      // Background calls run on, and are waited for here.
       await Promise.allSettled(host.running.values())
       await inTime(tidying)
-      // Whoever comes after this process knows nothing of how its calls ended.
+      // The next process cannot know how the calls of this one ended.
       await inTime(reconcile(host))
-      // What is not found out now is asked for by whoever comes next.
+      // The next process asks for what is not found out now.
       await within(asking.none(), limits.reconcileMs, () => undefined)
     },
   }
@@ -138,7 +138,7 @@ async function preview(deps: GatewayDeps, caller: CallCaller, envelope: unknown)
   return { outcome, gate: String(gateNumbers[gate]), denial: withoutNewRequest(denial, requests), matched_rules }
 }
 
-/** A preview asks nobody: the request that the call itself would make does not exist. */
+/** A preview asks no approver: the request that the call itself would make does not exist. */
 function withoutNewRequest(denial: Denial, requests: readonly StoredApproval[]): Denial {
   const { approval_id: id, expires_at: _, ...details } = denial.details ?? {}
   if (id === undefined || requests.some(({ request }) => request.approval_id === id)) return denial

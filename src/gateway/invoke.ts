@@ -27,7 +27,7 @@ export interface Host extends Desk {
   readonly unrecorded: UnrecordedOutcomes
   /** Calls that ended here before their handlers did, by record key: what these do is not known yet. */
   readonly late: Set<string>
-  /** Asks about calls of which nobody knows what they did, as far as it is time to. Nobody waits for it. */
+  /** Asks what calls of unknown outcome did, if it is time to ask. It works in the background. */
   ask(): void
   /** Aborts when the host closes. */
   readonly closing: AbortSignal
@@ -87,7 +87,7 @@ async function run(host: Host, call: Call, entry: Entry & Found, driving: Drivin
   }
 }
 
-/** Writes the intent. Where nobody knows whether it was written the call does not run; should it be on record, it is ended. */
+/** Writes the intent. If it is unknown whether it was written, the call does not run; if it was, it is ended. */
 async function begin({ running, starting, unrecorded }: Host, attempt: Attempt, entry: Entry): Promise<Started> {
   const start = { key: recordKey(attempt.call) }
   starting.add(start)

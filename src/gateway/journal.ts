@@ -61,7 +61,7 @@ export async function handOver(
   return { result, begun: intent.started }
 }
 
-/** Without an entry a repeat is a call of its own. Fails with `claim.*` if somebody else settled the call meanwhile. */
+/** Without an entry a repeat is a call of its own. Fails with `claim.*` if the call was settled elsewhere meanwhile. */
 export async function writeRefusal(
   attempt: Attempt,
   entry: Entry | undefined,
@@ -120,7 +120,7 @@ function outcomeOf(attempt: Resolved, started: Started, { ending, events, change
   return { result, drafts: [...drafts, ...added.events], changes: [settled, ...changes, ...added.changes] }
 }
 
-/** A result that somebody relies on outlives the window in which others are kept. */
+/** A result whose repeats must not run again is kept longer than others. */
 const keptUntil = ({ capability }: Attempt, now: number): number =>
   now + (capability?.descriptor.idempotency === 'required' ? limits.requiredResultMs : limits.recordedResultMs)
 
@@ -133,7 +133,7 @@ function keepRefusal(attempt: Attempt, { fingerprint, standing }: Entry, result:
       ? addClaim({ ...claim, state: 'settled', result, expiresAtMs }, now)
       : settleWaiting(claim, result, expiresAtMs)
   if (standing === 'new') return addClaim({ ...claim, state: 'waiting', result, expiresAtMs: null }, now)
-  // Waiting still, with another answer: nobody can come in between.
+  // Still waiting, with another answer. One commit: no other call comes in between.
   return inOrder(resumeClaim(claim), holdClaim(claim, result))
 }
 
@@ -154,7 +154,7 @@ export interface Interrupted
   readonly asked?: number
 }
 
-/** All that is kept of what was to be done once there is a result: whoever purges a correlation finds its calls by it. */
+/** All that is kept of the body of a call once it has a result: a purge finds the calls of a correlation by it. */
 export const belongingTo = ({ correlation }: Pick<Interrupted, 'correlation'>): string =>
   JSON.stringify({ correlation: { correlation_id: correlation.correlation_id } })
 

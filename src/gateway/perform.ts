@@ -43,7 +43,7 @@ export async function defer(host: Host, attempt: Resolved, started: Started): Pr
     void perform(host, deferred, begun).catch(() => undefined)
     return { result }
   } catch (error) {
-    // What nobody was promised is not carried out, though its start may be on record: nobody knows what became of the commit.
+    // The caller got no promise, so the call does not run. Its start may be on record: the commit may have succeeded.
     host.unrecorded.add(recordKey(later), notStarted, host.deps.clock.now())
     return { result: await unrecordedEnd(host, attempt, started, { known: notStarted, error }) }
   }
@@ -194,7 +194,7 @@ async function unrecordedEnd(
   const now = deps.clock.now()
   if (!(error instanceof Failure && error.code === 'claim.not_found')) unrecorded.add(key, known, now)
   else if (effect !== 'unknown' && !commits) {
-    // Others have said that nobody knows, and settled it so: now somebody does.
+    // Another process settled the call as unknown: this one knows its outcome.
     const taken = settlement && [...settleAnswered(attempt.reserved), ...settlement]
     const found = { ...('data' in known && { data: known.data }), effect, taken, isOwn: true }
     await appendEffect(deps, key, interruptedOf(attempt, started), found).catch(() => undefined)

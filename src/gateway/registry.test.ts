@@ -29,7 +29,7 @@ test.each([
   ['a version that is none', { version: '1' }],
   ['no description', { description: undefined }],
   ['no modes', { modes: [] }],
-  ['a mode nobody knows', { modes: ['later'] }],
+  ['an unknown mode', { modes: ['later'] }],
   ['a type of ours among its events', { emits: ['ambit.run.started'] }],
   ['a member that descriptors do not have', { autonomy_tier: 'high' }],
 ])('a capability with %s is refused [H-01 H-10]', (_, more) => {

@@ -18,7 +18,7 @@ export const earlier = (a: Expiry, b: Expiry): Expiry => (a === null || (b !== n
 
 export const later = (a: Expiry, b: Expiry): Expiry => (a === null || b === null ? null : a < b ? b : a)
 
-/** The grant as a copy that nobody can change any more. */
+/** A frozen copy of the grant. */
 export const frozenGrant = ({ basis, derived_from, ...grant }: Grant): Grant =>
   Object.freeze({ ...grant, basis: frozenCopy(basis), derived_from: frozenCopy(derived_from) })
 

@@ -54,7 +54,7 @@ function revokedBy(revocations: readonly Revocation[]): (grant: Grant, holding: 
 export interface PathRevocation {
   /** The grants it ends: those at or below the path. */
   readonly ends: readonly Grant[]
-  /** The grants above the path. They live on and still cover it, so whoever revokes must be told. */
+  /** The grants above the path. They live on and still cover it, so the caller must be told. */
   readonly ancestorsLeft: readonly Grant[]
 }
 

@@ -116,7 +116,7 @@ test('a grant with white space is refused, of any kind and in any position [G-09
   refused('whitespace', ['a b', ' a', 'a ', 'a/ b', 'a\n'])
 })
 
-test('a grant with a character nobody sees is refused [G-13]', () => {
+test('a grant with an invisible character is refused [G-13]', () => {
   refused('control', [
     '\u0000',
     'a\u0000b',

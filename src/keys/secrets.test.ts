@@ -197,7 +197,7 @@ test('only its passphrase, or its master key, opens the store [F-11]', async () 
   }
 })
 
-test('an encrypted value is worth nothing under another name or tenant, whoever wrote it there [F-11]', async () => {
+test('an encrypted value is worth nothing under another name or tenant [F-11]', async () => {
   const folder = await secretsFolder()
   const secrets = await store(folder)
   for (const [tenant, name] of [

@@ -93,7 +93,7 @@ function compileField(name: string, field: DeclaredField): Field {
   return { name, source, from, path, required, sensitive, evidence, valueCharsMax, shown, check: compileSchema(schema) }
 }
 
-/** True if a schema says something about the value: untyped facts are the ones nobody can rule on. */
+/** True if a schema says something about the value: no rule can rely on an untyped fact. */
 function narrows(schema: JsonObject): boolean {
   if (Array.isArray(schema['enum']) || schema['const'] !== undefined) return true
   const types = [schema['type']].flat().filter((type) => typeof type === 'string')

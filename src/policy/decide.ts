@@ -125,7 +125,7 @@ export function judge(
   const rulingWith = (...more: readonly Holding[]) => settle(conclude(applicable, [...found, ...more].sort(byRank)))
   const ruling = rulingWith()
   // The strictest of several decides, so it is enough to ask what each open rule would do alone.
-  // It may hold; or it divides, and the value that nobody knows was zero.
+  // It may hold; or it divides, and the unknown value was zero.
   const turnsIt = (holding: Holding) => rulingWith(holding).decision !== ruling.decision
   const turns = (rule: Holding['rule']) =>
     turnsIt({ rule, because: 'holds' }) || (rule.condition.divides && turnsIt({ rule, because: 'error' }))

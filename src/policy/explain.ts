@@ -50,7 +50,7 @@ export function explain(set: PolicySet, capabilityId: string, said: Facts) {
   }
 }
 
-/** Every call has a history: of what is not said of it nobody can tell that it is absent. */
+/** Every call has a history: what is not said of it is unknown, not absent. */
 function withUnsaid({ rules }: Applicable, facts: Facts): Facts {
   const { history = {} } = facts
   const paths = rules.flatMap(({ condition }) => condition.reads).map((path) => path.split('.'))

@@ -66,7 +66,7 @@ test('a rule reads the facts of the call and never the raw payload [H-09 H-35]',
     })
 })
 
-test('a policy with two rules of one name, or terms nobody asks for, does not load [H-35]', () => {
+test('a policy with two rules of one name, or with approval terms and no approval, does not load [H-35]', () => {
   const [first] = qualityRelease.rules
   assert(first !== undefined)
   const refuses = (rules: Policy['rules'], pointer: string) =>

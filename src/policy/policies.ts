@@ -90,7 +90,7 @@ function always(message: string): Condition {
   return { reads: [], probes: [], divides: false, evaluate: () => fault }
 }
 
-/** Every `when`, compiled; two rules of one id, and terms that nobody would ask for, are refused with their place. */
+/** Every `when`, compiled; two rules of one id, or approval terms without approval, are refused with their place. */
 function conditionsOf({ name, rules }: Policy): readonly Condition[] {
   const ids = new Set<string>()
   return rules.map(({ id, when, decision, approval }, index) => {

@@ -36,7 +36,7 @@ const ballot = (more: Partial<Ballot> = {}): Ballot => ({
 })
 
 test.each([
-  ['nobody', undefined, {}, 'unknown'],
+  ['one who is not registered', undefined, {}, 'unknown'],
   ['who asked, by name', ida, { excluded: ['ida'] }, 'self'],
   ['who asked, by entry', ida, { excluded: ['ida-2026'] }, 'self'],
   ['one who was revoked', { ...ida, revoked_at: '2026-06-02T00:00:00.000Z' }, {}, 'revoked'],
@@ -57,7 +57,7 @@ test.each([
   ['one without an end', { ...ida, valid_until: null }, { now: at('2030-01-01T00:00:00Z') }],
   ['one named by entry', { ...ida, roles: [] }, { required: { roles: ['x'], approvers: ['ida-2026'], quorum: 1 } }],
   ['one named as a person', { ...ida, roles: [] }, { required: { roles: [], approvers: ['ida'], quorum: 1 } }],
-  ['anybody registered, if nobody is asked for', ida, { required: { roles: [], approvers: [], quorum: 1 } }],
+  ['anyone registered, if no role or name is required', ida, { required: { roles: [], approvers: [], quorum: 1 } }],
 ] as [string, Approver, Partial<Ballot>][])('%s counts [H-55]', (_, who, more) => {
   assert.equal(ineligible(who, ballot(more)), undefined)
 })

@@ -3,7 +3,7 @@ import type { ApprovalRequest, Approver, Demand } from '../model/approval.ts'
 import type { Actor, Subject } from '../model/identity/subject.ts'
 import type { ApprovalTerms } from '../model/policy.ts'
 
-/** Why somebody's vote does not count. */
+/** Why a vote does not count. */
 export type Ineligible = 'unknown' | 'revoked' | 'window' | 'role' | 'self'
 
 /** What a vote is held against: the request, who asked for it in whatever way, and the time. */
@@ -14,7 +14,7 @@ export interface Ballot {
   readonly now: number
 }
 
-/** Undefined if this approver may decide; otherwise why not. Nobody decides about a call that is theirs. */
+/** Undefined if this approver may decide; otherwise why not. No approver decides about their own call. */
 export function ineligible(
   approver: Approver | undefined,
   { required, excluded, now }: Ballot,
@@ -38,7 +38,7 @@ function isNamed({ approver_id, principal, roles }: Named, required: Demand): bo
   return isOpen || isApprover || roles.some((role) => required.roles.includes(role))
 }
 
-/** Everybody who asked for a call: whoever started it, acts in it, owns the actor, or lent the authority. */
+/** Everyone behind a call: its subject, the actor, the owner of the actor, and the lenders of the authority. */
 export const partiesOf = (subject: Subject, actor: Actor | null): string[] =>
   [subject.id, subject.principal, subject.root_principal, actor?.id, actor?.owner].filter((id) => id !== undefined)
 

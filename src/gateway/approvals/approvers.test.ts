@@ -13,7 +13,7 @@ const _typesIn = async ({ events }: GivenApprovals) =>
 const _reasonOf = ({ denial }: { denial?: { details?: Record<string, unknown> | undefined } | null | undefined }) =>
   denial?.details?.['reason']
 
-test('nobody decides about a call of their own: not the caller, the actor, nor its owner [H-55]', async () => {
+test('no party of a call decides about it: not the caller, the actor, nor its owner [H-55]', async () => {
   const given = await givenApprovals()
   for (const name of ['ida', 'jo', 'kai']) await given.person(name)
   await given.caller({ id: 'other', kind: 'agent' })
@@ -129,7 +129,7 @@ test('who is revoked decides under none of their entries, and evidence names eac
   assert.equal((await given.decide(id, 'jo', 'approve')).state, 'approved')
 })
 
-test('an id that names a person is that person, and never an entry of somebody else [H-55]', async () => {
+test('an id that names a person is that person, and never an entry of another person [H-55]', async () => {
   const given = await givenApprovals()
   const me = operator(given.host.tenant)
   const live = async () =>

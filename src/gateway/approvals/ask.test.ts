@@ -64,7 +64,7 @@ test('a request names policy, statement, roles, quorum and expiry; the call is t
   })
 })
 
-test('whoever asks cannot hide from approvers what is to be done [H-59]', async () => {
+test('a caller cannot hide from approvers what is to be done [H-59]', async () => {
   const given = await givenApprovals({}, {}, { capabilities: [asked], policies: [] })
   await given.person('ida', { roles: [] })
   const said = { to: 'mallory', command: 'ls; rm -rf /srv', account: 'NO-1', token: { run: 'a/b' } }
@@ -247,7 +247,7 @@ test.each(['a tidy-up first', 'the call first', 'both at once'])(
 )
 
 test.each(['a tidy-up', 'the call'])(
-  'a yes that nobody used in time is over, and was decided once: %s first [H-57 H-58]',
+  'an approval not used in time is over, and was decided once: %s first [H-57 H-58]',
   async (who) => {
     const given = await givenApprovals()
     await given.person('ida')
@@ -346,7 +346,7 @@ test('many decide at once: the decision falls once, with one event [H-56 H-58]',
   assert.equal((await typesIn(given)).filter((type) => type === 'approval_granted').length, 1)
 })
 
-test('a payload that does not validate is asked nobody about, and the denial says where [H-59]', async () => {
+test('approvers are not asked about a payload that does not validate, and the denial says where [H-59]', async () => {
   const given = await givenApprovals()
   await given.person('ida')
   const denied = await given.ask({ minutes: 14 })

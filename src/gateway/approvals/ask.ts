@@ -28,7 +28,7 @@ export function askPeople(attempt: Resolved, asking: Asking): GateAnswer {
   const { state } = asked.request
   if (state === 'denied' || state === 'redeemed') return blocked(asking, 'approval_denied', notApproved(asked.request))
   if (state === 'expired' || isOver(attempt.deps, asked.request))
-    return blocked(asking, 'approval_expired', 'nobody approved the call in time')
+    return blocked(asking, 'approval_expired', 'the call was not approved in time')
   if (!isOpen(asked.request) || isChanged(attempt, asking, asked)) return replaced(attempt, asking, asked)
   return count(attempt, asking, asked)
 }
@@ -88,7 +88,7 @@ function use(attempt: Attempt, stored: StoredApproval, good: readonly CountedVot
   attempt.changes.push(approvalRecords.amend(approval_id, redeemed(formatTime(attempt.deps.clock.now()))))
 }
 
-/** Uses a request up. Whoever comes second finds it gone. */
+/** Uses a request up. A second call finds it gone. */
 const redeemed =
   (at: string) =>
   (stored: StoredApproval): StoredApproval => {

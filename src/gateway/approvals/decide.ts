@@ -43,7 +43,7 @@ export async function decideApproval(desk: Desk, id: string, by: Decider, wish: 
     const approver = checkedApprover(deps, stored, known, by)
     const decide = wish.decision === 'edit' ? editCall : vote
     const made = await decide(desk, stored, { by, wish, approver, known })
-    // Somebody else decided in between: it is to be made anew.
+    // Another approver decided in between: the vote is made again on the new state.
     if (made !== undefined) return made.request
   }
 }
@@ -69,7 +69,7 @@ function checkedApprover(
   if (able !== undefined) return able
   const why = privateOf(stored).excluded.includes(principal) ? 'self' : ineligibleBecause(deps, stored, own[0])
   if (why === 'self')
-    throw new Failure('approval.self', 'nobody decides about a call of their own', {}, 'ask somebody else')
+    throw new Failure('approval.self', 'you may not decide about a call of your own', {}, 'ask another approver')
   throw new Failure(
     'approver.not_permitted',
     `you may not decide about this call (${why})`,

@@ -26,7 +26,7 @@ export interface Decider {
   readonly subject: Subject
 }
 
-/** Writes a request as it is from now on, with more changes and the evidence; false if somebody else came first. */
+/** Writes the new state of a request, with more changes and the evidence; false if another writer came first. */
 export async function writeDecision(
   { deps, told }: Desk,
   { before, next }: { readonly before: ApprovalRequest; readonly next: StoredApproval },
@@ -65,7 +65,7 @@ export function answerWith(
     yield* settleWaiting(
       { scope: callScope, key },
       recordText({ result: { ...result, ...denied } }),
-      // As long as the request would have been open, at least: until then nobody is asked the same again.
+      // At least as long as the request would have been open: until then people are not asked the same again.
       Math.max(now + limits.recordedResultMs, parseTime(stored.request.expires_at) ?? 0),
     )(tenant)
   }
@@ -101,7 +101,7 @@ export function decidedEvent(deps: GatewayDeps, stored: StoredApproval, subject:
 
 const expiredPerTurnMax = 100
 
-/** Ends requests whose time is over: nobody's answer is a no. Answers how many there were. */
+/** Ends requests whose time is over: without an answer the call is denied. Returns how many there were. */
 export async function expireApprovals(desk: Desk): Promise<number> {
   const { store, tenant, clock } = desk.deps
   const overdue = await store.read(() => approvalRecords.overdue(tenant, clock.now(), expiredPerTurnMax))
@@ -117,6 +117,6 @@ export function expire(desk: Desk, stored: StoredApproval): Promise<boolean> {
   const next = amended(stored, { state: 'expired', decided_at: before.decided_at ?? formatTime(deps.clock.now()) })
   const host: Subject = { id: deps.hostId, type: 'host', verified: true, tenant: deps.tenant }
   const drafts = before.state === 'pending' ? [decidedEvent(deps, next, host)] : []
-  const no = { reason: 'approval_expired', message: 'nobody approved the call in time' }
+  const no = { reason: 'approval_expired', message: 'the call was not approved in time' }
   return writeDecision(desk, { before, next }, [answerWith(deps, next, no, drafts)], drafts)
 }

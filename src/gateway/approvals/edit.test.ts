@@ -110,7 +110,7 @@ test.each([
   ['does not validate', { minutes: 7 }, 'approval_required', /^the payload does not .*: `batch` is missing$/],
   ['a rule refuses', { ...payload, minutes: 100 }, 'policy_blocked', / wait for approval: .* \(policy_blocked\)$/],
   ['has a fraction', { ...payload, minutes: 1.5 }, 'input_schema_validation_failed', / must be an integer$/],
-  ['needs nobody', { ...payload, minutes: 0 }, null, / wait for approval: it needs none$/],
+  ['needs no approval', { ...payload, minutes: 0 }, null, / wait for approval: it needs none$/],
 ])('an edit that %s is refused with the reason, and the request stays [H-54 H-59]', async (_, wish, reason, why) => {
   const given = await givenApprovals()
   await given.person('ida')

@@ -55,7 +55,7 @@ test('a grant of one’s own key counts in the call and in the decision; nothing
   ])
 })
 
-test('a grant that is not good is refused with the decision it came with, whoever decides what [H-54 H-55]', async () => {
+test('a grant that is not good is refused with the decision it came with, for every decision [H-54 H-55]', async () => {
   const given = await givenApprovals()
   await given.person('ida')
   const request = await given.request(approvalIdOf(await given.ask()))

@@ -27,7 +27,7 @@ export interface Asking {
   readonly rule: string
 }
 
-/** What the queue knows of a request and shows to nobody. */
+/** What the queue knows of a request and never shows. */
 export interface Private {
   readonly nonce: string
   readonly excluded: readonly string[]
@@ -46,7 +46,7 @@ export interface Private {
 
 export const privateOf = ({ private: kept }: StoredApproval): Private => kept as unknown as Private
 
-/** The request as it is kept from now on: with other members, and without the call once nobody may edit it any more. */
+/** The request with changed members, and without the call once it can no longer be edited. */
 export function amended(
   stored: StoredApproval,
   request: Partial<ApprovalRequest>,
@@ -91,7 +91,7 @@ export async function mintRequest(attempt: Resolved, asking: Asking): Promise<Re
   attempt.changes.push(isFirst ? whileFits(attempt, addRequest(minted)) : addRequest(minted))
   attempt.events.push({ type: 'approval_requested', payload: requestedPayload(request) })
   const refusal = waiting(asking, request)
-  // Nobody is asked about a call that could not run: whoever made it is told what is wrong.
+  // People are not asked about a call that could not run: its caller is told what is wrong.
   return problems.length === 0 ? refusal : sayMore(attempt, refusal, `, and ${unfit}: ${problemText(problems)}`)
 }
 
@@ -174,8 +174,8 @@ function requestOf(
 }
 
 /**
- * The fields the contract marks, and all arguments by name; hidden is only what the capability itself declares private.
- * Names that nobody declared hide nothing: a caller could hide there what is to be done.
+ * The fields the contract marks, and all arguments by name. Only what the capability itself declares private is hidden.
+ * Undeclared names hide nothing: a caller could use them to hide what is to be done.
  */
 function shownOf({ call, capability, context }: Resolved): ApprovalRequest['shown'] {
   const marked = context.fields.flatMap(({ name, shown, sensitive, value }) =>
@@ -231,7 +231,7 @@ function demandText({ roles, approvers, quorum }: Demand): string {
   return `${quorum} approval${quorum === 1 ? '' : 's'} by ${who}`
 }
 
-/** What a yes is bound to. The nonce stays here, so that nobody can test guesses at a payload against the digest. */
+/** What an approval is bound to. The nonce stays here, so that guesses at a payload cannot be tested on the digest. */
 export function bindingOf(attempt: Resolved, nonce: string) {
   const { deps, call, subject, capability, version, policy, context } = attempt
   const principal = { id: subject.id }

@@ -72,7 +72,7 @@ export const ineligibleBecause = (deps: GatewayDeps, stored: StoredApproval, app
 
 type UnsignedVote = Omit<Vote, 'signature'>
 
-/** A person's decision as it is kept: the host signs that somebody it has authenticated said this. */
+/** A person's decision as it is kept: the host signs that a person it has authenticated said this. */
 export async function voteOf(
   deps: GatewayDeps,
   { approval_id, invocation_digest }: ApprovalRequest,

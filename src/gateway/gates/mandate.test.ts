@@ -121,7 +121,7 @@ test('two mandates that were made of one share what it allows [H-29 H-30]', asyn
   )
 })
 
-test('without pins nobody’s mandate is believed [H-28]', async () => {
+test('without pins no mandate is believed [H-28]', async () => {
   const { ask } = await givenMandates([])
   assert.equal(await ask(root), 'pin')
 })

@@ -119,7 +119,7 @@ function refused(ruling: Ruling, { capability }: Resolved): Refusal {
 }
 
 const nextAction: Partial<Record<Ruling['decision'], string>> = {
-  requires_escalation: 'bring the call to whoever may decide beyond this policy',
+  requires_escalation: 'bring the call to a person who may decide beyond this policy',
   requires_more_evidence: 'send more evidence with a new invocation_id',
 }
 

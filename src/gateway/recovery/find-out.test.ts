@@ -161,7 +161,7 @@ test('a call that ran out of time is found out about, while its caller has an an
   })
 })
 
-test('a capability that never says what came of a call holds nobody up [H-46]', async () => {
+test('a capability that never says what came of a call holds up nothing else [H-46]', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
   onTestFinished(() => void vi.useRealTimers())
   const asked = vi.fn(() => new Promise<never>(() => undefined))
@@ -182,7 +182,7 @@ test('a capability that never says what came of a call holds nobody up [H-46]', 
 
 const costly: Budget = { name: 'c', per: 'tenant', applies_to: ['*'], every: 'day', cost: 10 }
 
-/** What was added to the record of calls of which nobody knew. */
+/** What was added to the record of calls of unknown outcome. */
 const foundOut = async (events: () => Promise<readonly EvidenceEvent[]>) =>
   (await events()).filter(({ payload }) => 'reconciles' in payload)
 

@@ -22,7 +22,7 @@ test('a store that is away before the intent: nothing ran, and the id may be use
   assert.equal((await second.gateway.invoke(anyone, envelope)).result.data, 1)
 })
 
-test('a store that is away after the effect: the answer is that nobody knows, and so is the record, once [H-45 H-46]', async () => {
+test('without a store after the effect, answer and record say once: outcome unknown [H-45 H-46]', async () => {
   const { second, failOn, runs, events } = await givenTwo()
   failOn('execution_completed')
   const { result } = await second.gateway.invoke(anyone, envelope)
@@ -57,7 +57,7 @@ test('a call that waited for people and was then interrupted is on record with i
   assert.deepEqual(typesOf(own), ['approval_grant_verified', 'execution_started', 'execution_indeterminate'])
 })
 
-test('what goes wrong here after the intent is a result too: nobody knows, and the call does not run for ever [H-45 H-46]', async () => {
+test('an error of ours after the intent: the effect is unknown, and the call does not run on [H-45 H-46]', async () => {
   const unreadable = Object.defineProperty(new Error(), 'message', {
     get: () => {
       throw new Error('not to be read')
@@ -155,7 +155,7 @@ test.each([
   await vi.waitFor(async () => assert.deepEqual((await host.gateway.tidyUp()).interrupted, []))
 })
 
-test('an intent of which nobody knows whether it was written is ended if it was, with what it reserved given back [H-45 H-46 H-99]', async () => {
+test('an intent of uncertain commit is ended if written, its reservation given back [H-45 H-46 H-99]', async () => {
   const all: Budget = { ...budget, cost: 10, time_ms: 100_000 }
   const { second, failOn, runs, ambit, clock } = await givenTwo({ worstCase: { bytes: 100, cost: 2 } }, [all])
   failOn('execution_started', 'lost')
@@ -185,7 +185,7 @@ test('an id that is taken anew runs, whatever became of it before [H-45]', async
   assert.equal((await calling).result.outcome, 'success')
 })
 
-test('a claim that nobody can read stops neither the others nor the start of a host [H-46]', async () => {
+test('an unreadable claim stops neither the others nor the start of a host [H-46]', async () => {
   const { ambit, host, second, leaveOpen } = await givenTwo()
   const broken = { scope: 'call', key: 'odd', fingerprint: '', owner: 'gone', body: '{' }
   await ambit.store.write(host.tenant, takeClaim(broken, 0))
@@ -195,7 +195,7 @@ test('a claim that nobody can read stops neither the others nor the start of a h
   await (await openHost(ambit, host.tenant, (hostId) => makeOffer(hostId, { capabilities: [] }))).close()
 })
 
-test('an id whose start nobody knew of runs when it is taken anew, while others tidy up [H-45]', async () => {
+test('an id whose start is uncertain runs when it is taken anew, while others tidy up [H-45]', async () => {
   const { second, failOn } = await givenTwo()
   failOn('execution_started', 'unknown')
   await assert.rejects(second.gateway.invoke(anyone, envelope), { code: 'store.unavailable' })
@@ -207,7 +207,7 @@ test('an id whose start nobody knew of runs when it is taken anew, while others 
   assert.equal((await calling).result.data, 1)
 })
 
-test('a start that nobody knows of does not end the call that took its id meanwhile [H-45]', async () => {
+test('an uncertain start does not end the call that took its id meanwhile [H-45]', async () => {
   const { second, failOn, met, hold, events } = await givenTwo()
   const held = hold()
   const [late, slow] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -228,7 +228,7 @@ test('a start that nobody knows of does not end the call that took its id meanwh
   assert.deepEqual(typesOf(await events()).slice(-2), ['execution_started', 'execution_completed'])
 })
 
-test('a start that nobody knows of takes nothing from what is known of the call that took its id and is over [H-45 H-99]', async () => {
+test('an uncertain start takes nothing from the ended call that took its id [H-45 H-99]', async () => {
   const clock = stillClock()
   const budgets: Budget[] = [{ ...budget, cost: 10 }]
   const { second, failOn, met, ambit } = await givenTwo({}, budgets, { capability: spends(clock), clock })
@@ -284,7 +284,7 @@ test('what a call that failed has really taken is counted, though its end is wri
   )
 })
 
-test('a start of which nobody knows, tried twice, has not run either [H-45]', async () => {
+test('an uncertain start, tried twice, has not run either [H-45]', async () => {
   const { second, failOn, runs } = await givenTwo()
   for (const answer of ['unknown', 'lost'] as const) {
     failOn('execution_started', answer)

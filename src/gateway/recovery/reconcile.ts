@@ -148,7 +148,7 @@ async function findOut(deps: GatewayDeps, claim: Claim): Promise<void> {
     const { effect } = isObject(found) && effects.has(found.effect) ? found : unknown
     if (effect !== 'unknown') await appendEffect(deps, claim.key, call, { effect, ...answerIn(found, capability) })
   } catch {
-    // Another process asks, nobody knows, or what is known could not be written.
+    // Another process asks, the answer is still unknown, or it could not be written.
   }
 }
 
@@ -177,10 +177,7 @@ interface Found {
   readonly isOwn?: boolean
 }
 
-/**
- * Adds an event of what came of a call after all, and answers repeats with it. Whoever says the same again adds
- * nothing.
- */
+/** Adds an event with an outcome found out later, and answers repeats with it. A second time adds nothing. */
 export async function appendEffect(deps: GatewayDeps, key: string, call: Interrupted, found: Found): Promise<void> {
   const { effect, taken = [], isOwn } = found
   const { outcome, error = null } = endingOf(found)
@@ -216,7 +213,7 @@ function endingOf({ effect, data }: Found): Ending {
   return { outcome: 'success', error: { ...error, code: 'result_not_known', message } }
 }
 
-/** Answers repeats of a call with what came of it: in place of what nobody knew, or of what was only asked. */
+/** Answers repeats of a call with its outcome, in place of an unknown one or of what its capability said when asked. */
 const answerWith = (deps: GatewayDeps, key: string, call: Interrupted, found: Found): Change =>
   function* (tenant) {
     const claim = yield* findClaim(tenant, callScope, key)
@@ -243,7 +240,7 @@ const unlessOnRecord = (eventId: string, change: Change): Change =>
     if (!(yield* hasEvent(tenant, eventId))) yield* change(tenant)
   }
 
-/** Whether nobody knows if what failed was written. */
+/** Whether it is unknown if the failed commit was written. */
 export const isUnknown = (error: unknown): boolean => error instanceof Failure && error.data['outcome'] === 'unknown'
 
 const eventOf = ({ invocation_id, capability_id, version, correlation, subject, actor }: Interrupted) => ({

@@ -65,7 +65,7 @@ describe('a model is told what came of a call [F-07 F-23]', () => {
     [
       'unknown',
       'indeterminate',
-      /^Nobody knows whether .* had its effect \(http_500\)\.$(?:.|\n)*do not simply repeat it\.$/m,
+      /^It is unknown whether .* had its effect \(http_500\)\.$(?:.|\n)*do not simply repeat it\.$/m,
     ],
   ] as const)(
     'how it failed, with effect %s and outcome %s, and the words of others in the fence',

@@ -29,7 +29,7 @@ export function resultText(result: InvocationResult, { chunks = [], isCut, seed 
       return answerText(id, answerOf(result.data, chunks), seed)
     case 'indeterminate':
       if (error?.effect === 'done' || error?.effect === 'none') break
-      return lines(`Nobody knows whether the call of ${quote(id)} had its effect${code}.`, failed, unknownNext)
+      return lines(`It is unknown whether the call of ${quote(id)} had its effect${code}.`, failed, unknownNext)
     default:
       if (error?.effect === 'unknown') return lines(`The call of ${quote(id)} failed${code}.`, failed, unknownNext)
   }
@@ -41,7 +41,7 @@ export function resultText(result: InvocationResult, { chunks = [], isCut, seed 
 
 const unknownNext = 'Next: find out what it changed before you try anything like it again; do not simply repeat it.'
 
-/** The request that people decide about before the call goes on. None for a call that could not run: nobody is asked. */
+/** The request that people decide about before the call goes on. None for a call that could not run. */
 export function approvalIdOf({ denial }: Pick<InvocationResult, 'denial'>): string | undefined {
   const { approval_id, preview } = denial?.details ?? {}
   return denial?.code === 'approval_required' && typeof approval_id === 'string' && preview === undefined

@@ -65,7 +65,7 @@ const request = z.strictObject({
   ...fixed,
 })
 
-/** A capability of an MCP server: the tool, the digest of the definition that somebody has accepted, and its claims. */
+/** A capability of an MCP server: the tool, the digest of the accepted definition, and its claims. */
 const tool = z.strictObject({
   tool: line,
   definition: objectDigest,

@@ -31,7 +31,7 @@ export type PackProfile = z.infer<typeof packProfile>
 export const packMode = z.enum(['data', 'persona'])
 export type PackMode = z.infer<typeof packMode>
 
-/** How a pack came to be used: somebody named it, it fits the question, or a ranker outside of Ambit chose it. */
+/** How a pack came to be used: the caller named it, it fits the question, or a ranker outside of Ambit chose it. */
 export const packActivation = z.enum(['explicit', 'implicit', 'resolver-driven'])
 export type PackActivation = z.infer<typeof packActivation>
 

@@ -8,7 +8,7 @@ export const undecided = Symbol('undecided')
 /** Why there is no answer. Never thrown: it is handed up from operand to operator until the rule denies. */
 export class Fault {
   readonly message: string
-  /** The path of a fact whose value nobody has kept, when that is the reason. */
+  /** The path of a fact whose value was not kept, if that is the reason. */
   readonly needs: string | undefined
   /** That fact is known to be there, if nothing else is. */
   readonly isThere: boolean

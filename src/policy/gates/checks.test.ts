@@ -133,7 +133,7 @@ test.each([
   if (refusal) assert.deepEqual([refusal.gate, refusal.denial.code], ['rights', 'policy_blocked'])
 })
 
-test('nobody who is unverified has a permission, even where no verified caller is demanded [H-34]', () => {
+test('no unverified caller has a permission, even where no verified caller is demanded [H-34]', () => {
   const open = descriptor({ policy: {}, metadata: { required_permissions: ['stock:read'] } })
   const caller = { subject: { id: 'x', verified: false }, actor: null }
   const refusal = rights(facts({ descriptor: open, caller, revokedPermissions: ['stock:read'] }))

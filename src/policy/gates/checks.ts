@@ -74,7 +74,7 @@ export interface Rights {
   readonly caller: Caller
   readonly permissions: readonly string[]
   readonly revokedPermissions: readonly string[]
-  /** Whether lists of actors believe an identity that nobody verified. */
+  /** Whether lists of actors accept an unverified identity. */
   readonly unverifiedActors: 'refuse' | 'accept'
 }
 

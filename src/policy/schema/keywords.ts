@@ -175,7 +175,7 @@ export function sharedErrors(steps: Steps): (gen: CodeGen) => void {
       share(all)
       all.push(error)
     }
-    // Whoever found them holds on to the list until it is asked again.
+    // The compiled code that found them keeps its list until its next call.
     more.length = 0
     return all
   }

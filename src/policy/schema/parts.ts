@@ -70,7 +70,7 @@ function countPart(node: Json, walk: Walk): Json {
   if (!isJsonObject(node)) return node
   const within = under(typeof node['$id'] === 'string' ? node['$id'] : '', walk)
   const members = Object.entries(defined(node)).flatMap(([key, value = null]): [string, Json][] => {
-    // A schema that says so would be held against values later, when nobody waits for what comes of it.
+    // Such a schema would check values later, when no caller waits for the result.
     if (key === '$async') return []
     if (comparedKeywords.has(key)) return [[key, value]]
     if (key === 'anyOf' && Array.isArray(value)) walk.choices.max = Math.max(walk.choices.max, value.length)

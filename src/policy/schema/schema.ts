@@ -43,7 +43,7 @@ function decideBySize(decide: Check, value: Json): ReturnType<Check> {
   return stepsMax > limits.schemaStepsMax ? decide(value, stepsMax) : first
 }
 
-/** Finds all that is wrong, which is told to whoever sent it and decides nothing. */
+/** Finds all that is wrong, to tell the sender; it decides nothing. */
 function explained(schema: JsonObject): Check {
   try {
     return compiled(schema, { allErrors: true })
