@@ -22,7 +22,7 @@ export interface Session {
   readonly ambit: Operable
   /** Where it is, for people. */
   readonly place: string
-  /** Whether it acts for somebody who is known by a key. */
+  /** Whether the caller is known by a key. */
   readonly hasKey: boolean
   hostId(): Promise<string>
   /** As `ambit.call`, with the chunks of the result as they come. */

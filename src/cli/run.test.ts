@@ -4,7 +4,7 @@ import { givenDesk, givenShell } from '../../test/cli/harness.ts'
 import { Failure } from '../base/failure.ts'
 
 describe('a failure on the terminal [F-05 F-18]', () => {
-  /** Something that goes wrong in a way nobody foresaw. */
+  /** A shell whose input fails in an unexpected way. */
   const broken = async (env = {}) => {
     const desk = await givenDesk()
     const stdin = async () => {
@@ -13,7 +13,7 @@ describe('a failure on the terminal [F-05 F-18]', () => {
     return desk.with({ env: { ...desk.env, ...env }, stdin })
   }
 
-  test('an internal one says how to see its cause, and shows it to whoever asks', async () => {
+  test('an internal one says how to see its cause, and shows it on request', async () => {
     const quiet = await (await broken()).run('secret', 'set', 'mail')
     assert.equal(quiet.code, 2)
     const help = 'set AMBIT_DEBUG=1 to see the cause'

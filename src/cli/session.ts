@@ -47,14 +47,14 @@ export const asAdministrator = <T>(io: Io, options: CommonOptions, work: TenantW
 
 type TenantWork<T> = (ambit: Runtime, caller: Caller) => Promise<T>
 
-/** Opens Ambit for the length of `work` in one tenant, as the holder of `AMBIT_KEY`, or as somebody who may only look. */
+/** Opens Ambit for the length of `work` in one tenant, as the holder of `AMBIT_KEY`, or a caller who may only look. */
 export const inTenant = <T>(io: Io, options: CommonOptions, work: TenantWork<T>): Promise<T> =>
   opened(io, options, async (ambit) => {
     const { whoAsks } = await import('./identity/who-asks.ts')
     return work(ambit, await whoAsks(ambit, io, options))
   })
 
-/** Opens Ambit for the length of `work`, whoever asks. */
+/** Opens Ambit for the length of `work`, without asking who the caller is. */
 export async function opened<T>(io: Io, options: StoreOptions, work: (ambit: Runtime) => Promise<T>): Promise<T> {
   const { openWith } = await import('../runtime/runtime.ts')
   const { loadSettings } = await import('../runtime/settings/config.ts')

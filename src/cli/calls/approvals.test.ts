@@ -21,7 +21,7 @@ const listed = async (shell: Shell, ...words: string[]) =>
     .approvals.map(({ approval_id }) => approval_id)
 
 describe('approvals: one exact call, decided by people [H-51 H-53 H-59]', () => {
-  test('list: what waits, for those who may decide and for administrators, and for nobody else', async () => {
+  test('list: what waits, only for administrators and for those who may decide', async () => {
     const depot = await givenDepot()
     assert.equal((await depot.anyone.good('approvals', 'list')).out, 'none\n')
     const id = await ask(depot)
@@ -64,7 +64,7 @@ describe('approvals: one exact call, decided by people [H-51 H-53 H-59]', () => 
     const depot = await givenDepot()
     const id = await ask(depot)
     const { out } = await depot.ida.good('approvals', 'approve', id, '--rationale', 'the logger was wrong')
-    assert.equal(out, `${id}: approved\nwhoever asked may now repeat the call with the id inv_7; it counts once\n`)
+    assert.equal(out, `${id}: approved\nthe caller may now repeat the call with the id inv_7; it counts once\n`)
     assert.match(
       (await depot.ida.good('approvals', 'show', id)).out,
       /votes +ida \(responsible_pharmacist\): approve, \S+, “the logger was wrong”/,
@@ -114,9 +114,9 @@ describe('approvals: one exact call, decided by people [H-51 H-53 H-59]', () => 
   })
 
   test.each<[string, keyof Omit<Depot, 'keys'>, RegExp]>([
-    ['without a key', 'anyone', /needs somebody who is known by a key \(approver_not_permitted\)/],
+    ['without a key', 'anyone', /only an approver with an API key may decide \(approver_not_permitted\)/],
     ['with another role', 'kai', /you may not decide about this call \(role\) \(approver_not_permitted\)/],
-    ['by whoever asked', 'planner', /\((approver_not_permitted|approval_self)\)/],
+    ['by the caller', 'planner', /\((approver_not_permitted|approval_self)\)/],
   ])('no decision %s', async (_, who, message) => {
     const depot = await givenDepot()
     const id = await ask(depot)
@@ -166,7 +166,7 @@ describe('approvals: one exact call, decided by people [H-51 H-53 H-59]', () => 
     const depot = await givenDepot()
     const first = await ask(depot)
     const printed: string[] = []
-    let stop: (signal: Signal) => void = () => assert.fail('nobody listens')
+    let stop: (signal: Signal) => void = () => assert.fail('no listener')
     let listening = true
     const onSignal = (listener: (signal: Signal) => void) => {
       stop = listener
@@ -251,10 +251,10 @@ describe('approver: the people who may decide [H-55 H-59]', () => {
 
   test.each([
     [['add', 'ida', '--role', 'x'], 1, /\(approver_exists\)/],
-    [['add', 'nobody', '--role', 'x'], 1, /\(principal_not_found\)/],
+    [['add', 'unknown', '--role', 'x'], 1, /\(principal_not_found\)/],
     [['add', 'kai'], 2, /required option '--role <name>' not specified/],
     [['add', 'kai', '--role', 'x', '--public-key', 'short'], 2, /\(field_invalid\)/],
-    [['revoke', 'nobody'], 1, /\(approver_not_found\)/],
+    [['revoke', 'unknown'], 1, /\(approver_not_found\)/],
   ])('refused: %j', async (words, expected, message) => {
     const { code, err } = await (await givenDepot()).shell.run('approver', ...words)
     assert.equal(code, expected)

@@ -73,7 +73,7 @@ function printDecided(io: Io, request: ApprovalRequest, { input }: { readonly in
   if (approval_id !== input.id) line(io, `${input.id}: replaced by ${approval_id}, which has the edited arguments`)
   line(io, `${approval_id}: ${tallyOf(request)}`)
   if (state === 'approved')
-    line(io, `whoever asked may now repeat the call with the id ${plain(invocation_id)}; it counts once`)
+    line(io, `the caller may now repeat the call with the id ${plain(invocation_id)}; it counts once`)
 }
 
 function summary(request: ApprovalRequest): string {

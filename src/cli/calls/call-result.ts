@@ -29,7 +29,7 @@ export function printResult(io: Io, hostId: string, result: InvocationResult, ad
 
 /** Whether a call that failed took effect. */
 export const effectText = (effect: string | null | undefined): string =>
-  effect === 'unknown' ? 'nobody knows whether it happened' : (effect ?? '')
+  effect === 'unknown' ? 'it is unknown whether it happened' : (effect ?? '')
 
 const words = {
   success: ['green', 'DONE'],
@@ -73,7 +73,7 @@ function nextSteps(result: InvocationResult): string[] {
   return []
 }
 
-/** Which capability somebody may have meant: the one that MCP clients know by this name, or the one most like it. */
+/** Which capability the caller may have meant: the one that MCP clients know by this name, or the one most like it. */
 export async function likeOf(ambit: Operable, asked: string): Promise<string> {
   const { capabilities } = await ambit.capabilities.list()
   const ids = capabilities.map(({ id }) => id)

@@ -66,7 +66,7 @@ describe('call: one call through the gateway, and what came of it [F-18 H-92]', 
     )
   })
 
-  test('a call that needs somebody known says how to be known', async () => {
+  test('a call denied for want of a key says how to get one', async () => {
     const { anyone } = await givenDepot()
     assert.match((await anyone.run(...release(0))).out, /\n {2}next +put the key .* AMBIT_KEY: `ambit key create </)
   })
@@ -184,7 +184,7 @@ describe('preview, invocations and explain: before a call and after it [F-18 H-9
     assert.match((await shell.run('evidence', 'trace', 'run-5521')).err, /correlation_not_found/)
   })
 
-  test('an id finds the recorded result, for whoever called', async () => {
+  test('an id finds the recorded result, for its caller only', async () => {
     const { planner, kai } = await givenDepot()
     await planner.good(...release(0, '--id', 'inv_a'))
     assert.match(

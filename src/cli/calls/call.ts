@@ -22,7 +22,7 @@ export default singleOperation('call', {
     ...callWords,
     id: ['--id <id>', 'the id of this call: the same id never takes effect twice'],
   },
-  help: 'Exit 0: it succeeded. 1: it was refused, failed, or nobody knows. 2: usage or environment.',
+  help: 'Exit 0: it succeeded. 1: it was refused, it failed, or its outcome is unknown. 2: usage or environment.',
   own: (command) => void command.option('--stream', 'show chunks as they come'),
   perform: async (call, { input, options, stream }, io) => {
     const chunks: Json[] = []
@@ -41,5 +41,5 @@ export default singleOperation('call', {
 async function adviceOn({ denial, capability_id }: InvocationResult, session: Session): Promise<readonly string[]> {
   if (denial?.code === 'capability_not_found') return [await likeOf(session.ambit, capability_id)]
   if (denial?.details?.['reason'] !== 'entitlement_denied' || session.hasKey) return []
-  return ['put the key of somebody who may into AMBIT_KEY: `ambit key create <principal>` makes one']
+  return ['put the key of a principal that may call it into AMBIT_KEY: `ambit key create <principal>` makes one']
 }

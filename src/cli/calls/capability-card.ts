@@ -78,7 +78,7 @@ function membersOf(schema: CapabilityDescriptor['input_schema']): string {
 }
 
 const lifecycles: Readonly<Record<Lifecycle, string>> = {
-  declared: 'declared: described, hosted by nobody yet',
+  declared: 'declared: described, not hosted yet',
   hosted: 'hosted: here, not offered yet',
   discoverable: 'discoverable: listed, not to be called yet',
   invokable: 'invokable: can be called',

@@ -56,7 +56,7 @@ describe('evidence list [F-18 F-09]', () => {
     assert.deepEqual(await sequences(shell, '--correlation', 'c'), [5, 3])
     assert.deepEqual(await sequences(shell, '--type', 'other'), [5])
     assert.deepEqual(await sequences(shell, '--subject', 'operator', '--outcome', 'success'), [3, 2, 1])
-    assert.deepEqual(await sequences(shell, '--subject', 'nobody'), [])
+    assert.deepEqual(await sequences(shell, '--subject', 'unknown'), [])
     assert.deepEqual(await sequences(shell, '--since', '1h', '--capability', 'depot.read', '--correlation', 'd'), [4])
     assert.deepEqual(await sequences(shell, '--until', '1h'), [])
     assert.deepEqual(

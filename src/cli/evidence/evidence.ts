@@ -91,7 +91,7 @@ const operations = operationGroup('evidence', {
     input: {
       correlation: ['--correlation <id>', 'this one'],
       before: ['--before <time>', 'all whose newest record is older: RFC 3339, or an age such as 90d'],
-      indeterminate: ['--even-indeterminate', 'also where nobody knows whether a call took effect'],
+      indeterminate: ['--even-indeterminate', 'also where it is unknown whether a call took effect'],
       preview: false,
     },
     own: (command) => void command.addOption(new Option('--yes', 'do it; without this it only says what would go')),

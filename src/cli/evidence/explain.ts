@@ -11,7 +11,7 @@ export default singleOperation('explain', {
     line(io, paint(io, 'bold', plain(sentence)))
     printFields(io, [
       ['call', `${explained.invocation_id} of task ${explained.correlation_id}`],
-      ['by', explained.subject ?? 'nobody'],
+      ['by', explained.subject ?? 'no known subject'],
       ['at', explained.at],
       ['policy', policy === null ? '' : `${policy.name}, version ${policy.version}, ${policy.state}`],
       ['rules', ...rules.map(ruleText)],

@@ -54,7 +54,7 @@ function printStory(io: Io, { story, first_broken_sequence, covered }: BundleRep
 }
 
 function told(step: BundleReport['story'][number]): string {
-  const subject = step.subject ?? (step.covered ? 'nobody' : '–')
+  const subject = step.subject ?? (step.covered ? 'no subject' : '–')
   const who = step.actor === null || step.actor === step.subject ? subject : `${subject} through ${step.actor}`
   const how = [step.outcome, step.reason].filter((word) => word !== null).join(': ')
   return `${step.timestamp}  ${step.event_type.padEnd(24)} ${who}  ${step.capability_id}${how === '' ? '' : `  ${how}`}`

@@ -64,7 +64,7 @@ describe('store [F-18 F-16]', () => {
     assert.deepEqual((await other.run('store', 'accept-loss', 'local', '--json')).json()['tenant'], 'local')
   })
 
-  test('progress, where somebody watches, on standard error alone', async () => {
+  test('progress is shown only at a terminal, on standard error', async () => {
     const shell = await givenDesk()
     const watched = shell.with({ live: true })
     for (const words of [

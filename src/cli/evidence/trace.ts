@@ -57,7 +57,7 @@ function printCall(io: Io, events: readonly EvidenceEvent[], denied: readonly Ap
   line(io, `${paint(io, 'bold', plain(first.invocation_id))}  ${last.outcome ?? 'not ended'}`)
   const noes = denied.filter(({ invocation_id }) => invocation_id === first.invocation_id).flatMap(noesIn)
   printFields(io, [
-    ['subject', record?.subject == null ? 'nobody' : subjectText(record.subject)],
+    ['subject', record?.subject == null ? 'none' : subjectText(record.subject)],
     ['actor', record?.actor?.id ?? ''],
     ['capability', `${first.capability_id} ${last.capability_version ?? ''}`],
     ['host', first.host_id],

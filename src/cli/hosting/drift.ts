@@ -6,7 +6,7 @@ import { asAdministrator, type CommonOptions, withTenant } from '../session.ts'
 import { found, type Io, line, paint, plain, printJson, whileShown } from '../terminal/io.ts'
 import { printColumns } from '../terminal/table.ts'
 
-/** `capabilities drift` and `capabilities accept`: what servers changed since somebody looked at it. */
+/** `capabilities drift` and `capabilities accept`: what servers changed since a person reviewed it. */
 export function registerDrift(capabilities: Command, io: Io): void {
   withTenant(capabilities.command('drift [upstream]'))
     .description('what MCP servers changed of their tools since they were accepted: such tools are held')

@@ -35,7 +35,7 @@ export function loggingErrors(log: Log): NonNullable<ServerDeps['onError']> {
   const mayLog = rateLimit(systemClock, 1, limits.rateCallersMax)
   return (error, place) => {
     const { code } = problem(error)
-    // Whoever asks about a call that runs is told to ask later: nothing is wrong.
+    // Asking about a running call is answered with "ask later": that is no fault.
     if (code === 'call_in_progress' || !mayLog(code)) return
     const kind = error instanceof Failure ? undefined : error instanceof Error ? error.constructor.name : typeof error
     log('error', 'error', { code, kind, route: place?.route, trace_id: place?.traceId })

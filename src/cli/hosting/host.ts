@@ -16,7 +16,7 @@ const register: Register = (host, io) => {
     .description('serve the capabilities of the configuration over HTTP, compatible with CHP, until Ctrl-C')
     .option('--port <n>', "the port, 0 for any that is free (default: the configuration's, or 4770)", portNumber)
     .option('--hostname <name>', "the address to listen on (default: the configuration's, or 127.0.0.1)")
-    .option('--key <key>', 'one more key, for callers whom nobody tells apart; API keys work without it')
+    .option('--key <key>', 'one more key, shared by callers who are not told apart; API keys work without it')
     .option(
       '--open',
       'let in callers without a key, on this machine only: they call what is open and read all evidence',

@@ -92,7 +92,7 @@ test.each<[string, readonly string[], RegExp]>([
     /upstream `files`: its address cannot be used/,
   ],
   [
-    'an address where nobody is',
+    'an address without a server',
     ['mcp', 'files', '--url', 'https://nowhere.invalid/mcp'],
     /`https:\/\/nowhere\.invalid\/mcp`: the server `files` is not available: .* \(host_unreachable\)/,
   ],
@@ -315,7 +315,7 @@ test('a document is looked for where the command is run, wherever its configurat
   assert.deepEqual(readdirSync(below), ['api.json', 'here.json'])
 })
 
-test('whoever watches sees that a server is asked, until it answers or does not [H-90]', async () => {
+test('a terminal shows that a server is asked, until it answers or fails [H-90]', async () => {
   const shell = await administering(givenShell({ live: true }), 'local')
   const words = ['capabilities', 'import', 'mcp', 'sums', '--', 'no-such-program']
   const { err } = await shell.run(...words)

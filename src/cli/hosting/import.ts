@@ -86,7 +86,7 @@ function serverOf([command, ...args]: readonly string[], { url, header, query, e
     const help = 'write `-- command arguments`, or `--url`'
     throw new Failure('field.invalid', 'an MCP server is a command or an address', {}, help)
   }
-  // What is behind the `?` may be a secret that somebody wrote out: it is not repeated.
+  // The message does not repeat the query: it may hold a secret in plain text.
   if (url?.includes('?')) {
     const help = 'give what is behind it as `--query name=value`, and a secret in it as `{secret:NAME}`'
     throw new Failure('field.invalid', 'the address is given without `?`', {}, help)
@@ -106,7 +106,7 @@ function pairs(texts: readonly string[], between: string): Record<string, string
   return Object.fromEntries(
     texts.map((text) => {
       const at = text.indexOf(between)
-      // What is behind the name may be a secret that somebody wrote out: it is not repeated.
+      // The message does not repeat the text: it may hold a secret in plain text.
       if (at < 1) throw new Failure('field.invalid', `write a name, \`${between}\` and a value`)
       return [text.slice(0, at).trim(), text.slice(at + 1).trim()]
     }),

@@ -35,7 +35,7 @@ describe('tenant [F-18 F-17]', () => {
       'h1',
     )
     assert.match(made.out, /^tenant `acme` made; it signs as `h1` with key [0-9a-f]{16}\n/)
-    assert.match(made.out, /hand this public key to whoever verifies: [A-Za-z0-9+/]{43}=\n/)
+    assert.match(made.out, /give this public key to those who verify evidence: [A-Za-z0-9+/]{43}=\n/)
     assert.match(made.out, /next: `ambit principal create <id> --tenant acme`/)
     const { out } = await shell.good('tenant', 'list')
     assert.match(out, /^TENANT +STATUS +HOST +ROOTS +CREATED\nacme +active +h1 +a\/b c +\d{4}-\d\d-\d\dT[\d:.]+Z\n$/)
@@ -284,7 +284,7 @@ describe('AMBIT_KEY acts as its principal, in its tenant alone [F-17 H-73]', () 
     await refused(scoped, [...changes, ...reads])
     await refused(auditor, changes)
     for (const words of reads) await auditor.good(...words.split(' '))
-    // Whoever may not audit exports what is wholly their own: of all else they do not learn that it is there.
+    // A caller who may not audit exports only tasks wholly their own, and does not learn of any other.
     const exported = ['evidence', 'export', 'ambit-admin-local']
     for (const who of [plain, scoped]) assert.match((await who.run(...exported)).err, /\(correlation_not_found\)/)
     await auditor.good(...exported)
@@ -321,8 +321,8 @@ describe('AMBIT_KEY acts as its principal, in its tenant alone [F-17 H-73]', () 
       ['secret', 'set', 'mail'],
     ]) {
       const there = await refused('tenant_mismatch', ...words, '--tenant', 'local')
-      const nowhere = await refused('tenant_mismatch', ...words, '--tenant', 'nobody')
-      assert.equal(there.replaceAll('local', 'x'), nowhere.replaceAll('nobody', 'x'))
+      const nowhere = await refused('tenant_mismatch', ...words, '--tenant', 'nowhere')
+      assert.equal(there.replaceAll('local', 'x'), nowhere.replaceAll('nowhere', 'x'))
     }
     for (const verb of ['identity', 'rotate', 'revoke', 'resume'])
       await refused('tenant_mismatch', 'tenant', verb, 'local')

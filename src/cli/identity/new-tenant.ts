@@ -17,7 +17,7 @@ export async function makeTenant(ambit: Runtime, wish: NewTenant, by?: Subject):
 
 export function printTenant(io: Io, { tenant_id, host_id, key_id, public_key, admin }: MadeTenant): void {
   line(io, `tenant \`${tenant_id}\` made; it signs as \`${host_id}\` with key ${key_id}`)
-  line(io, `hand this public key to whoever verifies: ${public_key}`)
+  line(io, `give this public key to those who verify evidence: ${public_key}`)
   printIssued(io, admin)
   line(io, 'it makes people, keys and approvers: keep it away from agents. No command replaces a lost one')
 }

@@ -53,12 +53,12 @@ describe('without a key nothing of ours changes [F-25]', () => {
     const { planner, shell } = await givenDepot()
     const asked = (await planner.run(...release(14, '--json'))).json<{ denial: { details: { approval_id: string } } }>()
     const { approval_id } = asked.denial.details
-    const nobody = shell.with({ env: {}, stdin: async () => 'x' })
+    const keyless = shell.with({ env: {}, stdin: async () => 'x' })
     writePackIn(shell.cwd, 'pumps', { description: 'The P-200 pump. Use for questions about it.' }, {})
     const before = await recorded(shell)
     for (const [line, words] of Object.entries(changes)) {
       const typed = `${line} ${words}`.trim().replace('<approval>', approval_id).split(' ')
-      const { code, err } = await nobody.run(...typed)
+      const { code, err } = await keyless.run(...typed)
       assert.equal(code, 1, line)
       assert.match(err, /\((unauthenticated|approver_not_permitted)\)\n.*AMBIT_KEY/, line)
     }
@@ -67,16 +67,16 @@ describe('without a key nothing of ours changes [F-25]', () => {
 
   test('one may look, and call what is open to everybody; evidence says who did', async () => {
     const { shell } = await givenDepot()
-    const nobody = shell.with({ env: {} })
+    const keyless = shell.with({ env: {} })
     for (const line of ['principal list', 'key list', 'approver list', 'secret list', 'evidence list', 'tenant list'])
-      await nobody.good(...line.split(' '))
-    assert.match((await nobody.good('evidence', 'purge', '--before', '1s')).out, /^would purge /)
-    await nobody.good('call', 'depot.temperature', '--payload', '{"room":"north"}')
-    assert.match((await nobody.run('evidence', 'list', '--limit', '1')).out, / anonymous +execution_completed /)
-    assert.match((await nobody.run(...release(0))).out, /^DENIED .*\n.*\(caller_unauthenticated|AMBIT_KEY/m)
+      await keyless.good(...line.split(' '))
+    assert.match((await keyless.good('evidence', 'purge', '--before', '1s')).out, /^would purge /)
+    await keyless.good('call', 'depot.temperature', '--payload', '{"room":"north"}')
+    assert.match((await keyless.run('evidence', 'list', '--limit', '1')).out, / anonymous +execution_completed /)
+    assert.match((await keyless.run(...release(0))).out, /^DENIED .*\n.*\(caller_unauthenticated|AMBIT_KEY/m)
   })
 
-  test('nobody gets at a store in use by way of another configuration, or by replacing the one that is there', async () => {
+  test('neither another configuration nor a replaced one opens a store in use to callers without a key', async () => {
     const { shell, anyone } = await givenDepot()
     const dataDir = join(shell.cwd, '.ambit')
     writeFileSync(join(shell.cwd, 'evil.json'), JSON.stringify({ tenant: 'evil', dataDir }))

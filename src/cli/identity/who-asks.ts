@@ -10,7 +10,7 @@ import type { Io } from '../terminal/io.ts'
 
 type Opened = Pick<Runtime, 'store' | 'clock' | 'settings'>
 
-/** The holder of `AMBIT_KEY`, as of now: a revoked key is refused. Without a key, somebody who may only look. */
+/** The holder of `AMBIT_KEY`, as of now: a revoked key is refused. Without a key, a caller who may only look. */
 export async function whoAsks(ambit: Opened, io: Io, { tenant }: CommonOptions): Promise<Caller> {
   const key = io.env['AMBIT_KEY']
   if (key) return holderOf(ambit, key, tenant)
@@ -30,7 +30,7 @@ export async function callerFor(ambit: Opened, io: Io, options: CommonOptions, e
   const caller = await whoAsks(ambit, io, options)
   if (operation.right !== 'decide' || caller.subject.verified === true) return caller
   const help = 'put the API key of a registered approver into AMBIT_KEY'
-  throw new Failure('approver.not_permitted', 'an approval needs somebody who is known by a key', {}, help)
+  throw new Failure('approver.not_permitted', 'only an approver with an API key may decide', {}, help)
 }
 
 /** The administrator whose key is in `AMBIT_KEY` or typed at the terminal. `suspended` accepts one of a suspended tenant. */

@@ -20,7 +20,7 @@ type Forged = Omit<EvidenceBundle, 'events'> & { events: Record<string, unknown>
 
 const forgeries: readonly [what: string, forge: (bundle: Forged) => void][] = [
   [
-    'blame somebody else for the release',
+    'blame another person for the release',
     ({ events }) => Object.assign(events.at(-1) ?? {}, { subject: { id: 'jo', type: 'user', verified: true } }),
   ],
   [

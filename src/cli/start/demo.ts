@@ -30,9 +30,9 @@ const register: Register = (command, io) => {
       try {
         const { bundle, publicKey } = await tell(stage, folder)
         if (options.keep !== undefined) writeOutput(io, options.keep, `${JSON.stringify(bundle, null, 2)}\n`)
-        step(stage, 7, 'Somebody edits the file')
+        step(stage, 7, 'An attacker edits the file')
         const edits = tamper(stage, bundle, publicKey)
-        step(stage, 8, 'Somebody with the database removes the newest records, and their trace in it')
+        step(stage, 8, 'An attacker with the database removes the newest records, and their trace in it')
         const attempts = [...edits, await cutStore(stage, folder)]
         ending(stage, options.keep)
         if (options.json) printJson(io, { events: bundle.events.length, public_key: publicKey, attempts })
@@ -87,7 +87,7 @@ async function tell(io: Io, folder: string): Promise<{ bundle: EvidenceBundle; p
   }
 }
 
-/** Adds a principal, makes its key, and comes back with whoever that key says it is. */
+/** Adds a principal, makes its key, and returns the caller that the key authenticates. */
 async function enrol(ambit: Runtime, wish: NewPrincipal, scopes: readonly string[]): Promise<Caller> {
   const admin = operator(tenant)
   await createPrincipal(ambit, admin, wish)

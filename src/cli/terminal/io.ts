@@ -7,14 +7,14 @@ export interface Io {
   readonly err: (text: string) => void
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
-  /** Everything on standard input, or undefined at a terminal, where nobody has piped anything in. */
+  /** Everything on standard input, or undefined at a terminal, where nothing was piped in. */
   readonly stdin: (bytesMax?: number) => Promise<string | undefined>
   /** Asks for a value without showing it; only at a terminal. */
   readonly askHidden: (question: string) => Promise<string | undefined>
   readonly color: boolean
-  /** Tells of signals until what it answers is called. While somebody listens they do not end the process. */
+  /** Reports signals until the returned function is called; until then they do not end the process. */
   readonly onSignal: (listener: (signal: Signal) => void) => () => void
-  /** Whether somebody watches standard error, so that progress is worth showing there. */
+  /** Whether standard error is a terminal, so that progress is worth showing there. */
   readonly live?: boolean
   /** False where standard output is no terminal: a file or another program reads it. */
   readonly terminal?: boolean
@@ -55,7 +55,7 @@ export function progress(io: Io, text = ''): void {
   if (io.live) io.err(`\r${text}\u001b[K`)
 }
 
-/** Shows a text as long as something takes that nobody knows the length of. */
+/** Shows a text during work of unknown length. */
 export async function whileShown<T>(io: Io, text: string, work: Promise<T>): Promise<T> {
   progress(io, text)
   try {
