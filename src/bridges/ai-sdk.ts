@@ -44,9 +44,9 @@ export interface FromAISDKTool extends Omit<CapabilitySpec, 'input' | 'output' |
 }
 
 /**
- * A tool of the AI SDK as a capability: from then on it is called through the gateway. Without `policy` nobody may; one that
- * `needsApproval`, always or by a function of its own, asks people at every call unless `policy` or `autonomy` say
- * something of that. The results of a tool that streams are chunks, and the last of them is the result.
+ * A tool of the AI SDK as a capability, called through the gateway. Without `policy` every call is denied. A tool with
+ * `needsApproval`, `true` or a function, asks people at every call, unless `policy` or `autonomy` say something about
+ * approval. The results of a streaming tool are chunks, and the last chunk is the result.
  */
 export function fromAISDKTool(tool: Tool, { toolContext, ...spec }: FromAISDKTool): Capability {
   const { execute, needsApproval = false } = tool

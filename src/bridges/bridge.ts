@@ -121,7 +121,7 @@ async function until<T>(signal: AbortSignal | undefined, work: Promise<T>): Prom
     return await Promise.race([work, aborted.promise])
   } finally {
     signal.removeEventListener('abort', abort)
-    // Nobody is left to hear how it ended; the record is.
+    // The caller has left; only the record says how the work ended.
     work.catch(() => undefined)
   }
 }

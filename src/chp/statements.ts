@@ -76,7 +76,7 @@ export async function keepRevocation(
   if (!verified.ok) throw new Failure('revocation.invalid', `the revocation is not good: ${verified.message}`)
   const { mandate_id, principal } = verified.value
   if (!isTrusted(principal, host.current().mandatePins))
-    throw new Failure('revocation.invalid', 'the revocation is of somebody whose mandates do not count here')
+    throw new Failure('revocation.invalid', 'the revocation is from a principal whose mandates are not trusted here')
   await keep(ambit, host, 'revocation', verified.value)
   return { accepted: true, mandate_id, principal: principal.host_id }
 }

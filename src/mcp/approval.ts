@@ -14,7 +14,7 @@ import type { McpDoor, WaitingState } from './door.ts'
 /** Clients give up on a request after a minute. */
 const defaultRoundMs = 20_000
 
-/** Clients give up on a call after ten rounds, and tell nobody what it was waiting for. */
+/** Clients give up on a call after ten rounds, and do not say what it was waiting for. */
 const roundsMax = 8
 
 /** The call that this round goes on with, once people have decided or the round is over; undefined for a new call. */
@@ -27,7 +27,7 @@ export async function resumedCall(door: McpDoor, context: ServerContext): Promis
   return state
 }
 
-/** True if whoever sits at the client does not want to be asked again. */
+/** True if the person at the client does not want to be asked again. */
 export function hasLeft({ mcpReq: { inputResponses } }: ServerContext): boolean {
   const answer = inputResponse(inputResponses, answerName)
   return answer.kind === 'elicit' && (answer.action !== 'accept' || answer.content?.['next'] === 'stop')

@@ -10,7 +10,7 @@ import { addApprover } from '../runtime/identity/approvers.ts'
 import { operator } from '../runtime/identity/caller.ts'
 import { approvalRecords } from '../storage/tables/approvals.ts'
 
-/** An agent whose every call is a client of its own, that does not wait for people, and somebody who decides. */
+/** An agent that makes every call from a new client and does not wait for people, and an approver. */
 async function givenAgent(revision: (typeof revisions)[number], mcp?: { readonly roundMs: number }) {
   const done: unknown[] = []
   const release = defineCapability(
@@ -47,7 +47,7 @@ async function givenAgent(revision: (typeof revisions)[number], mcp?: { readonly
   }
 }
 
-test.each(revisions)('%s: people are asked once about the same call, whoever repeats it [H-57]', async (revision) => {
+test.each(revisions)('%s: people are asked once about the same call, even if repeated [H-57]', async (revision) => {
   const { call, requests, decide, done } = await givenAgent(revision)
   for (let times = 0; times < 3; times++) assert.equal((await call('B-1')).isError, true)
   await call('B-2')
@@ -57,7 +57,7 @@ test.each(revisions)('%s: people are asked once about the same call, whoever rep
   assert.deepEqual(done, [{ batch: 'B-2' }])
 })
 
-test.each(revisions)('%s: a no reaches whoever asks again, and people are left alone [H-56]', async (revision) => {
+test.each(revisions)('%s: a repeat of a denied call is denied, without asking again [H-56]', async (revision) => {
   const { call, requests, decide, done } = await givenAgent(revision)
   await call('B-1')
   await decide({ decision: 'deny', rationale: 'too warm' })
@@ -92,7 +92,7 @@ test.each(revisions)(
 )
 
 test.each([{}, { elicitation: { form: {} } }])(
-  'a client that nobody decides for is told what it waits for, before it gives up [H-100]',
+  'a client is told what its undecided call waits for, before it gives up [H-100]',
   async (capabilities) => {
     const { requests, client } = await givenAgent('2026-07-28', { roundMs: 1 })
     const asking = await client(capabilities)

@@ -2,7 +2,7 @@ import type { RequestStateCodec } from '@modelcontextprotocol/server'
 import type { AmbitHost, CallCaller } from '../runtime/hosting/host.ts'
 import type { Content } from './content.ts'
 
-/** A call that waits for people, as its client carries it from one round to the next. It gives nobody a right. */
+/** A call that waits for people, as its client carries it from one round to the next. It gives no right. */
 export interface WaitingState {
   readonly invocationId: string
   readonly approvalId: string

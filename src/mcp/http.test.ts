@@ -28,7 +28,7 @@ const release = (done: unknown[]) =>
     },
   )
 
-const hidden = echo({ id: 'depot.hidden', policy: { auth_required: true, allowed_actors: ['somebody-else'] } })
+const hidden = echo({ id: 'depot.hidden', policy: { auth_required: true, allowed_actors: ['other-agent'] } })
 
 async function given(): Promise<ServedServer & { agent: string; done: unknown[] }> {
   const done: unknown[] = []
@@ -139,7 +139,7 @@ test('2026-07-28: a call that needs approval comes back as input required, and g
   assert.deepEqual([asked.length, done], [1, [{ batch: 'B-1' }]])
 })
 
-test('2026-07-28: whoever sits at the client cannot approve there, and may stop waiting [H-55 H-100]', async () => {
+test('2026-07-28: the person at the client cannot approve there, and may stop waiting [H-55 H-100]', async () => {
   const { url, agent, done } = await given()
   const answers = [
     { action: 'accept' as const, content: { next: 'stop' } },
@@ -173,7 +173,7 @@ test('2025-11-25: a call that needs approval says so, and the same call goes on 
   assert.equal((await call()).isError, true)
 })
 
-test('nobody goes on with the call of another [H-61]', async () => {
+test('a caller cannot go on with the call of another [H-61]', async () => {
   const { url, keyOf, agent, host, done } = await given()
   const other = await keyOf({ id: 'other', kind: 'agent' })
   const call = async (key: string) =>
@@ -344,7 +344,7 @@ test.each(revisions)(
   },
 )
 
-test('2026-07-28: whoever listens is told when other tools are offered [H-90]', async () => {
+test('2026-07-28: a listening client is told when other tools are offered [H-90]', async () => {
   const { url, agent, host } = await given()
   let told = 0
   const onChanged = () => void told++

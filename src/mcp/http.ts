@@ -20,7 +20,7 @@ export function openMcpHttp(ambit: Runtime, host: AmbitHost, options: McpOptions
     return openMcpServer({
       ...options,
       ...{ ambit, host, era, until, name: caller.name, caller: async () => caller },
-      // The older revision wants to be told, and has nobody who could be: each request is by itself.
+      // The older revision cancels by a message, which cannot find the call: each request has a server of its own.
       outlivesConnection: era === 'legacy',
     })
   }

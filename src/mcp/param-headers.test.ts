@@ -87,7 +87,7 @@ test('a header that cannot be is not looked for [H-74]', async () => {
 })
 
 test('a tool that a caller cannot see answers nothing about its headers [H-74 H-100]', async () => {
-  const policy = { auth_required: true, allowed_actors: ['somebody-else'] }
+  const policy = { auth_required: true, allowed_actors: ['other-agent'] }
   const { ask, keyOf } = await servedServer({ offer: { capabilities: [echo({ input, policy })] } })
   const key = await keyOf({ id: 'planner', kind: 'agent' })
   const { status, text } = await ask('POST', '/mcp', { key, body: callOf({ region: 'eu' }), headers })

@@ -8,7 +8,7 @@ const headerMismatch = -32020
 
 /**
  * The refusal of a call whose headers do not repeat the arguments that its tool wants repeated there (`x-mcp-header`):
- * whoever routes by such a header must not be told something else than we are. Undefined if all is well, and for tools
+ * a proxy that routes by such a header must not see another value than we do. Undefined if all is well, and for tools
  * that this caller cannot see: those answer nothing about themselves.
  */
 export function refusedHeaders(

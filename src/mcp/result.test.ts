@@ -20,7 +20,7 @@ async function answerOf(data: Json, spec: Partial<CapabilitySpec> = {}) {
   return client.callTool({ name: whole.id.replaceAll('.', '_'), arguments: {} })
 }
 
-test('structure is sent where somebody accepted a schema of it, and nowhere else [H-90]', async () => {
+test('structure is sent only where a person accepted a schema of it [H-90]', async () => {
   const content = [{ type: 'text', text: 'done' }]
   const data = { content, structuredContent: { said: evil } }
   const structured = { type: 'object', properties: { said: { type: 'string' } } }
@@ -31,7 +31,7 @@ test('structure is sent where somebody accepted a schema of it, and nowhere else
   assert.deepEqual((await answerOf({ said: 'x' }, own)).structuredContent, { said: 'x' })
 })
 
-test('structure that does not fit the schema somebody accepted is not sent: what it says stands in the fence [H-42 H-90]', async () => {
+test('structure off the accepted schema is not sent: what it says stands in the fence [H-42 H-90]', async () => {
   const text = { type: 'string' }
   const output = { type: 'object', properties: { temp: { type: 'number' } }, required: ['temp'] }
   const own = await answerOf({ temp: evil, note: evil }, { id: 'depot.read', output })

@@ -9,7 +9,7 @@ import type { McpDoor } from './door.ts'
 /**
  * A result as a client of MCP reads it: text for its model, fenced; ids for its records; structure for its program, as
  * the schema says that the tool promises here. What a stream gave stands for a result that it did not return. A client
- * that shows structure to its model shows it what nobody has fenced: of upstreams it gets none, unless a person said so.
+ * may show structure to its model, and structure has no fence: of upstreams it gets none, unless a person said so.
  */
 export function answered(
   { host, fenced = true }: McpDoor,

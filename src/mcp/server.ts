@@ -31,7 +31,7 @@ interface McpServerDeps extends McpOptions, Pick<McpDoor, 'host' | 'era' | 'outl
   readonly ambit: Runtime
   /** The name of the caller, which stays the same. */
   readonly name: string
-  /** Who asks: found out again for each request, so that what is taken back counts at once. Fails for nobody we know. */
+  /** The caller, looked up again for each request, so that a revocation counts at once. Fails for an unknown caller. */
   readonly caller: () => Promise<CallCaller>
   /** Told of each request that is worked on: its answer may begin before that has ended. */
   readonly until?: ((work: Promise<unknown>) => void) | undefined
@@ -127,7 +127,7 @@ function refusalOf(error: unknown): ProtocolError {
   return new ProtocolError(kind, detail, { code, ...(remediation !== undefined && { remediation }) })
 }
 
-/** True for what can be completed at all. What is asked for are ids of the caller's own, which nobody guesses. */
+/** True for what can be completed at all. The arguments are the caller's own ids, so no value is ever suggested. */
 const isServed = (content: Content, ref: CompleteRequest['params']['ref']): boolean =>
   ref.type === 'ref/prompt'
     ? content.prompts().some(({ name }) => name === ref.name)

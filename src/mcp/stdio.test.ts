@@ -176,7 +176,7 @@ test('nothing begins once the server is told to end [H-90]', async () => {
   assert.equal(begun.length, 0)
 })
 
-test('an input that has ended ends the server, and its errors after the end trouble nobody [H-90]', async () => {
+test('an input that has ended ends the server, and its errors after the end are ignored [H-90]', async () => {
   const { connect } = await givenHost()
   const { over, stop, streams } = connect()
   stop()

@@ -67,7 +67,7 @@ const listed = (tool: Tool): McpTool => {
   }
 }
 
-/** Takes one call to the gateway, and what comes of it back. Names that nobody offers are refused there, on record. */
+/** Takes one call to the gateway and returns its answer. Unknown tool names are refused there, on record. */
 export async function callTool(
   door: McpDoor,
   server: Server,
@@ -119,7 +119,7 @@ function invoke(door: McpDoor, { mcpReq }: ServerContext, envelope: Envelope) {
   return door.host.gateway.invoke(door.caller, envelope, { chunk, signal })
 }
 
-/** What the client knows its progress by: said with every chunk, and kept until somebody reads it, so nothing long. */
+/** The client's progress token. Each chunk repeats it and is buffered until the client reads it, so it is short. */
 function tokenOf({ _meta }: ServerContext['mcpReq']): string | number | undefined {
   const token = _meta?.progressToken
   return typeof token === 'string' && token.length > limits.wireIdCharsMax ? undefined : token

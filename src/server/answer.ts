@@ -32,7 +32,7 @@ export function failed(error: unknown, { ours, traceId, headers = {} }: Failed):
 
 function extra(code: FailureCode, status: number): Record<string, string> {
   if (status === 429 || status === 503) return { 'retry-after': String(limits.retryAfterS) }
-  // What else was to come of it is nobody's: the connection ends with the answer.
+  // The rest of the body is not read: the connection ends with the answer.
   if (code === 'body.late') return { connection: 'close' }
   return code === 'unauthenticated' ? { 'www-authenticate': 'Bearer' } : {}
 }

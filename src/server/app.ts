@@ -159,8 +159,8 @@ async function answer(
 ): Promise<Response> {
   env.route = route.path
   const { host } = env.held ?? { host: hosts.home }
-  const nobody = { ...anonymous(host.tenant), rights: [], name: 'public' } as const
-  const caller = route.public ? nobody : env.caller
+  const publicCaller = { ...anonymous(host.tenant), rights: [], name: 'public' } as const
+  const caller = route.public ? publicCaller : env.caller
   // No request gets here without a caller and its host; should that ever change, this refuses.
   if (caller?.tenant !== host.tenant) throw new Failure('unauthenticated', 'the credentials are not accepted')
   const given = await route.handle({

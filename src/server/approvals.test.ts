@@ -17,7 +17,7 @@ async function givenPeople(): Promise<GivenServer & { readonly ida: string; read
   return { ...server, ...keys }
 }
 
-test('a request waits for those who may decide, and is nobody else’s to see [H-53]', async () => {
+test('a request waits for those who may decide, and other people cannot see it [H-53]', async () => {
   const { ask, ida, jo } = await givenPeople()
   const { body: denied } = await ask('POST', '/invoke', { key: ida, body: approval })
   const id = denied.denial.details.approval_id
@@ -27,7 +27,7 @@ test('a request waits for those who may decide, and is nobody else’s to see [H
     )
   assert.deepEqual(await listed(jo), [id])
   assert.deepEqual(await listed(sharedKey), [id])
-  // Nobody decides about a call of their own, or without being an approver.
+  // Neither the caller nor a person who is no approver decides.
   assert.deepEqual([await listed(ida), await listed('key-of-alice')], [[], []])
   const statusFor = async (key: string) => (await ask('GET', `/v1/approvals/${id}`, { key })).status
   assert.deepEqual([await statusFor(ida), await statusFor(jo), await statusFor(sharedKey)], [200, 200, 200])
@@ -38,7 +38,7 @@ test('a request waits for those who may decide, and is nobody else’s to see [H
     assert.equal((await ask('GET', `/v1/approvals?${query}`)).status, 400)
 })
 
-test('nobody can put into a request what those who list it cannot read [H-02 H-53]', async () => {
+test('a caller cannot put into a request what those who list it cannot read [H-02 H-53]', async () => {
   const { ask, ida, jo } = await givenPeople()
   const asked = (purpose: unknown) => ask('POST', '/invoke', { key: ida, body: { ...approval, metadata: { purpose } } })
   for (const purpose of ['x'.repeat(257), 'two\nlines', '\u001b[2J']) {
@@ -54,7 +54,7 @@ test('nobody can put into a request what those who list it cannot read [H-02 H-5
   )
 })
 
-test('a request waits for a person by any of their entries, and for nobody who was revoked [H-53 H-55]', async () => {
+test('a request waits for a person by any of their entries, and not for a revoked approver [H-53 H-55]', async () => {
   const { ask, ambit, host, ida, jo } = await givenPeople()
   const me = operator(host.tenant)
   await revokeApprover(ambit, me, 'jo')

@@ -17,7 +17,7 @@ test('whatever was processed is 200, denied and failed calls too [H-74]', async 
     ['approval', {}],
     ['risky', {}],
     ['unsafe', {}],
-    ['nobody', {}],
+    ['unknown', {}],
   ] as const) {
     const { status, body } = await ask('POST', '/invoke', { body: { capability_id: `conformance.${name}`, payload } })
     assert.equal(status, 200)
@@ -157,7 +157,7 @@ test('a preview decides and leaves nothing behind; a recorded result is read by 
   assert.deepEqual(again.body, { ...result, replayed: true })
 })
 
-test('of a call for later its caller is told that it runs, then how it ended, and nobody else is [H-61 H-67]', async () => {
+test('only the caller of a call for later is told that it runs, then how it ended [H-61 H-67]', async () => {
   const gate = Promise.withResolvers<void>()
   const slow = defineCapability({ ...open, id: 'depot.slow', modes: ['async'] }, async () => {
     await gate.promise

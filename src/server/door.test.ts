@@ -75,7 +75,7 @@ test('credentials of two people in one request are refused, whichever headers th
     [carol, 'key-of-alice'],
   ] as const)
     assert.deepEqual([await status(one, other), await status(other, one)], [401, 401])
-  // Two keys of one person, and a key that many share, name nobody else.
+  // Two keys of one person, or one of them and a key that many share, name no second person.
   for (const other of ['key-of-bob', 'next-key-of-bob', sharedKey])
     assert.deepEqual([await status('key-of-bob', other), await status(other, 'key-of-bob')], [200, 200])
 })

@@ -37,8 +37,8 @@ test('events are read by correlation, in order, from a place on and up to a numb
     }),
     { numRuns: 30 },
   )
-  const unknown = (await ask('GET', '/replay/nobody')).body
-  assert.deepEqual([unknown.correlation_id, unknown.events, unknown.event_count], ['nobody', [], 0])
+  const unknown = (await ask('GET', '/replay/unknown')).body
+  assert.deepEqual([unknown.correlation_id, unknown.events, unknown.event_count], ['unknown', [], 0])
   const hidden = (await ask('GET', '/replay/cor-1?include_payloads=false')).body
   assert.deepEqual(
     hidden.events,
@@ -87,7 +87,7 @@ test('a named caller reads what it did itself, a holder of the shared key or an 
   for (const key of ['key-of-alice', sharedKey, auditor]) assert.deepEqual(await seen(key, 'of-alice'), [5, 200, 200])
   for (const key of ['key-of-bob', scoped, 'scoped-key-of-the-tests'])
     assert.deepEqual(await seen(key, 'of-alice'), [0, 404, 404])
-  assert.deepEqual(await seen(sharedKey, 'nobody'), [0, 404, 404])
+  assert.deepEqual(await seen(sharedKey, 'unknown'), [0, 404, 404])
   // Who calls under a name that another uses sees no more of the other by that.
   await call(server, 'key-of-bob', 'of-alice')
   const { body } = await ask('GET', '/replay/of-alice', { key: 'key-of-alice' })
@@ -145,7 +145,7 @@ test('of a long correlation each reads its own events, from any place and as man
   }
 })
 
-test('who only says a name has it nowhere: asserted subjects show nobody anything [H-73]', async () => {
+test('an asserted subject counts nowhere: it lets the caller see nothing more [H-73]', async () => {
   const server = await givenServer()
   const body = {
     capability_id: 'conformance.echo',

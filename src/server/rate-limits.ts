@@ -9,7 +9,7 @@ export function rateLimit(clock: Clock, perSecond: number, callersMax: number): 
     const bucket = buckets.get(caller) ?? { left: perSecond, at: now }
     const gained = (Math.max(0, now - bucket.at) * perSecond) / 1000
     const left = Math.min(perSecond, bucket.left + gained)
-    // Those who come last stay: what is forgotten first was full again long ago, or will be wronged by nobody.
+    // Drops the bucket unused for longest: it was full again long ago, or its caller gains a few requests.
     buckets.delete(caller)
     if (buckets.size >= callersMax) for (const oldest of buckets.keys()) if (buckets.delete(oldest)) break
     buckets.set(caller, { left: left >= 1 ? left - 1 : left, at: now })
@@ -27,7 +27,7 @@ const share = 3 / 4
 /** Limits how many requests are answered at the same time, in all and for one caller. */
 export function openConcurrencyLimit(atOnceMax: number) {
   const perCallerMax = Math.max(1, Math.floor(atOnceMax * share))
-  // Of all requests, of each tenant and of each caller. Nobody is remembered who has none.
+  // Of all requests, of each tenant and of each caller. One without requests is forgotten.
   const sizes = new Map<string, number>()
   const sizeOf = (key: string): number => sizes.get(key) ?? 0
   const count = (key: string, by: 1 | -1): void => {

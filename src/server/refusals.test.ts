@@ -41,7 +41,7 @@ test('what a known caller is refused at a path of ours is on record: the place, 
   assert.doesNotMatch(JSON.stringify(event), /canary|apr_0/)
 })
 
-test('nobody fills the record with refusals, and the next one says how many are missing [H-96 H-80]', async () => {
+test('no caller fills the record with refusals, and the next one says how many are missing [H-96 H-80]', async () => {
   const clock = stillClock()
   const server = await givenServer({ clock })
   const key = await server.keyOf({ id: 'kim', kind: 'user' }, ['conformance.*'])

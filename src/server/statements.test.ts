@@ -51,7 +51,7 @@ test('a head can be countersigned, now or as it was, and only by who saw it; tha
   for (const bad of [forged, {}, { kind: [] }]) assert.equal(await code('/anchors', bad), 'invalid_anchor')
 })
 
-test('a statement is kept of a pinned witness, or from who may administer; nobody fills the store with their own [H-84]', async () => {
+test('a statement is kept of a pinned witness, or from an administrator, and of no other caller [H-84]', async () => {
   const { ask, keyOf } = await givenServer({ offer: { capabilities: [], witnesses: [witness.signer.publicKey] } })
   const { host_id, sequence, store_head } = (await ask('GET', '/head')).body
   const head = { host_id, sequence, store_head }

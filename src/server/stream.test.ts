@@ -98,7 +98,7 @@ test('a repeat gets the recorded chunks, from the one after the last that was he
   )
 })
 
-test('a call runs to its end though nobody listens any more, and can be heard later [H-65]', async () => {
+test('a call runs to its end after its listener has left, and its result can be read later [H-65]', async () => {
   const gate = Promise.withResolvers<void>()
   const slow = defineCapability(
     { id: 'depot.slow', version: '1.0.0', description: 'Waits.', modes: ['stream'], policy: { auth_required: false } },

@@ -199,7 +199,7 @@ test('connections are kept, and one that the server just closed fails no read [H
   await assert.rejects(fetch(origin, { method: 'POST' }), { code: 'no_answer', effect: 'unknown' })
 })
 
-test('nothing was sent if nobody is there, or nobody who can prove it [H-90]', async () => {
+test('nothing was sent if no server is there, or none that can prove who it is [H-90]', async () => {
   const dead = `http://127.0.0.1:${await deadPort()}`
   const { port } = await givenTcp('HTTP/1.1 200 OK\r\n\r\n')
   const { fetch } = openEgress({ allow: ['127.0.0.1'] })
@@ -228,7 +228,7 @@ test.each([
   'HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n',
   'HTTP/1.1 999 X\r\n\r\n',
   'HTTP/1.1 101 X\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
-])('it was sent, and %j is no answer: nobody knows [H-90]', async (says) => {
+])('it was sent, and %j is no answer: the effect is unknown [H-90]', async (says) => {
   const { origin } = await givenTcp(says)
   await assert.rejects(openEgress({ allow: [origin] }).fetch(origin, { method: 'POST' }), {
     code: 'no_answer',

@@ -109,7 +109,7 @@ function redirected({ url, method, body }: Outgoing, { headers }: Response, hops
 function checked(answer: Response): Response {
   const encoding = answer.headers.get('content-encoding')?.trim().toLowerCase() ?? 'identity'
   if (encoding === 'identity' || encoding === '') return answer
-  // Nobody waits for the rest.
+  // The rest of the body is not needed.
   answer.body?.cancel().catch(() => undefined)
   throw new CallEnded('encoding_refused', 'the answer is compressed, which was not asked for', { effect: 'unknown' })
 }

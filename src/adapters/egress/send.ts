@@ -24,7 +24,7 @@ export function openSender(resolve: Resolve): (outgoing: Outgoing) => Promise<Re
   const agents = { http: new http.Agent(kept), https: new https.Agent(kept) }
   return async (outgoing) => {
     const { url } = outgoing
-    // A connection to a written address asks nobody for it.
+    // A connection to an IP address never calls `lookup`, so the address is checked here.
     if (familyOf(hostOf(url))) await resolve(url)
     const [agent, lookup] = [url.protocol === 'https:' ? agents.https : agents.http, lookupOf(url, resolve)]
     try {
@@ -88,11 +88,11 @@ function start({ url, method, headers, body, signal }: Outgoing, way: Way): http
   })
 }
 
-/** How far a request came: to nobody yet, to a host, or to the server that was meant. */
-type Reached = 'nobody' | 'host' | 'server'
+/** How far a request came: nowhere yet, to some host, or to the intended server. */
+type Reached = 'nowhere' | 'host' | 'server'
 
 function watch(request: http.ClientRequest): () => Reached {
-  let reached: Reached = 'nobody'
+  let reached: Reached = 'nowhere'
   const timer = setTimeout(() => request.destroy(new Error('no connection')), limits.connectMs)
   const arrive = (at: Reached) => {
     reached = at
@@ -114,7 +114,7 @@ class Stale extends CallEnded {}
 function endedBy(error: Error, request: http.ClientRequest, reached: Reached, { url, signal }: Outgoing): CallEnded {
   if (error instanceof CallEnded) return error
   if (signal?.aborted) return endedAs('cancelled', url, reached === 'server' ? 'unknown' : 'none')
-  if (reached === 'nobody') return endedAs('connect_failed', url, 'none')
+  if (reached === 'nowhere') return endedAs('connect_failed', url, 'none')
   if (reached === 'host') return endedAs('tls_failed', url, 'none')
   return endedAs('no_answer', url, 'unknown', request.reusedSocket ? Stale : CallEnded)
 }

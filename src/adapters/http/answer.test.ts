@@ -95,7 +95,7 @@ test('an answer without end is cut off [H-90]', async () => {
   await closed.promise
 })
 
-test('not sent is a failure without effect; sent without an answer is known to nobody, unless it only reads [H-90]', async () => {
+test('not sent fails without effect; sent without an answer is unknown, unless it only reads [H-90]', async () => {
   const dead = await given(`http://127.0.0.1:${await deadPort()}`, [get, post])
   const away = await given((await givenTcp(null)).origin, [get, post])
   const cut = await given(
@@ -135,7 +135,7 @@ test('a server that lets wait for its headers is left when the time is over [H-9
   await closed.promise
 })
 
-test('an answer that nobody asked for answers no later call [H-90]', async () => {
+test('an unsolicited answer answers no later call [H-90]', async () => {
   const { origin } = await givenServer((response, { url }) => {
     const { socket } = response
     response.writeHead(200, json).end(JSON.stringify(url))

@@ -55,7 +55,7 @@ function headersProblem(headers: ServerAddress['headers'] = {}): string | undefi
   return bad === undefined ? undefined : `it cannot set the header ${quote(bad)}`
 }
 
-/** What every request has is said once: of two, nobody knows which one counts. */
+/** A name that is sent with every request may not be set again: servers differ on which of two counts. */
 function repeatProblem({ headers = {}, query = {} }: HttpRequestTemplate, every: Fixed): string | undefined {
   const name = Object.keys(headers).find(every.header) ?? Object.keys(query).find(every.query)
   return name === undefined ? undefined : `${quote(name)} is sent with every request of the server already`
@@ -68,7 +68,7 @@ const ours = [...connectionHeaders, 'content-type', 'traceparent']
 
 const reserved: ReadonlySet<string> = new Set([
   ...[...ours, 'authorization', 'cookie'],
-  // A server that believes them does another thing than was decided about, or for somebody else.
+  // A server that believes them acts in another way than was decided, or for another caller.
   ...['x-method-override', 'x-original-method', 'forwarded', 'x-original-url', 'x-rewrite-url', 'x-original-host'],
   ...['x-host', 'x-real-ip', 'x-client-ip', 'true-client-ip', 'cf-connecting-ip', 'content-encoding'],
 ])

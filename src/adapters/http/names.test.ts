@@ -80,7 +80,7 @@ test.each(['application/x-www-form-urlencoded', 'multipart/form-data'])(
   },
 )
 
-test('what stands in a body that is no form is nobody else’s name [H-90]', async () => {
+test('names in a body that is no form may be the reserved ones [H-90]', async () => {
   const send = (b: Json, type: string) =>
     fillRequest({ method: 'POST', path: '/', body: { from: 'b', type } }, { url, ...fixed }, { b })
   for (const b of [[{ api_key: 'x' }], { a: { _method: 'x' } }, '_method', { api_key: 'x', _method: 'y' }])

@@ -9,7 +9,7 @@ import type { ToolDefinition } from './tool-drift.ts'
 
 type Descriptor = Offered['descriptor']
 
-/** A tool, and the digest of the definition that somebody has looked at. */
+/** A tool, and the digest of the definition that a person has reviewed. */
 export type Looked = Pick<Offered, 'tool' | 'definition'>
 
 /**
@@ -63,7 +63,7 @@ export function presentOf(
   throw new Failure('capability.invalid', `the tool ${quote(tool)} cannot be offered: ${made}`, { tool })
 }
 
-/** What people wrote stays, unless the server says that it changes something, or somebody says now that it only reads. */
+/** Keeps what people wrote, unless the server says the tool changes something, or a person now says it only reads. */
 function renewed(old: Descriptor, now: Descriptor, tool: ToolDefinition, isRead: boolean): Descriptor {
   if (claimOf(tool) === 'changes') return renewDescriptor(old, now)
   const { risk, side_effects, policy, ...words } = now
@@ -80,7 +80,7 @@ export interface Difference {
   readonly now?: Json
 }
 
-/** What became of a tool, for somebody to look at: accepting it names the digest. All of it is the server's word. */
+/** How a tool changed, for a person to review: accepting it names the digest. All of it is the server's claim. */
 export interface Change {
   readonly tool: string
   readonly definition?: string
@@ -96,7 +96,7 @@ export function changeOf(upstream: McpUpstream, tools: readonly ToolDefinition[]
     const { annotations, ...rest } = now
     const isKept = before?.annotations !== undefined
     const differences = differencesOf(before && shownOf(before), shownOf(isKept ? now : rest))
-    // A file may be older than that they are kept: then nobody knows which of them changed.
+    // An older file holds no annotations: which of them changed is unknown.
     const claims = isKept || annotations === undefined ? [] : [{ at: '/annotations', now: annotations }]
     return { tool, definition: now.definition, differences: [...differences, ...claims] }
   } catch (error) {

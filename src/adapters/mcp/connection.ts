@@ -24,7 +24,7 @@ export type Tools = readonly ToolDefinition[]
 export type Connection = ReturnType<typeof conversation>
 
 export interface Listener {
-  /** Aborts when nobody waits for the connection any more. */
+  /** Aborts when the connection is no longer needed. */
   readonly signal: AbortSignal
   /** Receives every new list of tools. */
   listed(tools: Tools): void

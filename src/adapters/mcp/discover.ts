@@ -54,7 +54,7 @@ function helpFor(server: McpUpstream['server'], error: unknown): string {
     : 'check its address, and whether it speaks MCP there'
 }
 
-/** A tool that repeats a secret of its server is known by its name alone: nobody is shown the rest, nothing keeps it. */
+/** Reduces a tool that repeats a secret of its server to its name: the rest is neither shown nor stored. */
 function withoutSecrets(tool: ToolDefinition, secrets: readonly string[]): ToolDefinition {
   const scrubbed = scrubValue(tool as Json, secrets) as ToolDefinition
   const isClean = JSON.stringify(scrubbed) === JSON.stringify(tool)

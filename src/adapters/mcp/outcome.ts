@@ -18,7 +18,7 @@ export const unavailable = (name: string, why = 'it cannot be reached'): CallEnd
   new CallEnded('unavailable', `the server \`${name}\` is not available: ${why}`, { effect: 'none' })
 
 const inputRequired = (): UpstreamFailed =>
-  new UpstreamFailed('input_required', 'the tool asks for more than its input, and nobody is there to answer')
+  new UpstreamFailed('input_required', 'the tool asks for more than its input, and no person is there to answer')
 
 /** What a call ended with that brought no result. Words of the server are kept whole: they are searched for secrets later. */
 export function failureOf(error: unknown, name: string, asked: boolean): Error {

@@ -36,7 +36,7 @@ test('calls wait for a program that does not read only so far, and of the others
   assert.equal(program.why, undefined)
 })
 
-test('that we closed a program is no reason of its own: why is for whoever did so to say [H-90]', async () => {
+test('closing a program sets no reason: the code that closes it says why [H-90]', async () => {
   const program = await givenProgram('setInterval(() => {}, 1000)')
   const { promise: over, resolve } = Promise.withResolvers<void>()
   program.onclose = resolve

@@ -175,7 +175,7 @@ function endWithUs(child: Child): void {
   if (running.size === 0) watch('on')
   running.add(pid)
   child.once('exit', () => {
-    // What it left behind works for nobody any more.
+    // No call needs the processes that it left behind.
     signalGroup(pid, 'SIGKILL')
     running.delete(pid)
     if (running.size === 0) watch('off')

@@ -30,12 +30,12 @@ export function definitionOf(tool: ToolDefinition): string | undefined {
 export interface Drift {
   readonly changed: readonly string[]
   readonly gone: readonly string[]
-  /** Tools that nobody has accepted: they are not offered. */
+  /** Tools that are not accepted yet: they are not offered. */
   readonly added: readonly string[]
 }
 
 export function driftOf({ capabilities }: McpUpstream, tools: readonly ToolDefinition[]): Drift {
-  // Of a name that is there twice nobody knows which one is called: it has no digest.
+  // A name that is there twice has no digest: which of the two would be called is unknown.
   const now = new Map<string, string | undefined>()
   for (const tool of tools) now.set(tool.name, now.has(tool.name) ? undefined : definitionOf(tool))
   const namesOf = (found: McpUpstream['capabilities']): string[] => found.map(({ tool }) => tool)

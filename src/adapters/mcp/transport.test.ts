@@ -15,7 +15,7 @@ const givenGate = () => {
 
 afterEach(() => vi.restoreAllMocks())
 
-test('what nobody asked for has a budget of bytes for each second [H-90]', () => {
+test('unsolicited messages have a budget of bytes for each second [H-90]', () => {
   const { gate, later } = givenGate()
   assert.equal(gate.admitsBytes(unaskedMax), true)
   assert.equal(gate.admitsBytes(1), false)
@@ -34,7 +34,7 @@ test('the bytes of an answer that is awaited are not counted, however many are a
   assert.equal(gate.admitsBytes(1), false)
 })
 
-test('a short answer leaves nothing over for what nobody asked for [H-90]', () => {
+test('a short answer leaves no budget for unsolicited messages [H-90]', () => {
   const { gate } = givenGate()
   gate.sent(request)
   assert.equal(gate.admitsBytes(10), true)
@@ -50,7 +50,7 @@ test('calls that are never answered gather the bytes of a few answers only [H-90
   assert.equal(gate.admitsBytes(1), false)
 })
 
-test('what cannot be read is a message that nobody asked for, even while an answer is awaited [H-90]', () => {
+test('an unreadable message counts as unsolicited, even while an answer is awaited [H-90]', () => {
   const { gate } = givenGate()
   gate.sent(request)
   for (let at = 0; at < limits.mcpMessagesPerSecondMax; at++)

@@ -50,7 +50,7 @@ test.each<[string, Json, Json]>([
   ['names by a pattern', { patternProperties: { '^x': {} }, additionalProperties: false }, {}],
   ['a tuple of old', { items: [{ type: 'string' }] }, { prefixItems: [{ type: 'string' }] }],
   [
-    'what nobody knows',
+    'keywords that constrain nothing',
     { example: 1, examples: [1], xml: {}, externalDocs: {}, 'x-a': 1, $id: 'b', $schema: 'c', $dynamicRef: '#d' },
     {},
   ],

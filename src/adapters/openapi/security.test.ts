@@ -80,7 +80,7 @@ test('an operation is sent what it asks for, by the first way that can be gone, 
   assert.equal(upstream.capabilities[4]?.request.parameters?.[0]?.name, 'x-key')
 })
 
-test('a key that other operations ask for is asked of nobody where it can be left out [H-90]', () => {
+test('a key that other operations ask for is not asked for where it can be left out [H-90]', () => {
   const parameters = ['x-key', 'x-other'].map((name) => ({ name, in: 'header', schema: text }))
   const elsewhere = { key: { $ref: '#/components/x-schemes/header' }, gone: { $ref: '#/nowhere' } }
   for (const securitySchemes of [schemes, elsewhere]) {
