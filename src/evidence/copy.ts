@@ -3,10 +3,9 @@ import { limits } from '../base/limits.ts'
 import { escapedKey } from '../base/pointer.ts'
 
 /**
- * The event as it was when it was given: whoever gave it may change theirs while it waits for its turn. Refuses, with
- * the place, what a strict reader would refuse in a bundle: an event that cannot be read again proves nothing, nor
- * does any other of its correlation. Its size is that of its JSON in UTF-8, escapes not counted. A member of an event is
- * at depth 2.
+ * A copy of the event: the caller may change the original while the copy waits to be written. Refuses, with the place,
+ * what a strict reader would refuse in a bundle: an event that cannot be read again proves nothing, nor does any other
+ * of its correlation. The size is that of the JSON in UTF-8, escapes not counted. A member of an event is at depth 2.
  */
 export function copyEvent<T>(event: T, what = 'event', depth = 1): T {
   return copyValue(event, depth, { what, path: [], bytes: 0 }) as T

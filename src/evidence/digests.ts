@@ -7,7 +7,7 @@ const protocol = 'chp/0.1'
 
 type Members<Name extends string> = Readonly<Record<Name, Json>>
 
-/** What is to be done, whoever does it: the same for every provider. */
+/** The digest of what is to be done. It is the same for every provider. */
 export const actionDigest = (action: Members<'capability' | 'principal' | 'input' | 'semantic_context'>): string =>
   objectHash({ protocol, ...action })
 

@@ -145,7 +145,7 @@ function* writeAll(
   if (rows.length > 0) statements.push({ into: eventsTable, rows })
   for (const [tenant, chain] of chains) addBesides(statements, tenant, chain)
   const written = statements.length
-  // Where nobody can tell whether others have written, the ends of the chains are asked for on the same way.
+  // If the store cannot tell whether others have written, the same trip asks for the ends of the chains.
   const asked = version === undefined ? unsureOf(chains, undefined) : []
   for (const unsure of asked) statements.push(askEnd(unsure))
   const answers = yield statements

@@ -28,7 +28,7 @@ export interface Chain {
 
 interface Entry {
   readonly chain: Chain
-  /** Others who write to the chain make what is remembered wrong each time; it is used when nobody did for a while. */
+  /** True if no other process wrote between the last two commits: else the remembered chain is likely to be wrong. */
   readonly alone: boolean
 }
 

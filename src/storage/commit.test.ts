@@ -129,7 +129,7 @@ describe('a failure stays with its caller [F-13]', () => {
     ['the first refused', [0], 2],
     ['three refused', [20, 21, 150], 9],
     ['all refused', times(200, (index) => index), 200],
-  ])('%s of 200 costs a few transactions more, and nobody else notices', async (_, bad, expected) => {
+  ])('%s of 200 costs a few transactions more, and no other commit notices', async (_, bad, expected) => {
     const { store, tenant, transactions } = await counted()
     const change = (index: number) =>
       bad.includes(index) ? refused : principalRecords.add(samplePrincipal(`p-${index}`))

@@ -114,7 +114,7 @@ async function settleFailed(
   place: Place,
   batch: readonly Pending[],
   error: unknown,
-  // Where nobody knows which commit failed, the batch is halved.
+  // If it is unknown which commit failed, the batch is halved.
   { at = batch.length >> 1, remembered, sealing, again }: Progress & { readonly again: boolean },
 ): Promise<void> {
   const isTaken = error instanceof Duplicate
@@ -149,7 +149,7 @@ const aloneMax = 16
 
 /**
  * Decides whether the next commit of a lane waits one turn of the event loop for company. That pays where others are about to
- * come, and costs where nobody is. A lane whose commits waited in vain lets more of them go at once, but never all: a turn
+ * come, and costs elsewhere. A lane whose commits waited in vain lets more of them go at once, but never all: a turn
  * of the event loop must come round for everything else in the process.
  */
 function makePace() {

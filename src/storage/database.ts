@@ -20,7 +20,7 @@ export interface Database {
    */
   write<T>(work: () => Work<T>, queue?: string): T | Promise<T>
 
-  /** A number that is another one once others have written, asked inside a `write`; missing where nobody can tell. */
+  /** A number that changes once others have written, read inside a `write`; missing if the database cannot tell. */
   readonly version?: () => number
 
   /** Waits for work under way and lets go of everything. */

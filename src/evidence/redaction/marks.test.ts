@@ -199,7 +199,7 @@ test('marks of a capability include what the context contract names [H-69 H-50]'
   })
 })
 
-test('marks of a capability are everything from confidential up, and for a class nobody knows [H-69 H-50]', () => {
+test('marks of a capability are everything from confidential up, and for an unknown class [H-69 H-50]', () => {
   const all = (classification?: string) => marksOf({ schema: {}, ...(classification && { classification }) }).all
   assert.deepEqual([all(), all('public'), all('Internal')], [false, false, false])
   assert.deepEqual([all('confidential'), all('restricted'), all('secret'), all('purple')], [true, true, true, true])

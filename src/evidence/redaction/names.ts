@@ -1,4 +1,4 @@
-/** True if a member's name says that its value is nobody's business: whole words, so `completion_tokens` is not a token. */
+/** True if a member's name marks its value as sensitive. Whole words count: `completion_tokens` is not a token. */
 export function isSensitiveName(name: string): boolean {
   const kept = answers.get(name)
   if (kept !== undefined) return kept

@@ -76,7 +76,7 @@ test('a mandate needs a registered principal, and the claim to its key valid whe
   assert.equal(outcome(verify(root, { pins: 'any' })), 'ok')
   const late = signatory('owner', 1, { validFrom: '2026-01-01T00:00:00.001Z' })
   assert.equal(outcome(verify(signMandate(year, late))), 'window')
-  const { identity } = signatory('somebody', 1)
+  const { identity } = signatory('stranger', 1)
   const borrowed = { ...root, principal: { ...root.principal, host_identity: identity } }
   assert.equal(outcome(verify(borrowed)), 'attestation')
 })

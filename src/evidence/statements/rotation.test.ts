@@ -44,7 +44,7 @@ test('a key rotation leads from the own pin to the newest key, in whatever order
   assert.deepEqual([...trustedKeys([a.publicKey])], [a.publicKey])
 })
 
-test('nobody else can extend the trust, and a circle ends [H-84 H-87 F-10]', () => {
+test('no other key can extend the trust, and a circle ends [H-84 H-87 F-10]', () => {
   const stolen = { ...toB, new_public_key: mallory.publicKey, new_key_id: mallory.keyId }
   assert.deepEqual([...trustedKeys([a.publicKey], [stolen, rotate(mallory, at, mallory), null])], [a.publicKey])
   assert.deepEqual([...trustedKeys([], [toB])], [])

@@ -89,7 +89,7 @@ test('a bearer token is good for its audience from `iat` until before `exp` [H-7
 test('a bearer token is of a registered caller that is its own subject [H-79 H-87]', () => {
   assert.equal(outcome(verifyToken(token, { ...options, pins: new Set() })), 'pin')
   assert.equal(outcome(verifyToken(token, { ...options, pins: 'any' })), 'ok')
-  const { caller: _, signature: __, ...header } = { ...token, sub: 'somebody' }
+  const { caller: _, signature: __, ...header } = { ...token, sub: 'stranger' }
   const posing = { ...header, caller: partyOf(caller), signature: signHeader(header, caller.signer) }
   assert.equal(outcome(verifyToken(posing, options)), 'subject')
   const expired = signatory('planner', 2, { validUntil: '2026-01-01T00:00:00.000Z' })

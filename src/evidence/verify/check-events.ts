@@ -111,7 +111,7 @@ function checkCoverage(bundle: ForeignBundle, findings: Findings): Coverage {
   return { covered: isOpen ? 'no' : withheld > 0 ? 'withheld' : 'yes', lines }
 }
 
-/** With no payload shown, ours are told by what we always write and nobody can take away: it is hashed or signed. */
+/** With every payload withheld, our bundles are recognised by members that we always write, hashed or signed. */
 const mayBeOurs = ({ completeness, created_at, events }: ForeignBundle): boolean =>
   completeness !== undefined &&
   [created_at, ...events.map(({ timestamp }) => timestamp)].every((time) => ownTime.safeParse(time).success)

@@ -211,7 +211,7 @@ test('where every payload is withheld, an event that still says who, why or what
   }
 })
 
-test('another host may withhold every payload and go on naming people, but nobody is named on its word [H-83 H-86]', () => {
+test('another host may withhold all payloads and still name people; the report names none [H-83 H-86]', () => {
   const { completeness: _, ...bare } = storyBundle()
   const foreign = resigned({ ...bare, events: bare.events.map(withoutPayload) } as never)
   const seconds = withhold({ ...storyBundle(), created_at: '2026-06-16T15:00:00Z' })
@@ -238,7 +238,7 @@ test('what is withheld is neither passed over nor told [H-83 H-63]', () => {
   )
   const { sequence, subject, actor, reason, outcome } = one.story[1] ?? assert.fail()
   assert.deepEqual([sequence, subject, actor, reason, outcome], [null, null, null, null, 'denied'])
-  // Even in a bundle that is not good nobody is named on the word of such an event.
+  // Even in a bundle that is not good the report takes no name from such an event.
   const renamed = edited(
     ['events', 1, 'subject'],
     { id: 'eve' },

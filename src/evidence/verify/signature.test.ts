@@ -102,7 +102,7 @@ test('a key that was replaced vouches for no bundle that is dated after that, pi
   for (const trust of [{}, { pins: [hostKey.publicKey] }]) {
     assert.equal(fault([early], trust), retired)
     assert.equal(fault([createdAt], trust), null)
-    // Whoever has the old key could say so again, with a later time.
+    // A holder of the old key could sign the same again, with a later time.
     assert.equal(fault(['2026-06-17T00:00:00.000Z', early], trust), retired)
   }
   assert.equal(fault(['2026-02-31T00:00:00Z'])?.startsWith('window '), true)

@@ -75,7 +75,7 @@ test('a bundle with one payload withheld, touched in a second place, is rejected
   }
 })
 
-test('re-signing with another key is seen by whoever pins the right one [H-87]', () => {
+test('re-signing with another key is seen by a verifier that pins the right one [H-87]', () => {
   const bundle = storyBundle()
   const mallory = signerOf(66)
   assert.equal(verifyBundle(bundle, { pins: [hostKey.publicKey] }).valid, true)

@@ -88,7 +88,7 @@ function reportOn(findings: Findings, bundle?: ForeignBundle, coverage?: Coverag
 }
 
 const lineOf = (event: ForeignEvent, covered: boolean): StoryLine => ({
-  ...(standsIn(event.payload) ? nobody : attributed(event)),
+  ...(standsIn(event.payload) ? unattributed : attributed(event)),
   timestamp: event.timestamp,
   event_type: event.event_type,
   capability_id: event.capability_id,
@@ -97,10 +97,10 @@ const lineOf = (event: ForeignEvent, covered: boolean): StoryLine => ({
   covered,
 })
 
-/** Of a withheld event only what is hashed is told. */
-const nobody = { sequence: null, subject: null, actor: null, reason: null } as const
+/** The report of a withheld event shows only members that are hashed. */
+const unattributed = { sequence: null, subject: null, actor: null, reason: null } as const
 
-const attributed = (event: ForeignEvent): Pick<StoryLine, keyof typeof nobody> => ({
+const attributed = (event: ForeignEvent): Pick<StoryLine, keyof typeof unattributed> => ({
   sequence: event.sequence ?? null,
   subject: textIn(event.subject, 'id'),
   actor: textIn(memberOf(event.payload['decision'], 'actor'), 'id'),

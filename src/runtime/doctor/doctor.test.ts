@@ -174,14 +174,14 @@ describe('doctor names what is wrong, and the remedy [F-20]', () => {
       (folder) => chmodSync(join(folder, '.ambit/keys/acme.key.json'), 0o644),
       'keys',
       /`acme\.key\.json` is open to others/,
-      /nobody but the owner/,
+      /by its owner only/,
     ],
     [
       'secrets others can read',
       (folder) => chmodSync(join(folder, '.ambit/keys/secrets.json'), 0o640),
       'keys',
       /`secrets\.json` is open to others/,
-      /nobody but the owner/,
+      /by its owner only/,
     ],
     [
       'a key that is gone',
@@ -261,7 +261,7 @@ describe('doctor names what is wrong, and the remedy [F-20]', () => {
 
   test('a record that was changed is found by looking deep, and by nothing less', async () => {
     const folder = await givenFolder()
-    change(folder, `UPDATE events SET body = replace(body, '"operator"', '"nobody"') WHERE sequence = 3`)
+    change(folder, `UPDATE events SET body = replace(body, '"operator"', '"mallory"') WHERE sequence = 3`)
     assert(!shortly(await findings(folder)).some((finding) => finding.endsWith('fail')))
     const finding = (await findings(folder, { deep: true })).at(-1)
     assert.deepEqual([finding?.check, finding?.verdict], ['records', 'fail'])
@@ -269,7 +269,7 @@ describe('doctor names what is wrong, and the remedy [F-20]', () => {
     assert.match(finding?.help ?? '', /restore the newest backup/)
   })
 
-  test('a database that nobody answers for, without its password', async () => {
+  test('a database that does not answer, without its password', async () => {
     const folder = tempFolder()
     mkdirSync(join(folder, '.ambit'), { mode: 0o700 })
     const url = 'postgres://me:hunter2@127.0.0.1:1/ambit'

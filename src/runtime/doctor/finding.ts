@@ -37,7 +37,7 @@ const checks: Readonly<Record<string, string>> = { key: 'keys', head: 'heads', s
 
 /** For failures without a remedy of their own, by code or by noun. */
 const remedies: Readonly<Record<string, string>> = {
-  'key.permissions': 'let nobody but the owner read it, then ask who could have',
+  'key.permissions': 'make it readable by its owner only, then find out who could have read it',
   'key.locked': 'set the passphrase that it was made with',
   'key.not_found': 'restore the folder of keys: without it nothing can be signed',
   key: 'restore the folder of keys from where you keep a copy',

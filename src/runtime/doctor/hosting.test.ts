@@ -200,7 +200,7 @@ describe('doctor looks at what is hosted [F-20 H-09]', () => {
     rewrite(join(folder, 'ambit.config.ts'), "policy: { statement: 'Anyone may read a temperature.' },", '')
     assert.deepEqual(await found(folder), [
       'ok hosting: 2 capabilities, 1 policy',
-      'warn hosting: nobody may call `depot.temperature`: no policy allows it',
+      'warn hosting: no caller may call `depot.temperature`: no policy allows it',
     ])
   })
 

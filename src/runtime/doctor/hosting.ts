@@ -39,7 +39,7 @@ export async function* checkOffer({ hosting, tenant }: Settings): AsyncGenerator
   for (const { descriptor } of offer.registry.all())
     if (descriptor.policy === undefined && offer.policies.applicable(descriptor.id).policies.length === 0) {
       const help = 'give it a `policy`, or name it in one'
-      yield warn('hosting', `nobody may call ${quote(descriptor.id)}: no policy allows it`, help)
+      yield warn('hosting', `no caller may call ${quote(descriptor.id)}: no policy allows it`, help)
     }
   return spec
 }

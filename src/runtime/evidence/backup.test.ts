@@ -179,7 +179,7 @@ describe('a backup restores to an equal store [F-16]', () => {
     renameSync(join(folder, 'key'), key)
   })
 
-  test('whoever asks is told how far it is', async () => {
+  test('the caller can be told how far it is', async () => {
     const { folder, ambit } = await givenStore()
     await record(ambit, me, Array(1_000).fill(event))
     const told: number[] = []
@@ -282,7 +282,7 @@ describe('a backup that is not whole is refused before anything changes [F-16]',
     assert.deepEqual([...linesOf(file)], lines)
   })
 
-  /** As somebody would who can compute the hash at the end. */
+  /** As an attacker would who can compute the hash at the end. */
   function resealed(lines: readonly string[]): readonly string[] {
     const body = lines.slice(0, -1)
     const hash = body.reduce((digest, line) => sha256(digest + line), '')

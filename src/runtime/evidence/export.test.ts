@@ -39,7 +39,7 @@ describe('evidence is found again [F-09 F-17]', () => {
     assert.deepEqual(await sequences({ outcome: 'denied' }), [8, 6, 4])
     assert.deepEqual(await sequences({ capability: 'depot.3' }), [6])
     assert.deepEqual(await sequences({ type: 't0', correlation: 'c2' }), [5])
-    assert.deepEqual(await sequences({ subject: 'nobody' }), [])
+    assert.deepEqual(await sequences({ subject: 'unknown' }), [])
     assert.deepEqual(await sequences({ since: '2027-01-01T00:00:02.000Z', until: '2027-01-01T00:00:04.000Z' }), [5, 4])
 
     const first = await searchEvidence(ambit, me, { subject: 'operator' }, { limit: 5 })
@@ -117,7 +117,7 @@ describe('an export proves itself [F-09 H-83 H-88]', () => {
   })
 })
 
-/** An Ambit whose store takes one more event, by somebody else and a moment later, right after its next read. */
+/** An Ambit whose store takes one more event, by another writer and a moment later, right after its next read. */
 function overtaken(ambit: Runtime, me: Caller, moment: () => void): Runtime {
   let done = false
   const store: Runtime['store'] = {
@@ -139,7 +139,7 @@ const facts = ({ valid, covered, tier, events }: ReturnType<typeof verifyBundle>
 
 describe('nothing that was changed in the store gets a signature [H-88 H-86]', () => {
   const changes: readonly [what: string, change: (database: DatabaseSync) => void][] = [
-    ['a row re-sealed for somebody else', (database) => reseal(database, 'mallory')],
+    ['a row re-sealed with another subject', (database) => reseal(database, 'mallory')],
     ['an old row removed', (database) => database.exec("DELETE FROM events WHERE event_type = 'first'")],
     [
       'an old row moved to another correlation',
@@ -172,7 +172,7 @@ describe('nothing that was changed in the store gets a signature [H-88 H-86]', (
   })
 })
 
-/** What somebody with the database, and without the key, can do best: change a record and every hash that follows. */
+/** The best attack with the database and without the key: change a record and every hash that follows. */
 function reseal(database: DatabaseSync, id: string): void {
   const found = database.prepare("SELECT sequence, body FROM events WHERE event_type = 'last'").get()
   const event = JSON.parse(String(found?.['body'])) as EvidenceEvent

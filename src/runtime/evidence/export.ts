@@ -45,7 +45,7 @@ export async function exportBundle(ambit: Runtime, caller: Caller, correlation: 
   return bundleOf(ambit, caller.tenant, correlation)
 }
 
-/** As `exportBundle`, once it is known that whoever asks may see all of the correlation. */
+/** As `exportBundle`, once it is known that the caller may see all of the correlation. */
 export async function bundleOf(ambit: Runtime, tenantId: TenantId, correlation: string): Promise<EvidenceBundle> {
   // Taken before the snapshot: a head signed before this time has counted no further than the bundle does.
   const now = ambit.clock.now()

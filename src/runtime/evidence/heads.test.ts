@@ -273,7 +273,7 @@ describe('what a crash leaves is no reason to refuse [F-14 H-88]', () => {
     await refused(folder, /ends at event 3, a head was signed at 4/)
   })
 
-  test('a file that is nobody’s heads', async () => {
+  test('a file that holds the heads of no tenant', async () => {
     const folder = await givenFolder()
     for (const name of ['notes.txt', 'copy of acme.jsonl', 'acme.jsonl.bak'])
       writeFileSync(join(folder, '.ambit', 'heads', name), 'x')
@@ -310,7 +310,7 @@ describe('a head that could not be signed is signed later [H-88]', () => {
     assert.equal((await kept(ambit)).at(-1)?.logSize, 4)
   })
 
-  test('that of a store which ends with the process only when somebody asks', async () => {
+  test('a store in memory signs its head only on request', async () => {
     const config = { store: { driver: 'sqlite', path: ':memory:' }, checkpoint: { everyEvents: 1 } } as const
     const ambit = await givenAmbit({ config })
     await givenTenant(ambit)

@@ -135,7 +135,7 @@ function purging(target: () => Promise<NonNullable<Config['store']>>): void {
     for (const id of ['northlight', 'other']) assert.equal((await auditTenant(ambit, id, () => undefined)).ok, true)
   })
 
-  test("the runtime's own histories are never purged, and a name that nobody used is not found", async () => {
+  test("the runtime's own histories are never purged, and an unused name is not found", async () => {
     const { purge } = await given()
     const own = { correlation: 'ambit-admin-northlight-depot' }
     await assert.rejects(purge(own, false), { code: 'correlation.in_use', data: { reason: 'own' } })
@@ -164,7 +164,7 @@ function purging(target: () => Promise<NonNullable<Config['store']>>): void {
   })
 
   test('a running host takes away what is older than `retention.days`, a bounded number at a time', async () => {
-    // Nobody but the test says when.
+    // Only the test says when.
     vi.useFakeTimers({ toFake: ['setInterval'] })
     onTestFinished(() => void vi.useRealTimers())
     const { ambit, me, host, clock, events } = await given({ retention: { days: 30 } })

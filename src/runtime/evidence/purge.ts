@@ -181,7 +181,7 @@ const why: Readonly<Record<Reason, readonly [why: string, help: string]>> = {
   running: ['a call in it is running', 'wait until it has ended'],
   approval: ['people may still approve a call in it', 'decide about the request, or wait until its time is over'],
   indeterminate: [
-    'nobody knows whether a call in it took effect',
+    'it is unknown whether a call in it took effect',
     'find out first; to purge it all the same add `--even-indeterminate`',
   ],
 }

@@ -16,7 +16,7 @@ import { type EventInput, record } from './record.ts'
 
 const event: EventInput = { event_type: 'noted', payload: { n: 1 }, correlation: { correlation_id: 'c' } }
 
-describe('an event is in the name of whoever asked for it [H-86 F-13]', () => {
+describe('an event is in the name of its caller [H-86 F-13]', () => {
   test('and nothing named like a secret is in it', async () => {
     const ambit = await givenAmbit()
     const me = await givenTenant(ambit)
@@ -237,7 +237,7 @@ describe('what is secret in one place of an event is secret in all of it [H-69 H
   })
 })
 
-describe('nobody records what only the runtime may say [H-86 F-17]', () => {
+describe('no caller records what only the runtime may say [H-86 F-17]', () => {
   const scoped = (me: Caller, ...scopes: string[]): Caller => ({ ...me, scopes, rights: [] })
 
   test('its own kinds of event, and the correlations of people and keys', async () => {

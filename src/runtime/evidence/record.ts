@@ -85,7 +85,7 @@ async function keep<T>(
   return { value: done.value as T, events: done.events }
 }
 
-/** Evidence of people, keys and the evidence itself is written by what changes them, and by nobody else. */
+/** Evidence of people, keys and the evidence itself is written only by the code that changes them. */
 function checkOwn({ event_type, correlation: { correlation_id: id } }: EventDraft): void {
   if (/^ambit\./.test(event_type) || runtimeTypes.has(event_type)) throw reserved('/event_type', event_type)
   if (isOwnCorrelation(id)) throw reserved('/correlation/correlation_id', id)

@@ -8,7 +8,7 @@ import type { Runtime } from '../runtime.ts'
 import { keepUpstream } from './import-upstream.ts'
 import { type Listed, listed, upstreamDeps } from './upstreams.ts'
 
-/** What became of the tools of one MCP server since they were accepted, or why nobody knows. */
+/** What became of the tools of one MCP server since they were accepted, or why that is unknown. */
 export interface DriftReport extends Partial<Omit<Drift, 'changed'>> {
   /** Null for a file that cannot be read as an upstream. */
   readonly upstream: string | null
@@ -37,7 +37,7 @@ export async function findDrift(ambit: Runtime, caller: Caller, name?: string): 
   return name === undefined ? [...asked, ...broken] : asked
 }
 
-/** Takes the definition of these tools that somebody has looked at into the file of their server, and tells their new versions. */
+/** Writes the reviewed definitions of these tools into the file of their server, and returns their new versions. */
 export async function acceptTools(
   ambit: Runtime,
   caller: Caller,
@@ -75,7 +75,7 @@ const toolsOf = (ambit: Runtime, { tenant }: Caller, upstream: McpUpstream) =>
 
 type Server = Listed & { readonly upstream: McpUpstream }
 
-/** The MCP servers that are meant, and the files that cannot be read as an upstream, which keep nobody from the others. */
+/** The MCP servers that are meant, and the files that cannot be read as an upstream: they do not hide the others. */
 function mcpServers({ settings: { hosting } }: Runtime, isMeant: (server: Server) => boolean = () => true) {
   const broken: DriftReport[] = []
   const all = [...listed(hosting, (problem, file) => broken.push({ upstream: null, file: file.name, problem }))]

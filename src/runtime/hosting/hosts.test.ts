@@ -88,7 +88,7 @@ test('a host closes when it was not used for a while, never while it is held, an
   assert.deepEqual(opened, [home, one, two, one])
 })
 
-test('a host with a call that nobody waits for stays open until the call has ended [H-73]', async () => {
+test('a host with a call in the background stays open until the call has ended [H-73]', async () => {
   const { hosts, clock, gate } = await given()
   const { promise, resolve } = Promise.withResolvers<void>()
   gate.wait = promise
@@ -163,7 +163,7 @@ test('one lease shows a process in all of its tenants: their calls run as long a
   resolve()
 })
 
-test('approvals expire and evidence is purged in tenants that nobody calls any more [H-56 H-63]', async () => {
+test('approvals expire and evidence is purged in tenants that get no more calls [H-56 H-63]', async () => {
   const clock = stillClock()
   const config = { store: { driver: 'sqlite', path: ':memory:' }, retention: { days: 30 } } as const
   const ambit = await givenAmbit({ config, clock })

@@ -24,7 +24,7 @@ export interface OfferSpec extends WithReadonlyLists<HostRules>, HostCode {
   readonly policies?: readonly Policy[]
   /** Public keys of the principals whose mandates are accepted; `any` only for a fixture. */
   readonly mandatePrincipals?: readonly string[] | 'any' | undefined
-  /** Public keys of the witnesses whose statements are kept, whoever sends them; `any` only for a fixture. */
+  /** Public keys of the witnesses whose statements are kept, from any sender; `any` only for a fixture. */
   readonly witnesses?: readonly string[] | 'any' | undefined
   readonly unverifiedActors?: 'refuse' | 'accept'
   /** Reserved beginnings of ids that may be used all the same. */

@@ -8,7 +8,7 @@ import type { Runtime } from '../runtime.ts'
 /** Answers why the store cannot be used, or undefined while it can. */
 export type Readiness = () => Promise<unknown>
 
-/** Anybody may ask, so the store is read once for all who ask within a moment, and nobody waits for it without end. */
+/** Anyone may ask, so requests within a moment share one read of the store, and none waits for it without end. */
 export function openReadiness({ store }: Runtime, tenant: TenantId): Readiness {
   let reading: Promise<unknown> | undefined
   const read = async (): Promise<unknown> => {

@@ -10,7 +10,7 @@ import { type Caller, demand } from './caller.ts'
 /** What happens to a host's signing keys and to the evidence itself: the protocol's own words. */
 type HostEvent = 'key_generated' | 'key_rotated' | 'key_revoked' | 'identity_anchored' | 'evidence_purged'
 
-/** What else the runtime records outside calls. Nobody but the runtime writes these, and none is in a caller's correlation. */
+/** What else the runtime records outside calls. Only the runtime writes these, none in a caller's correlation. */
 export const runtimeEvents = [
   'ambit.tenant.created',
   'ambit.tenant.suspended',

@@ -95,7 +95,7 @@ describe('an API key opens its tenant as its principal [F-17]', () => {
     const flipped = `${random.slice(0, -1)}${random.endsWith('A') ? 'B' : 'A'}`
     const wrong = {
       nothing: '',
-      'a tenant that is not there': `ambit.nobody.${key_id}.${random}`,
+      'a tenant that is not there': `ambit.absent.${key_id}.${random}`,
       'another tenant': `ambit.other.${key_id}.${random}`,
       'a tenant id that cannot be': `ambit.ACME.${key_id}.${random}`,
       'a key that is not there': `ambit.acme.${key_id.slice(0, -1)}.${random}`,
@@ -121,7 +121,7 @@ describe('an API key opens its tenant as its principal [F-17]', () => {
     const [, , , random = ''] = secret.split('.')
     const usual = await questions(ambit, secret)
     assert.equal(usual.length, 3)
-    for (const text of ['', 'x', `ambit.nobody.${key_id}.${random}`, `ambit.ACME.${key_id}.${random}`, `${secret}A`])
+    for (const text of ['', 'x', `ambit.absent.${key_id}.${random}`, `ambit.ACME.${key_id}.${random}`, `${secret}A`])
       assert.deepEqual(await questions(ambit, text), usual, text)
     assert.deepEqual(await questions(ambit, `ambit.acme.key_0.${random}`), usual)
   })
@@ -216,7 +216,7 @@ describe('a key is replaced by another [F-17]', () => {
     assert.equal(await eventCount(ambit, me), before)
   })
 
-  test('whoever may not, does not learn which keys there are', async () => {
+  test('a caller without the right does not learn which keys there are', async () => {
     const { ambit, me } = await desk()
     const { key_id } = await issueKey(ambit, me, { principal: 'ida' })
     for (const id of [key_id, 'key_0'])
@@ -255,7 +255,7 @@ describe('the rights of a key come from roles and end with scopes [F-17 H-73]', 
 })
 
 describe('a change of people and keys, and the record of it, are one [F-13 F-17]', () => {
-  test('each change has its event, in the name of whoever made it', async () => {
+  test('each change has its event, in the name of its caller', async () => {
     const { ambit, me } = await desk()
     await createPrincipal(ambit, me, { id: 'ada', kind: 'user', roles: ['admin'] })
     const { secret } = await issueKey(ambit, me, { principal: 'ada' })
@@ -298,13 +298,13 @@ describe('a change of people and keys, and the record of it, are one [F-13 F-17]
       [() => createPrincipal(ambit, me, { id: 'ida', kind: 'agent' }), 'principal.exists'],
       [() => createPrincipal(ambit, me, { id: 'two words', kind: 'agent' }), 'field.invalid'],
       [() => createPrincipal(ambit, me, { id: 'kim', kind: 'user', display: 'a\u0007' }), 'field.invalid'],
-      [() => issueKey(ambit, me, { principal: 'nobody' }), 'principal.not_found'],
+      [() => issueKey(ambit, me, { principal: 'unknown' }), 'principal.not_found'],
       [() => issueKey(ambit, me, { principal: 'gone' }), 'principal.inactive'],
       [() => issueKey(ambit, me, { principal: 'ida', scopes: ['a b'] }), 'field.invalid'],
       [() => issueKey(ambit, me, { principal: 'ida', name: '' }), 'field.invalid'],
-      [() => renewKeys(ambit, me, 'nobody'), 'principal.not_found'],
+      [() => renewKeys(ambit, me, 'unknown'), 'principal.not_found'],
       [() => revokeKey(ambit, me, `${key_id}0`), 'key.not_found'],
-      [() => revokePrincipal(ambit, me, 'nobody'), 'principal.not_found'],
+      [() => revokePrincipal(ambit, me, 'unknown'), 'principal.not_found'],
     ] as const)
       await assert.rejects(work, { code })
     assert.deepEqual([await eventCount(ambit, me), await keysIn(ambit, me), await principalsOf(ambit, me)], before)

@@ -47,7 +47,7 @@ test('who gave which permission to whom is evidence; what is refused leaves none
   await permit(ambit, me, 'ida', 'stock:release')
   await withdraw(ambit, me, 'ida', 'stock:release')
   const refusals = [
-    [() => permit(ambit, me, 'nobody', 'x'), 'principal.not_found'],
+    [() => permit(ambit, me, 'unknown', 'x'), 'principal.not_found'],
     [() => permit(ambit, me, 'ida', 'two\nlines'), 'field.invalid'],
     [() => permit(ambit, { ...me, rights: ['audit'] }, 'ida', 'x'), 'caller.not_permitted'],
     [() => withdraw(ambit, me, 'ida', 'stock:release'), 'permission.not_found'],

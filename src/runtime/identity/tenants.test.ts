@@ -98,16 +98,16 @@ describe('a tenant is made whole or not at all [F-17 F-13]', () => {
 
   test('what is about a tenant that is not there is refused and leaves nothing', async () => {
     const ambit = await givenAmbit()
-    const nobody = operator(tenantId('nobody'))
+    const unknownTenant = operator(tenantId('unknown'))
     const event = { event_type: 'x', payload: {}, correlation: { correlation_id: 'c' } }
     for (const work of [
-      () => tenantOf(ambit, nobody),
-      () => identityOf(ambit, nobody),
-      () => rotateTenantKey(ambit, nobody),
-      () => setTenantStatus(ambit, nobody, 'active'),
-      () => createPrincipal(ambit, nobody, { id: 'ida', kind: 'user' }),
-      () => record(ambit, nobody, [event]),
-      () => exportBundle(ambit, nobody, 'c'),
+      () => tenantOf(ambit, unknownTenant),
+      () => identityOf(ambit, unknownTenant),
+      () => rotateTenantKey(ambit, unknownTenant),
+      () => setTenantStatus(ambit, unknownTenant, 'active'),
+      () => createPrincipal(ambit, unknownTenant, { id: 'ida', kind: 'user' }),
+      () => record(ambit, unknownTenant, [event]),
+      () => exportBundle(ambit, unknownTenant, 'c'),
     ])
       await assert.rejects(work, { code: 'tenant.not_found' })
   })
@@ -132,7 +132,7 @@ test('two tenants see nothing of each other [F-17]', async () => {
   assert.deepEqual((await searchEvidence(ambit, b, { correlation: 'c' })).items, [])
   // The same names in the other tenant are other things, and each chain counts for itself.
   await createPrincipal(ambit, b, { id: 'ida', kind: 'service' })
-  await assert.rejects(issueKey(ambit, b, { principal: 'nobody' }), { code: 'principal.not_found' })
+  await assert.rejects(issueKey(ambit, b, { principal: 'unknown' }), { code: 'principal.not_found' })
   assert.deepEqual(
     (await keysIn(ambit, a)).items.map((key) => key.key_id),
     [key_id],

@@ -135,7 +135,7 @@ describe.skipIf(started === undefined)('what cannot be waited for is refused [F-
     const at = (change: Partial<URL>): string => Object.assign(new URL(url), change).href
     const cases: [url: string, reason: string, help: RegExp][] = [
       [at({ pathname: '/nothing' }), '3D000', /make the database/],
-      [at({ username: 'nobody' }), '28000', /check the user/],
+      [at({ username: 'unknown' }), '28000', /check the user/],
       [at({ username: 'weak' }), '42501', /make tables/],
       [at({ search: '?options=-c%20default_transaction_read_only=on' }), '25006', /only reads/],
       [at({ search: '?sslmode=verify-full' }), 'connection lost', /reachable/],

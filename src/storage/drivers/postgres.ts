@@ -100,7 +100,7 @@ async function drive<T>(
 const rowsOf = (statement: Statement, answer: pg.QueryResult | undefined): readonly Row[] =>
   'sql' in statement && statement.counted ? [{ count: answer?.rowCount ?? 0 }] : ((answer?.rows ?? []) as Row[])
 
-/** Waits for every answer even when one fails: an answer nobody waits for would be an unhandled rejection. */
+/** Waits for every answer even when one fails: a second failure would be an unhandled rejection. */
 async function all(sent: readonly Promise<pg.QueryResult>[]): Promise<readonly pg.QueryResult[]> {
   const settled = await Promise.allSettled(sent)
   return settled.map((answer) => {

@@ -32,7 +32,7 @@ export function openSqlite(options: SqliteOptions): Database {
     lane: () => '',
     read: (work) => inTurn(() => transact(prepare, 'BEGIN', work)),
     write: (work) => inTurn(() => transact(prepare, 'BEGIN IMMEDIATE', work)),
-    // Nobody else can write to a store in memory.
+    // No other process can write to a store in memory.
     version: options.path === ':memory:' ? () => 0 : versionOf(connection),
     close: async () => {
       if (connection.isOpen) connection.close()

@@ -15,7 +15,7 @@ export interface StoredCheckpoint {
 /** Keeps a checkpoint that follows the one with the hash `prev` (null: none); if another was first, `head.conflict`. */
 export const addCheckpoint = ({ logSize, log, hash, body }: StoredCheckpoint, prev: string | null): Change<void> =>
   function* (tenant) {
-    // Whoever adds a checkpoint holds the tenant: the check and the insert are one step.
+    // The tenant stays locked, so that the check and the insert are one step.
     yield [sql('SELECT tenant_id FROM tenants WHERE tenant_id = ? FOR UPDATE', tenant)]
     const last = yield* lastCheckpoint(tenant)
     if ((last?.hash ?? null) !== prev) throw new Failure('head.conflict', 'another head was signed in between')

@@ -16,8 +16,8 @@ import {
 import { dropOldest } from './records.ts'
 
 /**
- * Who does one thing, once. A claim is `running` while its owner does it, `waiting` while nobody may (it needs a
- * yes first), `unknown` once it is over and somebody is still to find out what it did, and `settled` once there is a
+ * Makes sure that one thing is done once. A claim is `running` while its owner does it, `waiting` while it needs an
+ * approval first, `unknown` once it is over and its effect is still to be found out, and `settled` once there is a
  * result that stands.
  */
 export interface Claim extends NewClaim {
@@ -45,7 +45,7 @@ type OwnClaim = ClaimName & Pick<Claim, 'owner' | 'body'>
 
 /**
  * Takes a claim, or fails with `claim.taken`. A settled claim may be taken anew after its result has expired; a
- * running one never, however long its owner is silent, because nobody knows whether the thing was done.
+ * running one never, however long its owner is silent, because it is unknown whether the thing was done.
  */
 export const takeClaim = (claim: NewClaim, nowMs: number): Change<void> =>
   addClaim({ ...claim, state: 'running', result: null, expiresAtMs: null }, nowMs)
@@ -83,7 +83,7 @@ export const settleClaim = (
 
 const settle = updateText('state body result expires_at_ms', 'scope claim_key owner state')
 
-/** Changes a claim that is over, unless somebody else has done so since it was read: then it fails with `claim.not_found`. */
+/** Changes a claim that is over. Fails with `claim.not_found` if it has changed since it was read. */
 export const amendClaim = (claim: Claim, by: Partial<Claim>): Change<void> => {
   const { scope, key, state, result } = claim
   const next = { ...claim, ...by }
@@ -99,7 +99,7 @@ const amend = updateText('state body result expires_at_ms', 'scope claim_key sta
 /** Leaves the owner's running claim waiting, with its body and with what to answer until it is resumed or settled. */
 export const holdClaim = (claim: OwnClaim, result: string): Change<void> => settleClaim(claim, result, null, 'waiting')
 
-/** Ends a waiting claim, whoever held it last: it will not be resumed any more. */
+/** Ends a waiting claim of any owner: it will not be resumed any more. */
 export const settleWaiting = ({ scope, key }: ClaimName, result: string, expiresAtMs: number): Change<void> =>
   update(settleHeld, ['settled', result, expiresAtMs], [scope, key, 'waiting'])
 
@@ -111,7 +111,7 @@ export function* findClaim(tenant: TenantId, scope: string, key: string): Work<C
   return found && record<Claim>(found)
 }
 
-/** The claims of a scope that somebody runs, or ran when the process ended; in order of key. */
+/** The running claims of a scope, with those whose process has ended; in order of key. */
 export function runningClaims(tenant: TenantId, scope: string, options: PageOptions = {}): Work<Page<Claim>> {
   const select = `SELECT ${columns} FROM claims
     WHERE tenant_id = ? AND scope = ? AND claim_key > ? AND state = 'running' ORDER BY claim_key LIMIT ?`

@@ -2,7 +2,7 @@ import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { type Page, type PageOptions, pageBy } from '../page.ts'
 import { type Change, counted, oneStatement, record, type Work } from '../work.ts'
 
-/** A signed statement somebody sent us about a chain or a mandate, as JSON text: kept beside the store, never an event. */
+/** A signed statement we received about a chain or a mandate, as JSON text: kept beside the store, never an event. */
 export interface StoredStatement {
   readonly kind: 'revocation' | 'witness' | 'anchor'
   readonly id: string

@@ -23,7 +23,7 @@ export function claimRules(test: Register, on: Setting): void {
   test('only its owner settles or holds a running claim [F-12]', on(ownersOnly))
   test('a claim can be added with its result, where it could have been taken [F-12]', on(added))
   test('of many who resume a waiting claim one goes on, and it must be the same thing [F-12]', on(oneResumes))
-  test('a waiting claim can be ended, and then nobody resumes it [F-12]', on(waitingEnds))
+  test('a waiting claim can be ended, and then it cannot be resumed [F-12]', on(waitingEnds))
   test('running claims are listed by scope, page by page, and no others [F-12]', on(running))
   test('expired results are forgotten in steps, the oldest first, and nothing else is [F-12]', on(forgotten))
   test('a claim taken anew while expired ones are dropped is not dropped [F-12]', on(takenWhileDropped))

@@ -7,7 +7,7 @@ import { allPages, codes, type Given, type Register, type Setting, sideBySide, t
 import { sampleApprover, samplePrincipal } from './sample.ts'
 
 export function recordRules(test: Register, on: Setting): void {
-  test('a record is added once, whoever adds it at the same time, and found by its id [F-12]', on(addedOnce))
+  test('a record is added once, even by several writers at a time, and found by its id [F-12]', on(addedOnce))
   test('a record that is not there is said to be missing [F-12]', on(missing))
   test('an approver is a record like any other [F-12]', on(approvers))
   test('amenders at the same time lose none of their changes [F-12]', on(noLostUpdate))

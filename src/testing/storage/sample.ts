@@ -108,7 +108,7 @@ export const sampleApproval = (approval_id: string, given: Partial<ApprovalReque
     invocation_id: 'inv_1',
     correlation: { correlation_id: 'cor_1' },
     capability: { id: 'sample.act', version: '1.0.0' },
-    policy: { name: 'sample', version: '1', statement: 'somebody must agree' },
+    policy: { name: 'sample', version: '1', statement: 'a person must agree' },
     requested_by: { id: 'p' },
     actor: null,
     purpose: null,

@@ -41,7 +41,7 @@ export function tenantRules(test: Register, on: Setting): void {
   test('ids that differ only in case are different ids [F-12]', on(caseCounts))
   test('ids are listed in the order of their code points [F-12]', on(codePointOrder))
   test('two tenants with equal ids everywhere see and change nothing of each other [F-12]', on(apart))
-  test('a tenant id and a host id are taken once, whoever asks at the same time [F-12]', on(takenOnce))
+  test('a tenant id and a host id are taken once, even by several at a time [F-12]', on(takenOnce))
   test('tenants are listed page by page, and amenders at the same time lose nothing [F-12]', on(listed))
   test('a commit for an unknown tenant is refused and leaves nothing [F-13]', on(unknownTenant))
 }
@@ -211,14 +211,14 @@ async function listed(given: Given): Promise<void> {
       ['other', 'other'],
     ],
   )
-  const nobody = tenantId('nobody')
+  const missing = tenantId('missing')
   await assert.rejects(
-    store.read(() => getTenant(nobody)),
+    store.read(() => getTenant(missing)),
     { code: 'tenant.not_found' },
   )
   await assert.rejects(
     store.write(
-      nobody,
+      missing,
       amendTenant((record) => record),
     ),
     { code: 'tenant.not_found' },
@@ -226,19 +226,19 @@ async function listed(given: Given): Promise<void> {
 }
 
 async function unknownTenant({ store, tenant }: Given): Promise<void> {
-  const nobody = tenantId('nobody')
+  const missing = tenantId('missing')
   const commit = (to: TenantId, id: string) =>
     store.commit(to, {
       change: principalRecords.add(samplePrincipal(id)),
       events: [sampleDraft(id)],
       seal: plainSeal,
     })
-  const answers = await codes([commit(nobody, 'a'), commit(tenant, 'b'), commit(nobody, 'c')])
+  const answers = await codes([commit(missing, 'a'), commit(tenant, 'b'), commit(missing, 'c')])
   assert.deepEqual(answers, ['tenant.not_found', 'kept', 'tenant.not_found'])
-  assert.deepEqual(await store.read(() => principalRecords.list(nobody)), { items: [] })
-  assert.deepEqual(await allEvents(store, nobody), [])
+  assert.deepEqual(await store.read(() => principalRecords.list(missing)), { items: [] })
+  assert.deepEqual(await allEvents(store, missing), [])
   await assert.rejects(
-    store.read(() => lastSequence(nobody)),
+    store.read(() => lastSequence(missing)),
     { code: 'tenant.not_found' },
   )
 }
