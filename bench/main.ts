@@ -24,6 +24,7 @@ const benches: Readonly<Record<string, () => Promise<{ default: Bench }>>> = {
   mcp: () => import('./mcp.ts'),
   gateway: () => import('./gateway.ts'),
   calls: () => import('./calls.ts'),
+  runs: () => import('./runs.ts'),
   resolve: () => import('./knowledge-resolve.ts'),
   package: () => import('./package.ts'),
   scan: () => import('./knowledge-scan.ts'),

@@ -35,12 +35,19 @@ export type { InvocationEnvelope, ReceivedEnvelope } from './model/wire/invocati
 export type { Mandate, MandateRevocation } from './model/wire/mandate.ts'
 export type { InvocationResult, ReplayQuery, ReplayResult } from './model/wire/result.ts'
 export type * from './operations/ambit.ts'
+export { defineProvider, type Provider } from './resources/define.ts'
+export type { Entry, EntryQuery, EntryStore } from './resources/entry-store.ts'
+export { files } from './resources/files.ts'
+export { memory } from './resources/memory.ts'
+export type { ProviderSpec, ProviderTool, Reach, ResourceToolContext, Touched } from './resources/provider.ts'
+export { scratchpad } from './resources/scratchpad.ts'
+export { type Agent, type AgentSpec, defineAgent } from './runtime/agents/agent.ts'
 export { backUp, restore } from './runtime/evidence/backup.ts'
 export { exportBundle, searchEvidence, showEvent } from './runtime/evidence/export.ts'
 export { type PurgeOptions, type PurgeReport, type PurgeWish, purgeEvidence } from './runtime/evidence/purge.ts'
 export { type EventInput, type Recorded, record } from './runtime/evidence/record.ts'
 export { openConfiguredHost } from './runtime/hosting/configured-host.ts'
-export { type AmbitHost, type CallCaller, callerOf, openHost } from './runtime/hosting/host.ts'
+export { type AmbitHost, type CallCaller, openHost } from './runtime/hosting/host.ts'
 export { makeOffer, type OfferSpec } from './runtime/hosting/offer.ts'
 export {
   authenticate,
@@ -52,7 +59,7 @@ export {
   rotateKey,
 } from './runtime/identity/api-keys.ts'
 export { addApprover, approversOf, type NewApprover, revokeApprover } from './runtime/identity/approvers.ts'
-export { type Caller, operator, type Right } from './runtime/identity/caller.ts'
+export { type Caller, callerOf, operator, type Right } from './runtime/identity/caller.ts'
 export { createPrincipal, type NewPrincipal, principalsOf, revokePrincipal } from './runtime/identity/principals.ts'
 export { removeSecret, secretsOf, setSecret } from './runtime/identity/secrets.ts'
 export {
@@ -63,6 +70,7 @@ export {
   rotateTenantKey,
   setTenantStatus,
 } from './runtime/identity/tenants.ts'
+export { type AgentCode, type AgentRun, CallRefused, type InvokeOptions } from './runtime/loop/code.ts'
 export { openAmbit, type Runtime } from './runtime/runtime.ts'
 export { loadSettings, type Settings } from './runtime/settings/config.ts'
 export { type AmbitConfig, defineConfig, definePolicy } from './runtime/settings/user-config.ts'

@@ -25,7 +25,7 @@ export class Failure extends Error {
 export function shown(error: unknown): Failure {
   if (!(error instanceof Failure)) return internal()
   const status = statusOf[error.code]
-  if (status < 500 || ownTrouble.has(error.code)) return error
+  if (status < 500 || ownTrouble.test(error.code)) return error
   if (status === 503)
     return error.data['outcome'] === 'unknown'
       ? new Failure(error.code, 'the store has not answered, and may have done it', {}, 'look before you repeat it')
@@ -35,7 +35,8 @@ export function shown(error: unknown): Failure {
 
 const internal = (): Failure => new Failure('internal', 'something went wrong inside')
 
-const ownTrouble: ReadonlySet<string> = new Set(['overloaded', 'call.in_progress', 'host.closed'])
+/** Says what went wrong in words that are ours, and nothing of how we keep things. */
+const ownTrouble = /^(?:overloaded|call\.in_progress|host\.closed|model\..+|resource\..+)$/
 
 /** The body of every error answer of ours, an `application/problem+json` object. Other wires encode beside their doors. */
 export interface Problem {

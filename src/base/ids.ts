@@ -16,6 +16,7 @@ export type IdPrefix =
   | 'gr'
   | 'ckp'
   | 'lease'
+  | 'rcpt'
   | SortedPrefix
 
 /** Names of rows that are written in time order and in great numbers: a random part would spread them over the store. */

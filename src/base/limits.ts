@@ -130,6 +130,53 @@ export const limits = {
   stdinBytesMax: 1024 * 1024,
   secretBytesMax: 64 * 1024,
   secretsFileBytesMax: 16 * 1024 * 1024,
+  /** Of a run that names none of its own: how many calls, how long it is active, and its turns of a model. */
+  runCallsMax: 50,
+  runActiveMs: 3_600_000,
+  runTurnsMax: 100,
+  runDepthMax: 5,
+  runPromptTokens: 12_000,
+  resourcesMax: 16,
+  contextIdsMax: 16,
+  scratchpadEntryBytesMax: 64 * 1024,
+  scratchpadEntriesShownMax: 20,
+  stateBytesMax: 1024 * 1024,
+  pipelineIterationsMax: 10,
+  sessionMessagesMax: 50,
+  injectionMs: 2_000,
+  memoryContentCharsMax: 8_000,
+  memoryTopicsMax: 8,
+  memoryReadMax: 50,
+  /** Of what a provider keeps: topics of an entry however they came together, and words of a query. */
+  entryTopicsMax: 64,
+  entryTopicCharsMax: 128,
+  entryQueryWordsMax: 32,
+  fileReadBytesMax: 256 * 1024,
+  filePathCharsMax: 1_024,
+  /** Below the folder that a list or search names; where there is more, it has to name one inside. */
+  fileFoldersMax: 2_000,
+  fileEntriesMax: 20_000,
+  /** A path has no more levels. */
+  fileDepthMax: 512,
+  /** A search that would read more says that it is cut. */
+  fileSearchBytesMax: 32 * 1024 * 1024,
+  fileLineCharsMax: 400,
+  providerResultBytesMax: 1024 * 1024,
+  modelRetriesMax: 4,
+  turnMs: 120_000,
+  turnTextCharsMax: 1024 * 1024,
+  turnCallsMax: 128,
+  callArgsCharsMax: 256 * 1024,
+  /** How often a process looks for runs that are due, and for runs of its own that are to end. */
+  /** Of runs in one page, and of calls and active time that a caller may ask for at most. */
+  runsPageMax: 200,
+  runCallsMost: 10_000,
+  runActiveMost: 14_400_000,
+  legPollMs: 1_000,
+  /** When it is looked whether the process that drives a run still lives, and how many runs one tenant has driven at once. */
+  legCheckMs: 20_000,
+  legsAtOnceMax: 64,
+  legTriesMax: 20,
   knowledgeFrontmatterBytesMax: 64 * 1024,
   /** What is read of an entry file at first; hardly any frontmatter is longer. */
   knowledgeHeadBytes: 4 * 1024,

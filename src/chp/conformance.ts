@@ -1,5 +1,5 @@
 import type { Json } from '../base/canonical.ts'
-import { type Capability, defineCapability, makeOffer, type Offer } from '../runtime/hosting/offer.ts'
+import { type Capability, defineCapability, makeOffer, type Offer, type OfferSpec } from '../runtime/hosting/offer.ts'
 
 type Payload = Readonly<Record<string, Json>>
 
@@ -47,15 +47,16 @@ export const conformanceCapabilities: readonly Capability[] = [
 ]
 
 /** What a host offers to the suite: a cap on risk, a guardrail, and, here alone, belief in any mandate and any witness. */
-export const conformanceOffer = (hostId: string): Offer =>
-  makeOffer(hostId, {
-    capabilities: conformanceCapabilities,
-    maxRisk: 'medium',
-    reserved: ['conformance.'],
-    mandatePrincipals: 'any',
-    witnesses: 'any',
-    safety: ({ capabilityId }) =>
-      capabilityId === 'conformance.unsafe'
-        ? { approved: false, level: 'high', score: 1, guardrail: 'conformance_guardrail' }
-        : { approved: true, level: 'none', score: 0 },
-  })
+export const conformanceSpec: OfferSpec = {
+  capabilities: conformanceCapabilities,
+  maxRisk: 'medium',
+  reserved: ['conformance.'],
+  mandatePrincipals: 'any',
+  witnesses: 'any',
+  safety: ({ capabilityId }) =>
+    capabilityId === 'conformance.unsafe'
+      ? { approved: false, level: 'high', score: 1, guardrail: 'conformance_guardrail' }
+      : { approved: true, level: 'none', score: 0 },
+}
+
+export const conformanceOffer = (hostId: string): Offer => makeOffer(hostId, conformanceSpec)

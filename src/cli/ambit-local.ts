@@ -1,6 +1,8 @@
+import { withRun } from '../client/run-handle.ts'
 import { operable } from '../operations/table.ts'
 import { openConfiguredHost } from '../runtime/hosting/configured-host.ts'
-import { type AmbitHost, callerOf } from '../runtime/hosting/host.ts'
+import type { AmbitHost } from '../runtime/hosting/host.ts'
+import { callerOf } from '../runtime/identity/caller.ts'
 import { envelopeOf } from '../runtime/operations/calls.ts'
 import { performOperation } from '../runtime/operations/perform.ts'
 import type { AmbitOptions, Errand, Session } from './ambit.ts'
@@ -29,7 +31,7 @@ export const withLocalSession = (
       // An open host ends requests whose time is over.
       if (errand.path[0] === 'approvals') await host()
       await work({
-        ambit: operable((path, operation, input) => performOperation(context, path, operation, input)),
+        ambit: withRun(operable((path, operation, input) => performOperation(context, path, operation, input))),
         place: `tenant \`${caller.tenant}\``,
         hasKey: caller.subject.verified === true,
         hostId: async () => (await host()).hostId,

@@ -56,6 +56,12 @@ export const singleOperation =
   (command, io) =>
     addOperation(command, io, [name], view as View)
 
+/** A command of its own for an operation of a group. */
+export const operationAt =
+  (path: readonly string[], view: View): Register =>
+  (command, io) =>
+    addOperation(command, io, path, view)
+
 function addOperation(command: Command, io: Io, path: readonly string[], view: View): void {
   const operation = entryAt<Operation>(operations, path)
   const unasked = [...Object.keys(view.fixed ?? {}), ...(view.paged ? [] : ['limit', 'cursor'])]

@@ -44,3 +44,11 @@ export const inputDigest = (digest: TenantDigest, payload: Json): string =>
 export const correlationDigest = (digest: TenantDigest, id: string): string => digest(['ambit-correlation-v1', id])
 
 export const outputDigest = (digest: TenantDigest, data: Json): string => digest(['ambit-output-v1', canonical(data)])
+
+export const scopeDigest = (digest: TenantDigest, scope: string): string => digest(['ambit-scope-v1', scope])
+
+export const entriesDigest = (digest: TenantDigest, ids: readonly string[]): string =>
+  digest(['ambit-entries-v1', ...ids])
+
+/** Of words that a person gave: why something was done. */
+export const reasonDigest = (digest: TenantDigest, reason: string): string => digest(['ambit-reason-v1', reason])

@@ -139,6 +139,7 @@ test('a sealed event carries every further member of the record [H-82 H-86 F-09]
     approval_mode_effective: 'ask',
     grants: ['gr_1'],
     ceilings: { memory: 'read' },
+    provider: 'memory',
     mode: 'live',
     surface: `sha256:${'e'.repeat(64)}`,
     scopes: ['acme'],

@@ -9,6 +9,8 @@ export interface Place {
   readonly real: string
   /** Whether an open folder has a path of its own under `/proc/self/fd`. */
   readonly pins: boolean
+  /** Refuses links to folders inside as well, and files with a second name: that may lie outside. */
+  readonly strict?: boolean
 }
 
 /** Whether open files and folders have paths of their own on this system, which this process may use. */
@@ -38,7 +40,8 @@ export async function inFolder<T>(
   try {
     const held = place.pins ? `/proc/self/fd/${handle.fd}` : location
     const real = place.pins ? await readlink(held) : await realpath(held)
-    if (!`${real}/`.startsWith(`${place.real}/`)) throw outside(segments.join('/'), 'leads out of the file root')
+    const isInside = place.strict ? real === location : `${real}/`.startsWith(`${place.real}/`)
+    if (!isInside) throw outside(segments.join('/'), 'leads out of the file root')
     return await work({ handle, entry: (name) => `${held}/${name}` })
   } finally {
     await handle.close()

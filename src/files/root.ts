@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path'
 import { Failure, quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import { tornMark } from '../base/lines.ts'
-import { type Folder, hasPins, inFolder, type Place } from './folder.ts'
+import { type Folder, hasPins, inFolder, outside, type Place } from './folder.ts'
 import { locked } from './lock.ts'
 import { reservedPrefix, segmentsOf } from './path.ts'
 import { refusal, systemCode, telling } from './trouble.ts'
@@ -62,7 +62,8 @@ export async function openRoot(path: string, options: RootOptions = {}): Promise
   })
 }
 
-function fileRoot(place: Place): FileRoot {
+/** The files of a folder that is there, or will be. */
+export function fileRoot(place: Place): FileRoot {
   return Object.freeze<FileRoot>({
     read: (path, { bytesMax = limits.fileBytesMax } = {}) =>
       withFile(place, path, constants.O_RDONLY, async (handle) => {
@@ -118,7 +119,9 @@ function withFile<T>(
     // Without O_NONBLOCK the opening of a pipe would wait for its other end.
     const handle = await open(folder.entry(name), flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0o600)
     try {
-      if (!(await handle.stat()).isFile()) throw refusal('EISDIR', path)
+      const stats = await handle.stat()
+      if (!stats.isFile()) throw refusal('EISDIR', path)
+      if (place.strict && stats.nlink > 1) throw outside(path, 'has a second name, which may lie outside')
       return await work(handle, folder)
     } finally {
       await handle.close()
@@ -191,7 +194,7 @@ function checkFolder(found: { isDirectory(): boolean; readonly mode: number }, m
 }
 
 /** The folder, and every new one above it, is on the disk as an entry of its parent. */
-async function makeFolder(path: string, mode = 0o777): Promise<void> {
+export async function makeFolder(path: string, mode = 0o777): Promise<void> {
   const made = await mkdir(resolve(path), { recursive: true, mode })
   if (made === undefined) return
   const above = dirname(await realpath(made))

@@ -8,6 +8,7 @@ const known: Readonly<Record<string, readonly [FailureCode, string]>> = {
   ELOOP: ['file.outside_root', 'is a link, and links are not followed'],
   EISDIR: ['file.invalid', 'is not a regular file'],
   ENXIO: ['file.invalid', 'is not a regular file'],
+  ENAMETOOLONG: ['file.invalid', 'has too long a name'],
 }
 
 /** Does the work; what the system says on the way is told with this relative path in place of the host's. */
@@ -24,6 +25,12 @@ export async function telling<T>(path: string, work: () => Promise<T>): Promise<
 export function refusal(errno: string, path: string): Failure {
   const [code, what] = known[errno] ?? ['file.unavailable', `cannot be used (${errno})`]
   return new Failure(code, `${quote(path)} ${what}`, { path })
+}
+
+/** For what may be missing; every other failure stays one. */
+export function unlessMissing(error: unknown): undefined {
+  if (error instanceof Failure && error.code === 'file.not_found') return undefined
+  throw error
 }
 
 /** The name of a system error, such as `ENOENT`. */

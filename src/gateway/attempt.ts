@@ -44,6 +44,10 @@ export class Attempt {
   input: unknown
   capability: Registered | undefined = undefined
   version: string | null = null
+  /** The paths that are granted for the resource of a run that the call is about. */
+  granted: readonly string[] = []
+  /** The paths that the handler has read or written. */
+  scopes: readonly string[] = []
   context: CollectedContext = noContext
   /** Secrets of the tenant that the handler was given. */
   readonly credentials: Set<string> = new Set()

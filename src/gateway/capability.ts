@@ -6,7 +6,7 @@ import type { Actor, Subject } from '../model/identity/subject.ts'
 import type { Correlation } from '../model/wire/correlation.ts'
 import type { Availability } from '../policy/gates/checks.ts'
 import type { Change } from '../storage/work.ts'
-import type { ResourceNeed } from './run.ts'
+import { CallEnded } from './ended.ts'
 import { type JsonSchema, type OutputOf, type ReadSchema, readSchema, type SchemaLike } from './schema-like.ts'
 
 type Declared = Omit<
@@ -115,8 +115,8 @@ export interface Capability {
   readonly reconcile: CapabilitySpec['reconcile']
   /** All its effects are changes of our own store, committed with the outcome. */
   readonly commits?: true
-  /** What a call of a run with this input needs to be granted. */
-  readonly needs?: (input: unknown) => readonly ResourceNeed[]
+  /** Exists in runs alone: what it does, the run says (`RunTool`). */
+  readonly inRuns?: true
   /** Its results reach a model as text in a fence and in no other form. */
   readonly textOnly?: boolean
   /** Told at every call: what stands in its way now, if anything does. */
@@ -178,25 +178,26 @@ export const protocolTypes = [
 
 /**
  * Answered by a handler of ours: a result, and a change of our own store that is committed with the outcome of the call.
- * The change is all the effect its capability has: should it fail with a `Failure`, or the process end before the outcome
- * is written, the call has had none.
+ * Of a capability that `commits` the change is all the effect there is: should it fail with a `Failure`, or the process end
+ * before the outcome is written, the call has had none.
  */
 export class CommitWith {
   readonly data: unknown
-  readonly change: Change
-  constructor(data: unknown, change: Change) {
+  readonly change: Change | undefined
+  /** Every namespace path that was read or written: it goes on record. */
+  readonly scopes: readonly string[]
+  constructor(data: unknown, change?: Change, scopes: readonly string[] = []) {
     this.data = data
     this.change = change
+    this.scopes = scopes
   }
 }
 
-/** A capability of ours: it may answer `CommitWith`, and says which resources a call of a run needs. */
-export const ownCapability = <In extends SchemaLike>(
-  spec: CapabilitySpec<In>,
-  handler: (input: OutputOf<In>, call: CallContext) => unknown,
-  needs?: (input: OutputOf<In>) => readonly ResourceNeed[],
-): Capability => ({
-  ...defineCapability(spec, handler as (input: OutputOf<In>, call: CallContext) => null),
-  commits: true,
-  ...(needs && { needs: needs as (input: unknown) => readonly ResourceNeed[] }),
+/** A capability that exists in runs alone. Without effects of its own, what it does is committed with its outcome. */
+export const runCapability = (spec: CapabilitySpec): Capability => ({
+  ...defineCapability({ policy: {}, ...spec }, () => {
+    throw new CallEnded('run_missing', 'the capability exists in runs alone', { effect: 'none' })
+  }),
+  inRuns: true,
+  ...((spec.effects ?? []).length === 0 && { commits: true as const }),
 })

@@ -5,12 +5,14 @@ import type { Clock } from '../base/time.ts'
 import type { TenantDigest } from '../evidence/digests.ts'
 import type { Pins } from '../evidence/statements/statement.ts'
 import type { SecretValue } from '../keys/secrets.ts'
+import type { ApprovalRequest } from '../model/approval.ts'
 import type { Seal, SealedEvent } from '../model/evidence.ts'
 import type { TenantId } from '../model/identity/tenant-id.ts'
 import type { CompiledBudget } from '../policy/budgets.ts'
 import type { HostRules } from '../policy/gates/boundary.ts'
 import type { PolicySet } from '../policy/policies.ts'
 import type { Store } from '../storage/store.ts'
+import type { Change } from '../storage/work.ts'
 import type { Call } from './call.ts'
 import type { Steps } from './recovery/steps.ts'
 import type { Registry } from './registry.ts'
@@ -65,6 +67,8 @@ export interface GatewayDeps {
   readonly hostKeys: () => Promise<readonly string[]>
   /** To be told of every event that was written. */
   readonly wrote: (events: readonly SealedEvent[]) => void
+  /** What else is kept when a request for approval changes: a run that waits for it becomes due. */
+  readonly decided?: (request: ApprovalRequest) => readonly Change[]
   /** Names this process, so that others can tell when it is gone: see `Presence`. */
   readonly owner: string
   readonly offer: () => Offer

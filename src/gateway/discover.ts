@@ -16,11 +16,11 @@ import { isSurfaced, type Surface } from './run.ts'
 export const discover = (
   { registry, rules, policies }: Offer,
   { subject, scopes }: CallCaller,
-  surface: Surface = () => true,
+  surface?: Surface,
 ): readonly CapabilityDescriptor[] =>
   registry
     .all()
-    .filter(({ descriptor }) => isSurfaced(surface, descriptor.id))
+    .filter(({ descriptor, inRuns }) => (surface === undefined ? !inRuns : isSurfaced(surface, descriptor.id)))
     .filter(({ descriptor }) => scopes.length === 0 || scopes.some((scope) => inScope(scope, descriptor.id)))
     .filter(({ descriptor }) => isVisible(descriptor.policy?.allowed_actors ?? [], subject?.id ?? null))
     .filter(({ descriptor }) => subject === null || !isRefused(policies, descriptor, subject))

@@ -10,7 +10,9 @@ import type { CallError, Denial } from '../model/wire/denial.ts'
 import type { FieldState } from '../policy/contract.ts'
 import { type Change, inOrder } from '../storage/work.ts'
 import { type Attempt, type EventSpec, secretsOf } from './attempt.ts'
+import type { Call } from './call.ts'
 import type { GatewayDeps } from './deps.ts'
+import type { CallRun } from './run.ts'
 
 /** What the decision rests on has changed since it was made: it is to be made again. */
 export class FactsChanged extends Error {}
@@ -117,7 +119,14 @@ export function recordOf(attempt: Attempt): AttemptRecord {
     basis,
     decision,
     approval,
+    ...(call.run && { run: runEntryOf(call, call.run) }),
   }
+}
+
+function runEntryOf({ invocationId, capabilityId }: Call, { entry, bounds }: CallRun): AttemptRecord['run'] {
+  const resource = bounds?.tools.get(capabilityId)?.resource
+  const { kind: provider = null, effective: mode = null } = resource ?? {}
+  return { ...entry, tool_call_id: invocationId, provider, mode }
 }
 
 function safeContext(attempt: Attempt): ContextEntry[] {

@@ -38,7 +38,8 @@ export async function execute(attempt: Resolved): Promise<Execution> {
   const chunks = new Chunks()
   let working: Promise<unknown> | undefined
   const succeed = (value: unknown): Execution => {
-    const own = capability.commits && value instanceof CommitWith ? value : undefined
+    const own = (capability.commits || capability.inRuns) && value instanceof CommitWith ? value : undefined
+    attempt.scopes = own?.scopes ?? []
     const data = readAnswer(attempt, own === undefined ? value : own.data, 'done')
     return { ended: { outcome: 'success', data }, emitted, chunks, change: own?.change }
   }
@@ -46,7 +47,11 @@ export async function execute(attempt: Resolved): Promise<Execution> {
   try {
     // Taken back while it was decided about and written down: nothing has to be stopped.
     if (leaving?.aborted) throw notBegun(attempt)
-    const answer = capability.handler(attempt.input, handlerContext(attempt, emitted, abort.signal))
+    const context = handlerContext(attempt, emitted, abort.signal)
+    const tool = attempt.call.run?.bounds?.tools.get(attempt.call.capabilityId)
+    const answer = tool
+      ? tool.handler(attempt.input, context, attempt.granted)
+      : capability.handler(attempt.input, context)
     // A synchronous answer needs neither a timer nor a listener.
     if (!isLater(answer)) return succeed(answer)
     working = drained(answer, (chunk) => chunks.take(readAnswer(attempt, chunk, 'unknown'), onChunk), abort.signal)

@@ -101,11 +101,14 @@ function intentOf(attempt: Attempt, { fingerprint, standing }: Entry) {
   return { started, drafts: [...drafts, ...added.events], changes }
 }
 
+const withScopes = (record: AttemptRecord, scopes: readonly string[]): AttemptRecord =>
+  record.run === undefined || scopes.length === 0 ? record : { ...record, run: { ...record.run, scopes: [...scopes] } }
+
 function outcomeOf(attempt: Resolved, started: Started, { ending, events, changes = [], given, waits }: Outcome) {
   const now = attempt.deps.clock.now()
   const completedAt = formatTime(now)
-  const { record } = started
   const { data } = ending
+  const record = withScopes(started.record, attempt.scopes)
   const drafts = draftsOf(attempt, events, { timestamp: completedAt, record, ...(data !== undefined && { data }) })
   const evidenceIds = [...started.evidenceIds, ...drafts.map(({ event_id }) => event_id)]
   const result = resultOf(attempt, ending, { evidenceIds, startedAt: started.at, completedAt })

@@ -72,7 +72,7 @@ export function openRegistry(capabilities: readonly Capability[], options: Regis
   }
 }
 
-const reservedWords = ['chp.', 'conformance.', 'ambit.', 'workspace.']
+const reservedWords = ['chp.', 'conformance.', 'ambit.', 'workspace.', 'agent.']
 
 function register(capability: Capability, { lifecycles = {}, reserved = [], asked }: RegistryOptions): Registered {
   const descriptor = withoutHostWords(parseAs(capabilityDescriptor, capability.descriptor, 'capability'))

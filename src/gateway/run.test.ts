@@ -9,12 +9,10 @@ import { Failure } from '../base/failure.ts'
 import type { Grant } from '../model/grant.ts'
 import { tenantId } from '../model/identity/tenant-id.ts'
 import type { Policy } from '../model/policy.ts'
-import { randomIds } from '../runtime/system.ts'
 import { putBlob } from '../storage/tables/blobs.ts'
-import { rows } from '../storage/work.ts'
-import { countingIds } from '../testing/ports.ts'
-import { CommitWith, defineCapability, ownCapability } from './capability.ts'
-import { type Driving, noAdditions, type RunBounds } from './run.ts'
+import { type Change, rows } from '../storage/work.ts'
+import { CommitWith, defineCapability, runCapability } from './capability.ts'
+import { type Driving, noAdditions, type RunBounds, type RunTool } from './run.ts'
 
 const server = await startPostgres({ fsync: false })
 afterAll(() => server?.stop())
@@ -32,46 +30,68 @@ const grant = (path: string, expires_at: string | null = null): Grant => ({
 
 type Run = NonNullable<Driving['run']>
 
+const entry = {
+  run_id: 'run_0000000000000001',
+  tool_call_id: null,
+  policy_decision_id: null,
+  approval_mode_effective: null,
+  grants: ['northlight/eu'],
+  ceilings: {},
+  provider: null,
+  mode: null,
+  surface: null,
+  scopes: [],
+}
+
 const run = (bounds: Partial<RunBounds> = {}, more: Partial<Run> = {}): Run => ({
   id: 'run_0000000000000001',
   rootId: 'run_0000000000000001',
   agent: 'desk',
   grants: [grant('northlight/eu')],
+  entry,
   facts: { run: { purpose: 'restock' }, agent: { id: 'desk' } },
   ...more,
   bounds: {
     surface: new Set(['memory.write', 'test.echo']),
-    ceilings: {},
+    tools: new Map([['memory.write', tool()]]),
     budgets: [],
     deadlineMs: Number.MAX_SAFE_INTEGER,
     ...bounds,
   },
 })
 
+/** Writes a text, as memory of a run will, with the change committed with the outcome. */
+const tool = (resource: Partial<NonNullable<RunTool['resource']>> = {}): RunTool => ({
+  resource: {
+    name: 'memory',
+    kind: 'notes',
+    mode: 'read-write',
+    effective: 'read-write',
+    isCeiling: false,
+    ...resource,
+  },
+  handler: (input, _, grants) => {
+    const { text } = input as { text: string }
+    if (text === 'wait') return new Promise(() => undefined)
+    const refused = new Failure('event.conflict', 'the run moved on')
+    const change: Change = function* (of) {
+      yield* putBlob(Buffer.from(text))(of)
+      if (text === 'conflict') throw refused
+    }
+    return new CommitWith(text === 'odd' ? { odd: true } : { written: grants[0] ?? '' }, change, grants)
+  },
+})
+
 const checkpoint = (text: string) => ({ changes: [putBlob(Buffer.from(text))], events: [] })
 
-/** Writes a text below a path, as memory of a run will. */
 const write = () =>
-  ownCapability(
-    {
-      id: 'memory.write',
-      version: '1.0.0',
-      description: 'Writes a text below a path.',
-      policy: {},
-      effects: ['memory.write'],
-      input: z.object({ path: z.string(), text: z.string() }),
-      output: z.object({ written: z.string() }),
-    },
-    ({ path, text }) => {
-      if (text === 'wait') return new Promise(() => undefined)
-      const refused = new Failure('event.conflict', 'the run moved on')
-      return new CommitWith(text === 'odd' ? { odd: true } : { written: path }, function* (of) {
-        yield* putBlob(Buffer.from(text))(of)
-        if (text === 'conflict') throw refused
-      })
-    },
-    ({ path }) => [{ kind: 'memory', mode: 'read-write', paths: [path] }],
-  )
+  runCapability({
+    id: 'memory.write',
+    version: '1.0.0',
+    description: 'Writes a text.',
+    input: z.object({ text: z.string() }),
+    output: z.object({ written: z.string() }),
+  })
 
 async function given(spec: Parameters<typeof givenHost>[0] = { capabilities: [] }, config: object = {}) {
   const world = await givenHost({ ...spec, capabilities: [write(), echo(), ...(spec.capabilities ?? [])] }, config)
@@ -94,7 +114,7 @@ async function given(spec: Parameters<typeof givenHost>[0] = { capabilities: [] 
       .map(({ bytes }) => Buffer.from(bytes as never).toString())
       .sort()
   const make = async (driving: Driving, envelope: object = {}) => {
-    const input = { path: 'northlight/eu/desk', text: 'memory' }
+    const input = { text: 'memory' }
     const made = { capability_id: 'memory.write', payload: input, ...envelope }
     return (await world.host.gateway.invoke(anyone, made, driving)).result
   }
@@ -116,7 +136,7 @@ describe('a made-up run [H-24]', () => {
         .sort(),
       ['memory.write', 'test.echo'],
     )
-    assert.equal(host.gateway.discover(anyone).length, 4)
+    assert.equal(host.gateway.discover(anyone).length, 3)
     const answers = await Promise.all(
       ['test.other', 'test.off', 'test.none'].map((capability_id) => make({ run: run() }, { capability_id })),
     )
@@ -135,21 +155,20 @@ describe('a made-up run [H-24]', () => {
     assert.equal(plain.outcome, 'success')
   })
 
+  const withTool = (resource: Parameters<typeof tool>[0]): Partial<RunBounds> => ({
+    tools: new Map([['memory.write', tool(resource)]]),
+  })
   test.each([
-    ['a path outside its grants', { path: 'northlight/us', text: 'x' }, {}, 'grant_missing'],
-    ['a path that is no path', { path: 'northlight/eu/../us', text: 'x' }, {}, 'grant_missing'],
-    [
-      'a kind below its ceiling',
-      { path: 'northlight/eu', text: 'x' },
-      { ceilings: { memory: 'read' } },
-      'resource_ceiling',
-    ],
-    ['a grant that was revoked', { path: 'northlight/eu', text: 'x' }, { liveGrants: () => [] }, 'grant_expired'],
-  ] as [string, object, Partial<RunBounds>, string][])(
-    'is refused at 5b with %s [H-24]',
-    async (_, input, bounds, reason) => {
+    ['a resource that no grant reaches', withTool({ branches: ['northlight/us'] }), 'grant_missing'],
+    ['a kind that is not delegated to it', withTool({ effective: 'read', isCeiling: true }), 'resource_ceiling'],
+    ['a kind that is hidden from it', withTool({ effective: 'none' }), 'resource_ceiling'],
+    ['a tool that writes in mode read', withTool({ effective: 'read' }), 'resource_read_only'],
+    ['a grant that was revoked', { liveGrants: () => [] }, 'grant_revoked'],
+  ] as [string, Partial<RunBounds>, string][])(
+    'is refused at 5b with %s [G-43 G-59 H-24]',
+    async (_, bounds, reason) => {
       const { make, events, blobs } = await given()
-      const { denial } = await make({ run: run(bounds) }, { payload: input })
+      const { denial } = await make({ run: run(bounds) })
       assert.deepEqual([denial?.code, denial?.details?.['reason']], ['policy_blocked', reason])
       const last = (await events()).at(-1)
       assert.deepEqual(
@@ -160,6 +179,29 @@ describe('a made-up run [H-24]', () => {
     },
   )
 
+  test('gives its tool the granted paths, and has on record what it was granted and what it touched [G-71 H-24]', async () => {
+    const { make, events } = await given()
+    const bounds = withTool({ branches: ['northlight/eu/desk', 'northlight'] })
+    const { data } = await make({ run: run(bounds) }, { invocation_id: 'tool_1' })
+    assert.deepEqual(data, { written: 'northlight/eu/desk' })
+    const record = recordOf((await events()).at(-1)).run
+    const touched = ['northlight/eu/desk', 'northlight/eu']
+    assert.deepEqual(record, {
+      ...entry,
+      ...{ tool_call_id: 'tool_1', provider: 'notes', mode: 'read-write', scopes: touched },
+    })
+  })
+
+  test('a tool of runs does not exist without a run, nor in a run that has no such tool [G-58 H-24]', async () => {
+    const { make, host } = await given()
+    assert.deepEqual(
+      host.gateway.discover(anyone).map(({ id }) => id),
+      ['test.echo'],
+    )
+    for (const driving of [{}, { run: run({ tools: new Map() }) }])
+      assert.equal((await make(driving)).denial?.code, 'capability_not_found')
+  })
+
   test('holds a grant until the instant it expires, and its arguments are checked before it [H-24]', async () => {
     const clock = stillClock()
     const { make } = await given({ capabilities: [] }, { clock })
@@ -168,7 +210,7 @@ describe('a made-up run [H-24]', () => {
     clock.advance(1)
     const { denial } = await make({ run: expiring })
     assert.equal(denial?.details?.['reason'], 'grant_expired')
-    const wrong = await make({ run: expiring }, { payload: { path: 1 } })
+    const wrong = await make({ run: expiring }, { payload: { text: 1 } })
     assert.equal(wrong.denial?.code, 'input_schema_validation_failed')
   })
 
@@ -272,7 +314,7 @@ function transactions(config: () => Promise<object>): void {
       onIntent: () => checkpoint('intent'),
       onOutcome: ({ outcome }) => checkpoint(`outcome ${outcome}`),
     })
-    assert.deepEqual([result.outcome, result.data], ['success', { written: 'northlight/eu/desk' }])
+    assert.deepEqual([result.outcome, result.data], ['success', { written: 'northlight/eu' }])
     assert.equal(commits() - before, 2)
     assert.deepEqual(await blobs(), ['intent', 'memory', 'outcome success'])
     assert.deepEqual(typesOf(await events()), ['execution_started', 'execution_completed'])
@@ -310,7 +352,7 @@ function transactions(config: () => Promise<object>): void {
 
   test('a change that a handler hands back is not made when it fails: the call is a failure without effect [H-45]', async () => {
     const { make, blobs, events } = await given({ capabilities: [] }, { config: await config() })
-    const { outcome, error } = await make({}, { payload: { path: 'p', text: 'conflict' } })
+    const { outcome, error } = await make({ run: run() }, { payload: { text: 'conflict' } })
     assert.deepEqual([outcome, error?.code, error?.effect], ['failure', 'event_conflict', 'none'])
     assert.deepEqual(await blobs(), [])
     assert.deepEqual(typesOf(await events()), ['execution_started', 'execution_failed'])
@@ -318,8 +360,8 @@ function transactions(config: () => Promise<object>): void {
 
   test('a change that a handler hands back is not made where the result fails a strict output schema [H-42]', async () => {
     const { make, blobs } = await given({ capabilities: [] }, { config: await config() })
-    const odd = { payload: { path: 'p', text: 'odd' }, require_output_schema: true }
-    const { outcome, denial } = await make({}, odd)
+    const odd = { payload: { text: 'odd' }, require_output_schema: true }
+    const { outcome, denial } = await make({ run: run() }, odd)
     assert.deepEqual([outcome, denial?.details?.['effect']], ['denied', 'none'])
     assert.deepEqual(await blobs(), [])
   })
@@ -328,7 +370,7 @@ function transactions(config: () => Promise<object>): void {
     const clock = stillClock()
     const { make, host, ambit, events } = await given({ capabilities: [] }, { clock, config: await config() })
     const leaving = new AbortController()
-    const cut = make({ signal: leaving.signal }, { invocation_id: 'cut', payload: { path: 'p', text: 'wait' } })
+    const cut = make({ run: run(), signal: leaving.signal }, { invocation_id: 'cut', payload: { text: 'wait' } })
     while ((await events()).length === 0) await new Promise(setImmediate)
     await ambit.store.write(tenant, function* () {
       yield* rows("UPDATE claims SET owner = 'gone'")
@@ -343,17 +385,3 @@ function transactions(config: () => Promise<object>): void {
     assert.equal((await cut).outcome, 'indeterminate')
   })
 }
-
-test('ids of runs and memory entries sort by time, and none comes twice, however many a millisecond has [F-04]', () => {
-  let now = 1_000
-  const ids = randomIds({ now: () => now })
-  const made = Array.from({ length: 150_000 }, () => ids.next('run'))
-  now = 900
-  made.push(ids.next('run'), ids.next('run'))
-  assert.deepEqual(made.toSorted(), made)
-  assert.equal(new Set(made).size, made.length)
-  assert.match(ids.next('mem'), /^mem_[0-9a-f]{16}$/)
-  now = 50_000
-  assert.equal(Number.parseInt(ids.next('run').slice(4, 16), 16), 50_000)
-  assert.equal(countingIds().next('run'), 'run_0000000000000001')
-})

@@ -1,14 +1,16 @@
 import type { Json } from '../base/canonical.ts'
-import type { Ceilings, ResourceMode } from '../grants/ceilings.ts'
+import { lowerTo } from '../grants/branches.ts'
+import type { Ceiling, ResourceMode } from '../grants/ceilings.ts'
 import { hasExpired } from '../grants/grant.ts'
 import type { Amounts } from '../model/config/budget.ts'
-import type { EventDraft } from '../model/evidence.ts'
+import type { AttemptRecord, EventDraft } from '../model/evidence.ts'
 import type { Grant } from '../model/grant.ts'
 import type { InvocationResult } from '../model/wire/result.ts'
 import type { BudgetPlace } from '../storage/tables/budget-uses.ts'
 import type { Change } from '../storage/work.ts'
 import type { Attempt } from './attempt.ts'
 import type { Call } from './call.ts'
+import type { CallContext } from './capability.ts'
 import type { Recorded } from './results.ts'
 
 /** The run that a call belongs to. It comes from the runtime, never from an envelope. */
@@ -18,6 +20,8 @@ export interface CallRun {
   readonly agent: string
   /** What the run holds, frozen. An approval is bound to it. */
   readonly grants: readonly Grant[]
+  /** What the record of each call says of the run. */
+  readonly entry: NonNullable<AttemptRecord['run']>
   /** What rules may read as `run`, `user` and `agent`. */
   readonly facts: { readonly run?: Json; readonly user?: Json; readonly agent?: Json }
   /** Left out of the copy that is kept while people decide: the gates ask for it when the call comes again. */
@@ -26,7 +30,8 @@ export interface CallRun {
 
 export interface RunBounds {
   readonly surface: Surface
-  readonly ceilings: Ceilings
+  /** What stands behind the capabilities that exist in runs alone, by id. */
+  readonly tools: ReadonlyMap<string, RunTool>
   /** Reserved with the intent and settled with the outcome, as budgets of the host are. */
   readonly budgets: readonly { readonly place: BudgetPlace; readonly limits: Amounts }[]
   /** From then on the run starts no call. A call without effects is cut off there. */
@@ -42,11 +47,27 @@ export interface RunBounds {
 /** Capability ids that exist for a run. */
 export type Surface = ReadonlySet<string> | ((capabilityId: string) => boolean)
 
-/** What a call needs of the resources behind its capability: every path must be granted, in this mode of the kind. */
-export interface ResourceNeed {
-  readonly kind: string
-  readonly mode: ResourceMode
-  readonly paths: readonly string[]
+/** A capability that exists in runs alone, as one run has it. */
+export interface RunTool {
+  /** The resource that it belongs to; a child agent belongs to none. */
+  readonly resource?: {
+    readonly name: string
+    readonly kind: string
+    /** What the tool needs, and what the run has. */
+    readonly mode: ResourceMode
+    readonly effective: Ceiling
+    /** Whether the inherited ceiling is what leaves it so little. */
+    readonly isCeiling: boolean
+    /** The grants of the run are lowered to these branches. */
+    readonly branches?: readonly string[] | undefined
+  }
+  readonly handler: (input: unknown, call: CallContext, grants: readonly string[]) => unknown
+}
+
+/** The paths that are granted for a resource now. */
+export function grantedPaths(live: readonly Grant[], branches: readonly string[] | undefined): readonly string[] {
+  const paths = live.map(({ path }) => path)
+  return Object.freeze([...new Set(branches === undefined ? paths : lowerTo(branches, paths))])
 }
 
 /** How the runtime follows and drives one call. */
@@ -71,5 +92,8 @@ export const noAdditions: Additions = { changes: [], events: [] }
 export const isSurfaced = (surface: Surface, capabilityId: string): boolean =>
   typeof surface === 'function' ? surface(capabilityId) : surface.has(capabilityId)
 
-export const liveGrantsOf = async ({ grants, bounds }: CallRun, nowMs: number): Promise<readonly Grant[]> =>
+export const liveGrantsOf = (
+  { grants, bounds }: CallRun,
+  nowMs: number,
+): Promise<readonly Grant[]> | readonly Grant[] =>
   bounds?.liveGrants?.(nowMs) ?? grants.filter(({ expires_at }) => !hasExpired(expires_at, nowMs))

@@ -20,6 +20,7 @@ export type StandardResult<Out> =
   | { readonly value: Out; readonly issues?: undefined }
   | {
       readonly issues: readonly {
+        readonly message?: string
         readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
       }[]
     }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { grantAt, msAt, pathsOf, timeAt } from '../../test/support/grants.ts'
-import type { Grant } from '../model/grant.ts'
-import { type Holding, type LiveFacts, liveGrants, type Revocation, revocationOf } from './live.ts'
+import type { Grant, Revocation } from '../model/grant.ts'
+import { type Holding, type LiveFacts, liveGrants, revocationOf } from './live.ts'
 
 const holding = (runId: string, grants: readonly Grant[], subject = 'ada'): Holding => ({ runId, subject, grants })
 const facts = (revocations: readonly Revocation[] = [], tick = 0): LiveFacts => ({ now: msAt(tick), revocations })

@@ -1,4 +1,4 @@
-import type { Grant } from '../model/grant.ts'
+import type { Grant, Revocation } from '../model/grant.ts'
 import { covers, makeCoverage } from './cover.ts'
 import { hasExpired } from './grant.ts'
 
@@ -6,12 +6,6 @@ export interface Holding {
   readonly runId: string
   readonly subject: string
   readonly grants: readonly Grant[]
-}
-
-/** Ends the grant with this id, all grants of a run or of a subject, or all at or below a path. */
-export interface Revocation {
-  readonly by: 'grant' | 'run' | 'subject' | 'path'
-  readonly target: string
 }
 
 export interface LiveFacts {

@@ -31,10 +31,7 @@ export interface MintFacts extends NarrowFacts {
 export function mintGrants(requests: readonly GrantRequest[], facts: MintFacts): readonly Grant[] {
   const { roots, protectedBranches, basis } = facts
   for (const { path } of requests) {
-    if (roots !== 'unbounded' && !roots.some((root) => covers(root, path)))
-      throw roots.length === 0
-        ? new Failure('grant.no_root', 'this tenant has no namespace root')
-        : new Failure('grant.outside_root', `grant ${quote(path)} is outside this tenant`, { path })
+    demandRoot(path, roots)
     if (protectedBranches.some((branch) => isTooBroad(path, branch)))
       throw new Failure('grant.protected', `grant ${quote(path)} is too broad for a protected branch`, { path })
   }
@@ -43,6 +40,14 @@ export function mintGrants(requests: readonly GrantRequest[], facts: MintFacts):
     basis: [...basis],
     derived_from: [],
   }))
+}
+
+/** Refuses a path that lies at or below no root of the tenant. */
+export function demandRoot(path: string, roots: MintFacts['roots']): void {
+  if (roots === 'unbounded' || roots.some((root) => covers(root, path))) return
+  throw roots.length === 0
+    ? new Failure('grant.no_root', 'this tenant has no namespace root')
+    : new Failure('grant.outside_root', `grant ${quote(path)} is outside this tenant`, { path })
 }
 
 const isTooBroad = (path: string, branch: ProtectedBranch): boolean =>

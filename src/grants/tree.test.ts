@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { test } from 'vitest'
 import { anyPath, anyRequests, isAtOrBelow, makeIds, msAt, pathsOf, reachOf } from '../../test/support/grants.ts'
-import type { Grant } from '../model/grant.ts'
+import type { Grant, Revocation } from '../model/grant.ts'
 import type { GrantRequest } from './list.ts'
-import { type Holding, type LiveFacts, liveGrants, type Revocation } from './live.ts'
+import { type Holding, type LiveFacts, liveGrants } from './live.ts'
 import { mintGrants, narrow } from './mint.ts'
 
 /** A run in a tree of runs, with the time at which it was started. */

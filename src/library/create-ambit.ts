@@ -1,12 +1,12 @@
 import { dirname, resolve } from 'node:path'
+import { withRun } from '../client/run-handle.ts'
 import { tenantId } from '../model/identity/tenant-id.ts'
 import type { Ambit } from '../operations/ambit.ts'
 import { operable } from '../operations/table.ts'
 import { openConfiguredHosts } from '../runtime/hosting/configured-host.ts'
-import { callerOf } from '../runtime/hosting/host.ts'
 import type { Hosts } from '../runtime/hosting/hosts.ts'
 import { authenticate } from '../runtime/identity/api-keys.ts'
-import { type Caller, operator } from '../runtime/identity/caller.ts'
+import { type Caller, callerOf, operator } from '../runtime/identity/caller.ts'
 import { createTenant, everyTenant } from '../runtime/identity/tenants.ts'
 import { performOperation } from '../runtime/operations/perform.ts'
 import { openInMemory, openWith, type Runtime } from '../runtime/runtime.ts'
@@ -54,7 +54,10 @@ function ambitFor(runtime: Runtime, hosts: Hosts, caller: Caller): Ambit {
   }
   const context = { ambit: runtime, caller, by: callerOf(caller), host }
   return {
-    ...operable((path, operation, input) => performOperation(context, path, operation, input)),
+    ...withRun(
+      operable((path, operation, input) => performOperation(context, path, operation, input)),
+      async (id) => (await host()).runs.follow(id),
+    ),
     withKey: async (key) => ambitFor(runtime, hosts, await authenticate(runtime, key)),
     close: async () => {
       await hosts.close()

@@ -4,10 +4,9 @@ import { httpClient, revisions, textOf } from '../../test/support/mcp-client.ts'
 import { servedServer } from '../../test/support/serve.ts'
 import type { Decision } from '../gateway/approvals/decide.ts'
 import { defineCapability } from '../gateway/capability.ts'
-import { callerOf } from '../runtime/hosting/host.ts'
 import { authenticate } from '../runtime/identity/api-keys.ts'
 import { addApprover } from '../runtime/identity/approvers.ts'
-import { operator } from '../runtime/identity/caller.ts'
+import { callerOf, operator } from '../runtime/identity/caller.ts'
 import { approvalRecords } from '../storage/tables/approvals.ts'
 
 /** An agent that makes every call from a new client and does not wait for people, and an approver. */

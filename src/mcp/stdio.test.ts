@@ -4,8 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { givenServer } from '../../test/support/server.ts'
 import { Failure } from '../base/failure.ts'
 import { defineCapability } from '../gateway/capability.ts'
-import { callerOf } from '../runtime/hosting/host.ts'
-import { operator } from '../runtime/identity/caller.ts'
+import { callerOf, operator } from '../runtime/identity/caller.ts'
 import { serveMcpStdio } from './stdio.ts'
 
 const envelopeWith = (clientCapabilities: object) => ({

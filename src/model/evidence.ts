@@ -130,6 +130,8 @@ const runEntry = z.strictObject({
   approval_mode_effective: z.string().nullable(),
   grants: z.array(z.string()),
   ceilings: z.record(z.string(), z.string()),
+  /** The kind of the resource, and the effective mode. */
+  provider: z.string().nullable(),
   mode: z.string().nullable(),
   surface: objectDigest.nullable(),
   scopes: z.array(z.string()),

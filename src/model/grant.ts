@@ -26,3 +26,8 @@ export const grant = z.strictObject({
 })
 
 export type Grant = z.infer<typeof grant>
+
+/** Ends the grant with this id, all grants of a run or of a subject, or all at or below a path. */
+export const revocation = z.strictObject({ by: z.enum(['grant', 'run', 'subject', 'path']), target: line })
+
+export type Revocation = z.infer<typeof revocation>

@@ -14,14 +14,25 @@ export interface ParseProblem {
 
 /** The value as this shape; otherwise the first problem, with `what` in the message as the name of the whole. */
 export function parseAs<S extends z.ZodType>(schema: S, value: unknown, what: string): z.output<S> {
+  const read = tryParse(schema, value)
+  if (read.ok) return read.value
+  const { code, pointer, message, help } = read.problem
+  throw new Failure(code, `${pointer === '' ? what : `${what}: ${quote(pointer)}`} ${message}`, { pointer }, help)
+}
+
+type Parsed<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problem: ParseProblem & { readonly help: string | undefined } }
+
+/** The value as this shape, or the first problem and what was likely meant. */
+export function tryParse<S extends z.ZodType>(schema: S, value: unknown): Parsed<z.output<S>> {
   const result = schema.safeParse(value, { error: expectation })
-  if (result.success) return result.data
+  if (result.success) return { ok: true, value: result.data }
   const [first] = locatedIn(result.error, value)
-  if (first === undefined) throw new Failure('field.invalid', `${what} is not valid`, { pointer: '' })
-  const { code, pointer, message } = problemAt(first, value)
-  const place = pointer === '' ? what : `${what}: ${quote(pointer)}`
+  if (first === undefined)
+    return { ok: false, problem: { code: 'field.invalid', pointer: '', message: 'is not valid', help: undefined } }
   const meant = meantBy(first)
-  throw new Failure(code, `${place} ${message}`, { pointer }, meant && `did you mean ${quote(meant)}?`)
+  return { ok: false, problem: { ...problemAt(first, value), help: meant && `did you mean ${quote(meant)}?` } }
 }
 
 /** Every problem of a value, in the order of the document; a missing member comes after those its object has. */

@@ -3,10 +3,12 @@ import { limits } from '../base/limits.ts'
 import { approvalState, approver } from './approval.ts'
 import { type Entry, gives, takes } from './entry.ts'
 import { checkpoint, evidenceEvent, outcome, publicKey } from './evidence.ts'
+import { grantPath, revocation } from './grant.ts'
 import { apiKey } from './identity/key.ts'
 import { permission, principal, principalKind } from './identity/principal.ts'
 import { tenantIdText } from './identity/tenant.ts'
-import { jsonObject } from './json.ts'
+import { jsonObject, jsonValue } from './json.ts'
+import { runLimits, runRecord, runStatus } from './run.ts'
 import { capabilityId, capabilityScope, form, id, line, minted, prose } from './text.ts'
 import { environment, wireId } from './wire/correlation.ts'
 import { next, wireShapes } from './wire/wire.ts'
@@ -20,6 +22,40 @@ const moment = form(
 )
 const approvalId = minted('apr')
 const apiKeyId = minted('key')
+
+const storedEntry = z.strictObject({
+  collection: z.string().describe('The kind of the provider that keeps it.'),
+  entry_id: z.string(),
+  scope: z.string().describe('The path it lies at.'),
+  state: z.enum(['active', 'superseded', 'forgotten']),
+  content: z.string(),
+  content_hash: z.string().nullable(),
+  topics: z.array(z.string()),
+  body: jsonObject,
+  agent_id: z.string(),
+  run_id: z.string().describe('The run that wrote it.'),
+  created_at: z.string(),
+  updated_at: z.string(),
+  replaced_by: z.string().nullable(),
+  expires_at_ms: z.number().nullable(),
+})
+
+/** A provider's kind; what is listed, read or forgotten is memory unless another is named. */
+const collection = line.optional()
+/** Whether it is a path is said when it is used, by its own code. */
+const scope = z.string().max(1_024)
+
+const heldGrant = z.strictObject({ grant_id: z.string(), path: grantPath, run_id: z.string() })
+
+const agentSummary = z.strictObject({
+  id: z.string(),
+  version: z.string(),
+  kind: z.enum(['llm', 'tool', 'sequential', 'parallel']),
+  description: z.string().nullable(),
+  tools: z.array(z.string()),
+  resources: z.array(z.strictObject({ name: z.string(), kind: z.string(), mode: z.string() })),
+})
+export type AgentSummary = z.infer<typeof agentSummary>
 
 /** What operations take and answer. */
 export const requests = {
@@ -53,6 +89,80 @@ export const requests = {
     correlation: wireId.optional(),
     environment: environment.optional(),
     context: jsonObject.optional(),
+  }),
+  /** What is wrong with `context`, `contextIds` or `sessionId` is said when the run is to start. */
+  'run-request': takes('Starts a run of an agent.', {
+    agent: z.string().max(256),
+    input: jsonValue.optional(),
+    context: z.unknown().optional(),
+    sessionId: z.string().max(1_024).optional(),
+    contextIds: z.array(z.string().max(1_024)).optional(),
+    toolContext: jsonObject.optional(),
+    requestId: id.optional(),
+    limits: runLimits.optional(),
+  }),
+  'run-name': takes('Names one run.', { id: wireId }),
+  'run-control': takes('Ends one run.', { id: wireId, control: z.literal('cancel').optional() }),
+  'run-watch': takes('Asks for the events of one run: all, or those after a number.', {
+    id: wireId,
+    since: z.int().min(0).optional(),
+  }),
+  /** `since` is included, `until` is not; `grant` finds runs with a grant at or below that path. */
+  'run-query': takes('Searches runs.', {
+    root: wireId.optional(),
+    agent: wireId.optional(),
+    status: runStatus.optional(),
+    since: moment.optional(),
+    until: moment.optional(),
+    grant: z.string().max(1_024).optional(),
+    ...page,
+  }),
+  'run-list': gives('One page of runs, newest first.', { runs: z.array(runRecord), next }),
+  'agent-list': gives('The agents that are here.', { agents: z.array(agentSummary) }),
+  /** `cancel` ends the runs too that hold what is revoked. */
+  'revocation-request': takes('Ends a grant, all grants of a run or a subject, or all at or below a path.', {
+    by: revocation.shape.by,
+    target: line,
+    reason: prose.optional(),
+    cancel: z.boolean().optional(),
+  }),
+  /** `ancestors_left` are live grants above a revoked path: they still cover it. */
+  'revocation-report': gives('What a revocation has ended, of runs that have not ended.', {
+    by: revocation.shape.by,
+    target: line,
+    ended: z.array(heldGrant),
+    ancestors_left: z.array(heldGrant),
+    cancelled: z.array(z.string()),
+  }),
+  'memory-query': takes('Lists what is remembered in exactly one scope.', { scope, collection, ...page }),
+  'memory-list': gives('One page of entries, newest first; superseded and forgotten ones as well.', {
+    entries: z.array(storedEntry),
+    next,
+  }),
+  'memory-name': takes('Names one entry.', { id, collection }),
+  'memory-entry': gives('One entry, with what was done with it and by whom.', {
+    ...storedEntry.shape,
+    history: z.array(jsonObject),
+  }),
+  'memory-forget-request': takes('Takes one entry out of every reading.', { id, collection, reason: prose.optional() }),
+  'erase-request': takes('Removes what all providers keep in a scope, for good.', {
+    scope,
+    recursive: z.boolean().optional(),
+    reason: prose.optional(),
+  }),
+  /** `partial` where a provider failed: those are in `failed`, and the erase is to be repeated. */
+  'erase-receipt': gives('What was erased, without a word of it.', {
+    receipt_id: minted('rcpt'),
+    tenant_id: tenantIdText,
+    scope: z.string(),
+    recursive: z.boolean(),
+    status: z.enum(['complete', 'partial']),
+    by_resource: z.record(z.string(), z.record(z.string(), z.int().min(0))),
+    failed: z.array(z.string()),
+    ids_digest: z.string(),
+    by: z.string(),
+    at: z.string(),
+    evidence_ref: z.string(),
   }),
   /** `since` is included, `until` is not. */
   'evidence-query': takes('Searches events.', {
@@ -146,6 +256,10 @@ export const requests = {
   }),
 } satisfies Record<string, Entry>
 
+export type RunRequest = z.infer<(typeof requests)['run-request'][1]>
+export type RevocationReport = z.infer<(typeof requests)['revocation-report'][1]>
+export type MemoryEntry = z.infer<(typeof requests)['memory-entry'][1]>
+export type EraseReceipt = z.infer<(typeof requests)['erase-receipt'][1]>
 export type CallRequest = z.infer<(typeof requests)['call-request'][1]>
 export type Explanation = z.infer<(typeof requests)['explanation'][1]>
 export type PurgeReport = z.infer<(typeof requests)['purge-report'][1]>

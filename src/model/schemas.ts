@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Json } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
+import { agentManifest } from './agent.ts'
 import { approvalGrant, approvalRequest, approver, vote } from './approval.ts'
 import { capabilityDescriptor, capabilityMetadata } from './capability.ts'
 import { config } from './config/config.ts'
@@ -17,6 +18,7 @@ import * as records from './knowledge/records.ts'
 import { resolutionTrace } from './knowledge/trace.ts'
 import { policy, policyTest } from './policy.ts'
 import { requests } from './requests.ts'
+import { runEvent, runRecord } from './run.ts'
 import { correlation } from './wire/correlation.ts'
 import { callError, denial } from './wire/denial.ts'
 import { hostDescriptor, identityDocument } from './wire/host.ts'
@@ -57,6 +59,7 @@ const titleOf = (name: string): string =>
 /** All that crosses a wire or a disk, described here and not where it is defined. What is not here is not a contract. */
 const shapes = {
   actor: ['both', actor, 'Who the caller says is acting.'],
+  'agent-manifest': ['in', agentManifest, 'What an agent is, as a file says it.'],
   'api-key': ['disk', apiKey, 'An API key as stored: the hash of its secret, never the secret.', 'API key'],
   'approval-grant': ['both', approvalGrant, "An approver's signed yes to one exact call."],
   'approval-request': ['out', approvalRequest, 'The one row of an approval.'],
@@ -107,6 +110,8 @@ const shapes = {
   principal: ['disk', principal, 'A person, service or agent of a tenant.'],
   'replay-query': ['in', replayQuery, 'Asks for the events of one correlation.'],
   'replay-result': ['both', replayResult, 'The events of one correlation in sequence order.'],
+  'run-event': ['out', runEvent, 'Something that happened in a run.'],
+  'run-record': ['out', runRecord, 'One invocation of an agent: its authority, its status and what it came to.'],
   'signing-key': ['disk', signingKey, "What anyone may read in a host's key file."],
   'store-head-anchor': ['both', statement.storeHeadAnchor, 'A head countersigned by a key outside.'],
   subject: ['both', subject, 'Who authenticated, bound by the host.'],

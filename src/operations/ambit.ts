@@ -5,10 +5,19 @@ import type { Json } from '../base/canonical.ts'
 import type { ApprovalRequest, Approver } from '../model/approval.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
 import type { Checkpoint, EvidenceBundle, EvidenceEvent, KeyRotation } from '../model/evidence.ts'
+import type { Revocation } from '../model/grant.ts'
 import type { ApiKey, IssuedKey } from '../model/identity/key.ts'
 import type { Principal } from '../model/identity/principal.ts'
 import type { Tenant } from '../model/identity/tenant.ts'
-import type { Explanation, PurgeReport } from '../model/requests.ts'
+import type {
+  AgentSummary,
+  EraseReceipt,
+  Explanation,
+  MemoryEntry,
+  PurgeReport,
+  RevocationReport,
+} from '../model/requests.ts'
+import type { RunEvent, RunLimits, RunRecord } from '../model/run.ts'
 import type { IdentityDocument } from '../model/wire/host.ts'
 import type { InvocationResult } from '../model/wire/result.ts'
 import type { CallPreview } from '../model/wire/wire.ts'
@@ -46,6 +55,83 @@ export interface Capabilities {
   list(): Promise<{ capabilities: CapabilityDescriptor[] }>
   /** One capability, every version of it. */
   show(id: string): Promise<{ capabilities: CapabilityDescriptor[] }>
+}
+
+export interface RunOptions {
+  /** The namespace paths that the run may touch. Over HTTP and on a command line this needs the right to mint. */
+  context?: (string | { path: string; expiresAt: string | null })[]
+  /** The conversation that it goes on with. */
+  sessionId?: string
+  /** Buckets of shared text that its prompt shows. They grant nothing. */
+  contextIds?: string[]
+  /** Facts for agents that are code. */
+  toolContext?: Payload
+  /** The same id again starts no second run. */
+  requestId?: string
+  /** Fifty calls and an hour of active time unless said; cost only where the price of the model is configured. */
+  limits?: RunLimits
+}
+
+/** One run to follow. */
+export interface Run {
+  readonly id: string
+  /** Its events and those of all runs below it, until it has ended; from the first, or after an `event_id`. */
+  events(options?: { since?: number }): AsyncIterable<RunEvent>
+  /** The record of the run once it has ended, however it ended: look at `status`. */
+  result(): Promise<RunRecord>
+  /** The record once the run has ended, or waits for people. */
+  settled(): Promise<RunRecord>
+  cancel(): Promise<RunRecord>
+}
+
+export interface RunFilter {
+  root?: string
+  agent?: string
+  status?: RunRecord['status']
+  /** From this time on, such as `2026-01-31T08:00:00Z`, or an age such as `7d`. */
+  since?: string
+  until?: string
+  /** Runs with a grant at or below this path. */
+  grant?: string
+}
+
+export interface Runs {
+  start(agent: string, input?: Json, options?: RunOptions): Promise<RunRecord>
+  /** Runs, newest first: your own, or all with the right to audit. */
+  list(query?: RunFilter & PageOptions): Promise<Page<'runs', RunRecord>>
+  show(id: string): Promise<RunRecord>
+  events(id: string, options?: { since?: number }): AsyncIterable<RunEvent>
+  /** Ends a run and all below it. */
+  cancel(id: string): Promise<RunRecord>
+  /** Takes a run up now that waits, or that its process has left. */
+  resume(id: string): Promise<RunRecord>
+}
+
+export interface Agents {
+  list(): Promise<{ agents: AgentSummary[] }>
+}
+
+export interface Grants {
+  /** Ends a grant, all grants of a run or a subject, or all at or below a path: no call starts under them any more. */
+  revoke(
+    by: Revocation['by'],
+    target: string,
+    options?: { reason?: string; cancel?: boolean },
+  ): Promise<RevocationReport>
+}
+
+/** What providers keep, for those who run agents. `collection` is the kind of the provider, `memory` unless said. */
+export interface Memory {
+  /** The entries of exactly one scope, newest first: those that were superseded or forgotten as well. */
+  list(
+    scope: string,
+    query?: PageOptions & { collection?: string },
+  ): Promise<Page<'entries', Omit<MemoryEntry, 'history'>>>
+  read(id: string, options?: { collection?: string }): Promise<MemoryEntry>
+  /** Takes one entry out of every reading; it stays on record until its scope is erased. */
+  forget(id: string, options?: { collection?: string; reason?: string }): Promise<MemoryEntry>
+  /** Removes what all providers keep in a scope, for good; with `recursive` also what lies below it. */
+  erase(scope: string, options?: { recursive?: boolean; reason?: string }): Promise<EraseReceipt>
 }
 
 export interface Approvals {
@@ -143,6 +229,12 @@ export interface Operable {
   preview(capability: string, payload?: Payload, options?: CallOptions): Promise<CallPreview>
   /** Why one call ended as it did, from its record: by the id of the call or of one of its events. */
   explain(id: string): Promise<Explanation>
+  /** Starts a run of an agent, to be followed. */
+  run(agent: string, input?: Json, options?: RunOptions): Promise<Run>
+  readonly agents: Agents
+  readonly runs: Runs
+  readonly grants: Grants
+  readonly memory: Memory
   readonly invocations: Invocations
   readonly capabilities: Capabilities
   readonly approvals: Approvals

@@ -2,8 +2,8 @@ import type { z } from 'zod'
 import { defined } from '../base/object.ts'
 import type { SchemaName, SchemaOf } from '../model/schemas.ts'
 
-/** What a caller needs: any credential, the power to decide about approvals, to read all evidence, or to administer. */
-export type OperationRight = 'call' | 'decide' | 'audit' | 'administer' | 'public'
+/** What a caller needs: any credential, the power to decide about approvals, to read all evidence, to mint grants, or to administer. */
+export type OperationRight = 'call' | 'decide' | 'audit' | 'mint' | 'administer' | 'public'
 
 /** One operation as data: what it is called and takes, never how it is done. Shapes are named, so a browser can import it. */
 export interface Operation<
@@ -21,6 +21,10 @@ export interface Operation<
   /** Members of the input that a call gives by position, in order. */
   readonly args: P
   readonly stream: S
+  /** Of a stream whose items are numbered: the member that has the number, from which a reader goes on. */
+  readonly resumes?: string
+  /** The member of the output that ends the address of what was made. */
+  readonly creates?: string
 }
 
 type Route = Operation['route']
@@ -41,11 +45,18 @@ export function operation<
 >(
   right: OperationRight,
   summary: string,
-  given: { readonly route: R; readonly schemas: readonly [I, O]; readonly args?: P; readonly stream?: S },
+  given: {
+    readonly route: R
+    readonly schemas: readonly [I, O]
+    readonly args?: P
+    readonly stream?: S
+    readonly resumes?: keyof Output<O> & string
+    readonly creates?: keyof Output<O> & string
+  },
 ): Operation<I, O, P, S> {
-  const { route, schemas, args = routeOf(given).inPath as unknown as P, stream = false as S } = given
+  const { route, schemas, args = routeOf(given).inPath as unknown as P, stream = false as S, resumes, creates } = given
   const [input, output] = schemas
-  return { summary, route, right, input, output, args, stream }
+  return { summary, route, right, input, output, args, stream, ...defined({ resumes, creates }) }
 }
 
 /** Operations by name, in groups. */
@@ -77,7 +88,7 @@ export type Api<T> = {
 /** The functions that carry the operations of a table out. */
 export type Handlers<T, Context> = {
   readonly [K in keyof T]: T[K] extends Operation<infer I, infer O, infer _P, infer S>
-    ? (context: Context, input: z.output<SchemaOf<I>>) => Answer<O, S>
+    ? (context: Context, input: z.output<SchemaOf<I>>) => Answer<O, S> | Promise<Answer<O, S>>
     : Handlers<T[K], Context>
 }
 

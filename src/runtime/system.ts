@@ -49,3 +49,12 @@ function countUp(bytes: Buffer): void {
     if (bytes[index] !== 0) break
   }
 }
+
+/** A UUID of version 7: the time in milliseconds, then chance. */
+export function uuidV7(nowMs: number): string {
+  const bytes = randomBytes(16)
+  bytes.writeUIntBE(nowMs, 0, 6)
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x70
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}

@@ -12,8 +12,16 @@ export async function readInput(request: RouteRequest, operation: Operation): Pr
   const rest = method === 'POST' ? await readBody(request) : readQuery(request, operation.input)
   const given = Object.fromEntries(inPath.map((name) => [name, request.param(name)]))
   const twice = inPath.find((name) => Object.hasOwn(rest, name))
-  if (twice === undefined) return { ...rest, ...given }
+  if (twice === undefined) return { ...rest, ...given, ...readHeaders(request, operation) }
   throw new Failure('field.invalid', `\`/${twice}\` stands in the path already`, { pointer: `/${twice}` })
+}
+
+/** What HTTP says by headers: the id of a request that is made once, and where a reader of a stream goes on. */
+function readHeaders({ request: { headers } }: RouteRequest, { input, resumes }: Operation): Record<string, unknown> {
+  const key = headers.get('idempotency-key')
+  const last = resumes === undefined ? null : headers.get('last-event-id')
+  const takesKey = key !== null && 'requestId' in (jsonSchemaOf(input)['properties'] as object)
+  return { ...(takesKey && { requestId: key }), ...(last !== null && { since: readValue(last, 'integer') }) }
 }
 
 export const queryOf = ({ request }: RouteRequest): URLSearchParams => new URL(request.url).searchParams

@@ -1,7 +1,9 @@
+import type { Json } from '../base/canonical.ts'
 import type { InvocationResult } from '../model/wire/result.ts'
 import { type Operation, routeOf, walkOperations } from '../operations/operation.ts'
 import { operations } from '../operations/table.ts'
-import { performOperation } from '../runtime/operations/perform.ts'
+import { openItems, performOperation } from '../runtime/operations/perform.ts'
+import { json } from './answer.ts'
 import { readInput } from './input.ts'
 import { answerInvoke, trackCall } from './invoke.ts'
 import { mcpRoute } from './mcp.ts'
@@ -38,24 +40,32 @@ export const routes: readonly Route[] = [
 ]
 
 function routeFor(names: readonly string[], operation: Operation): Route {
-  const { summary, right, output, stream } = operation
+  const { summary, right, output, stream, creates, resumes } = operation
   const name = names.join('.')
   const handle = async (request: RouteRequest): Promise<unknown> => {
     const input = await readInput(request, operation)
-    const perform = (signal = request.closing) =>
-      performOperation({ ...request, host: async () => request.host, signal }, names, operation, input)
+    const context = { ...request, host: async () => request.host, served: true, place: request.traced.place }
+    if (stream)
+      return streamItems(request, (signal) => openItems({ ...context, signal }, names, operation, input), resumes)
+    const perform = () => performOperation({ ...context, signal: request.closing }, names, operation, input)
     if (name === 'call')
       return (await trackCall(request, async () => ({ result: (await perform()) as InvocationResult }))).result
-    return stream ? streamItems(request, perform) : perform()
+    return creates === undefined ? perform() : created(operation, (await perform()) as Json)
   }
   return {
     ...routeOf(operation),
     ...{ summary, public: right === 'public', operation: { name, ...operation }, handle },
     answers: {
-      200: { schema: output, ...(stream && { type: 'text/event-stream' }) },
+      [creates === undefined ? 200 : 201]: { schema: output, ...(stream && { type: 'text/event-stream' }) },
       400: problem,
       ...(right !== 'public' && { 403: problem }),
       404: problem,
     },
   }
+}
+
+/** What was made, with its address. */
+function created(operation: Operation, answer: Json): Response {
+  const id = (answer as Readonly<Record<string, Json>>)[operation.creates ?? '']
+  return json(answer as object, 201, { location: `${routeOf(operation).path}/${encodeURIComponent(String(id))}` })
 }

@@ -27,7 +27,7 @@ export function openFrames(unreadBytesMax: number, onEnd: () => void = () => und
   }
   return {
     readable,
-    send: (id: number, event: 'chunk' | 'result' | 'item' | 'error', data: Json): void => {
+    send: (id: number, event: 'chunk' | 'result' | 'item' | 'error' | 'end', data: Json): void => {
       if (controller === undefined) return
       const frame = utf8.encode(`id: ${id}\nevent: ${event}\ndata: ${canonical(data)}\n\n`)
       if (frame.byteLength > (controller.desiredSize ?? 0)) close()
@@ -40,17 +40,29 @@ export function openFrames(unreadBytesMax: number, onEnd: () => void = () => und
 export const answerStream = ({ readable }: ReturnType<typeof openFrames>): Response =>
   new Response(readable, { headers: { 'content-type': 'text/event-stream', ...always } })
 
-/** Sends items as they come, one frame each, until the caller leaves or the server closes. */
-export function streamItems(request: RouteRequest, open: (signal: AbortSignal) => unknown): Response {
+/**
+ * Sends items as they come, one frame each, until the caller leaves or the server closes; `end` says that there will be no
+ * more. `number` names a member to count by.
+ */
+export async function streamItems(
+  request: RouteRequest,
+  open: (signal: AbortSignal) => Promise<AsyncIterable<unknown>>,
+  number?: string,
+): Promise<Response> {
   const leaving = new AbortController()
-  const items = open(AbortSignal.any([leaving.signal, request.closing])) as AsyncIterable<Json>
+  const items = (await open(AbortSignal.any([leaving.signal, request.closing]))) as AsyncIterable<Json>
   const frames = openFrames(limits.unreadStreamBytesMax, () => leaving.abort())
   const sendAll = async (): Promise<void> => {
-    let count = 0
+    let id = -1
     try {
-      for await (const item of items) frames.send(count++, 'item', item)
+      for await (const item of items) {
+        const own = number === undefined ? undefined : (item as Readonly<Record<string, Json>>)[number]
+        id = typeof own === 'number' ? own : id + 1
+        frames.send(id, 'item', item)
+      }
+      if (!request.closing.aborted) frames.send(id, 'end', null)
     } catch (error) {
-      frames.send(count, 'error', (await failed(error, { ours: true }).json()) as Json)
+      frames.send(id, 'error', (await failed(error, { ours: true }).json()) as Json)
     }
     frames.close()
   }

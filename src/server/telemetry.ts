@@ -1,12 +1,10 @@
-import { randomBytes } from 'node:crypto'
-import { type Context, isSpanContextValid, ROOT_CONTEXT, type Span, SpanKind, trace } from '@opentelemetry/api'
-import { formatTraceparent, parseTraceparent, type TraceParent } from '../base/trace.ts'
-import { version } from '../base/version.ts'
+import { SpanKind } from '@opentelemetry/api'
+import { formatTraceparent, parseTraceparent } from '../base/trace.ts'
 import type { TenantId } from '../model/identity/tenant-id.ts'
+import { beginSpan } from '../runtime/trace.ts'
 
 /** Every name under which the server tells tracers something. Nothing of what is asked or answered is among them. */
 const names = {
-  tracer: 'ambit',
   invocation: 'invoke',
   method: 'http.request.method',
   route: 'http.route',
@@ -19,49 +17,26 @@ export type Traced = ReturnType<typeof traceRequest>
 
 /** Begins the span of a request, as part of the trace it came with or of a new one. */
 export function traceRequest(headers: Headers, method: string) {
-  const tracer = trace.getTracer(names.tracer, version)
   const parent = parseTraceparent(headers.get('traceparent') ?? '')
-  const context = contextOf(parent)
-  const span = tracer.startSpan(method, { kind: SpanKind.SERVER, attributes: { [names.method]: method } }, context)
-  const here = placeOf(span, parent)
+  const span = beginSpan(method, parent, { kind: SpanKind.SERVER, attributes: { [names.method]: method } })
   return {
-    traceId: here.traceId,
+    traceId: span.place.traceId,
+    place: span.place,
     /** The header that tells the caller under which trace it was answered. */
-    traceparent: formatTraceparent(here),
+    traceparent: formatTraceparent(span.place),
     /** Begins the span of an invocation within that of the request. */
     invocation: () => {
-      const inner = tracer.startSpan(names.invocation, { kind: SpanKind.INTERNAL }, trace.setSpan(context, span))
+      const inner = beginSpan(names.invocation, span.place)
       return {
-        ended: (outcome: string, denial: string | undefined): void => {
-          inner.setAttribute(names.outcome, outcome)
-          if (denial !== undefined) inner.setAttribute(names.denial, denial)
-          inner.end()
-        },
+        ended: (outcome: string, denial: string | undefined): void =>
+          inner.end({ [names.outcome]: outcome, ...(denial !== undefined && { [names.denial]: denial }) }),
       }
     },
     ended: (route: string, status: number): void => {
-      span.updateName(`${method} ${route}`)
-      span.setAttribute(names.route, route)
-      span.setAttribute(names.status, status)
-      span.end()
+      span.rename(`${method} ${route}`)
+      span.end({ [names.route]: route, [names.status]: status })
     },
   }
-}
-
-function contextOf(parent: TraceParent | undefined): Context {
-  if (parent === undefined) return ROOT_CONTEXT
-  const { traceId, spanId, sampled } = parent
-  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: sampled ? 1 : 0, isRemote: true })
-}
-
-/** Where we are in the trace. Without a tracer the span has no place of its own: then it gets a name all the same. */
-function placeOf(span: Span, remote: TraceParent | undefined): TraceParent {
-  const own = span.spanContext()
-  if (isSpanContextValid(own) && own.spanId !== remote?.spanId)
-    return { traceId: own.traceId, spanId: own.spanId, sampled: (own.traceFlags & 1) === 1 }
-  const random = randomBytes(24).toString('hex')
-  const { traceId = random.slice(16), sampled = false } = remote ?? {}
-  return { traceId, spanId: random.slice(0, 16), sampled }
 }
 
 export type Counts = ReturnType<typeof openCounts>

@@ -4,6 +4,7 @@ import { readJson } from '../base/json.ts'
 import { limits } from '../base/limits.ts'
 import { isObject } from '../base/object.ts'
 import { type Database, Duplicate } from './database.ts'
+import { indexEntries } from './entries/entry-index.ts'
 import { schemaVersion, tables } from './schema.ts'
 import { type Row, row, rows, type Table, type Value, type Work } from './work.ts'
 
@@ -16,7 +17,8 @@ const rowsPerStep = 500
 
 /**
  * Writes the whole store as lines of JSON from one snapshot, while others go on writing. The last line holds the
- * count of rows and a running hash over all lines before it. The form is the same for every database.
+ * count of rows and a running hash over all lines before it. The form is the same for every database: what is made from
+ * other tables is left out, and made again when the backup is loaded.
  */
 export function* dump(createdAt: string, write: (line: string) => void): Work<BackupSummary> {
   let digest = ''
@@ -81,7 +83,10 @@ function* loadAll(lines: Iterable<string>): Work<BackupSummary> {
       yield [waiting]
       waiting = undefined
     }
-    if (step.done) return step.value
+    if (step.done) {
+      yield* indexEntries()
+      return step.value
+    }
     waiting ??= { into: step.value.into, rows: [] }
     waiting.rows.push(step.value.row)
   }

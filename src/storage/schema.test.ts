@@ -147,6 +147,16 @@ const given: readonly (readonly [sql: string, ...params: Value[]])[] = [
   ["INSERT INTO histories VALUES ('acme', 's', 1, '{}')"],
   ["INSERT INTO budget_uses VALUES ('acme', 'b', 'h', 0, 1, 2, 3, 4, 5)"],
   ["INSERT INTO purged_events VALUES ('other', 3, 'h', 'p')"],
+  ["INSERT INTO runs VALUES ('acme', 'run_1', 'run_1', 'desk', 'running', NULL, NULL, 0, '{}')"],
+  ["INSERT INTO run_events VALUES ('acme', 'run_1', 1, 'run_1', '{}')"],
+  ["INSERT INTO legs VALUES ('acme', 'run_1', 1, 0, 1, NULL)"],
+  ["INSERT INTO revocations VALUES ('acme', 1, '{}')"],
+  ["INSERT INTO sessions VALUES ('acme', 'desk', 's', 'id', 1, '{}')"],
+  ["INSERT INTO session_messages VALUES ('acme', 'desk', 's', 1, 'run_1', '{}')"],
+  [
+    "INSERT INTO entries VALUES ('acme', 'memory', 'mem_1', 'a', 'active', 'c', 'h', '[]', '{}', 'g', 'r', 't', 't', NULL, 1)",
+  ],
+  ["INSERT INTO entry_history VALUES ('acme', 'memory', 'mem_1', 1, '{}')"],
 ]
 
 function eventOf(_: string, index: number, ids: readonly string[]): [sql: string, ...params: Value[]] {

@@ -51,22 +51,98 @@ export const budgetUses = table(
   { calls: 'number', time_ms: 'number', cost: 'number', bytes: 'number' },
 )
 
-/** Every table there is, in the order they can be filled. */
+const runs = table(
+  'runs',
+  { run_id: 'text' },
+  {
+    ...{ root_run_id: 'text', agent_id: 'text', status: 'text', session_id: 'text?', request_key: 'text?' },
+    ...{ cancelled: 'number', body: 'text' },
+  },
+)
+const runEvents = table('run_events', { root_run_id: 'text', event_id: 'number' }, { run_id: 'text', body: 'text' })
+/** What is due: the next leg of a root run. Without an owner it waits to be taken. */
+const legs = table(
+  'legs',
+  { run_id: 'text' },
+  { due_at_ms: 'number', wakes: 'number', fence: 'number', owner: 'text?' },
+)
+const revocations = table('revocations', { number: 'number' }, { body: 'text' })
+const sessions = table(
+  'sessions',
+  { agent_id: 'text', session_id: 'text' },
+  { id: 'text', updated_at_ms: 'number', body: 'text' },
+)
+const sessionMessages = table(
+  'session_messages',
+  { agent_id: 'text', session_id: 'text', message_id: 'number' },
+  { run_id: 'text', body: 'text' },
+)
+
+// What providers keep. Entries without a hash of their content are a log: equal ones stay, and no words are looked up.
+export const entries = table(
+  'entries',
+  { collection: 'text', entry_id: 'text' },
+  {
+    ...{ scope: 'text', state: 'text', content: 'text', content_hash: 'text?', topics: 'text', body: 'text' },
+    ...{ agent_id: 'text', run_id: 'text', created_at: 'text', updated_at: 'text', replaced_by: 'text?' },
+    ...{ expires_at_ms: 'number?' },
+  },
+)
+const entryHistory = table('entry_history', { collection: 'text', entry_id: 'text', step: 'number' }, { body: 'text' })
+// The active entries of an area (`=scope`, or `<scope` with all below it) by topic; with the topic '' all of them.
+export const entryTopics = table(
+  'entry_topics',
+  { collection: 'text', area: 'text', topic: 'text', entry_id: 'text' },
+  {},
+)
+const topicCounts = table('topic_counts', { collection: 'text', area: 'text', topic: 'text' }, { count: 'number' })
+
+/** Every table there is, in the order they can be filled, but for those that follow from others. */
 export const tables: readonly Table[] = [
   ...[tenants, principals, apiKeys, events, clocks, eventSections, checkpoints, blobs, claims, leases],
-  ...[approvals, approvers, statements, histories, budgetUses, purgedEvents],
+  ...[approvals, approvers, statements, histories, budgetUses, purgedEvents, entries, entryHistory],
+  ...[runs, runEvents, legs, revocations, sessions, sessionMessages],
 ]
+
+/** Made from `entries` again when a backup is restored. */
+const derived: readonly Table[] = [entryTopics, topicCounts]
+
+/**
+ * The words of active entries. SQLite numbers them, since its index knows documents by number: a view takes both at once,
+ * and the words go with the number.
+ */
+const entryWords = {
+  sqlite: [
+    `CREATE TABLE entry_documents (number INTEGER PRIMARY KEY, tenant_id TEXT NOT NULL, collection TEXT NOT NULL,
+      entry_id TEXT NOT NULL, UNIQUE (tenant_id, collection, entry_id)) STRICT`,
+    `CREATE VIRTUAL TABLE entry_words
+      USING fts5 (words, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii')`,
+    "CREATE VIEW new_documents AS SELECT tenant_id, collection, entry_id, '' AS words FROM entry_documents",
+    `CREATE TRIGGER entry_documents_added INSTEAD OF INSERT ON new_documents BEGIN
+      INSERT INTO entry_documents (tenant_id, collection, entry_id) VALUES (new.tenant_id, new.collection, new.entry_id);
+      INSERT INTO entry_words (rowid, words) VALUES (last_insert_rowid(), new.words); END`,
+    `CREATE TRIGGER entry_documents_removed AFTER DELETE ON entry_documents BEGIN
+      DELETE FROM entry_words WHERE rowid = old.number; END`,
+  ],
+  postgres: [
+    `CREATE TABLE entry_documents (tenant_id TEXT COLLATE "C" NOT NULL, collection TEXT COLLATE "C" NOT NULL,
+      entry_id TEXT COLLATE "C" NOT NULL, words TSVECTOR NOT NULL, PRIMARY KEY (tenant_id, collection, entry_id))`,
+    'CREATE INDEX entry_documents_words ON entry_documents USING gin (words)',
+  ],
+} as const
 
 export interface Migration {
   readonly tables: readonly Table[]
   /** Run after the tables are made: indexes, and rows that existing data needs. */
   readonly after: readonly string[]
+  /** Run last, each by its database alone. */
+  readonly own?: Readonly<Record<Database['dialect'], readonly string[]>>
 }
 
 /** Forward only. A released entry is never edited: what must change is changed by the next one. */
 export const migrations: readonly Migration[] = [
   {
-    tables,
+    tables: [...tables, ...derived],
     after: [
       'CREATE UNIQUE INDEX tenants_host ON tenants (host_id)',
       'CREATE INDEX api_keys_principal ON api_keys (tenant_id, principal_id, key_id)',
@@ -84,7 +160,22 @@ export const migrations: readonly Migration[] = [
         WHERE state IN ('pending', 'approved')`,
       'CREATE INDEX histories_expiry ON histories (tenant_id, expires_at_ms)',
       'CREATE INDEX budget_uses_end ON budget_uses (tenant_id, ends_at_ms)',
+      'CREATE INDEX runs_root ON runs (tenant_id, root_run_id, run_id)',
+      'CREATE INDEX runs_agent ON runs (tenant_id, agent_id, run_id)',
+      "CREATE INDEX runs_status ON runs (tenant_id, status, run_id) WHERE status <> 'completed'",
+      'CREATE UNIQUE INDEX runs_request ON runs (tenant_id, request_key) WHERE request_key IS NOT NULL',
+      'CREATE INDEX runs_cancelled ON runs (tenant_id, run_id) WHERE cancelled = 1',
+      `CREATE INDEX runs_session ON runs (tenant_id, agent_id, session_id)
+        WHERE session_id IS NOT NULL AND status IN ('pending', 'running', 'paused')`,
+      'CREATE INDEX legs_due ON legs (tenant_id, due_at_ms)',
+      'CREATE INDEX sessions_id ON sessions (tenant_id, id)',
+      'CREATE INDEX sessions_updated ON sessions (tenant_id, updated_at_ms)',
+      'CREATE INDEX session_messages_run ON session_messages (tenant_id, run_id)',
+      "CREATE UNIQUE INDEX entries_equal ON entries (tenant_id, collection, scope, content_hash) WHERE state = 'active'",
+      'CREATE INDEX entries_scope ON entries (tenant_id, scope, collection, entry_id)',
+      'CREATE INDEX entries_expiry ON entries (tenant_id, expires_at_ms) WHERE expires_at_ms IS NOT NULL',
     ],
+    own: entryWords,
   },
 ]
 
@@ -107,7 +198,7 @@ function* nextStep(dialect: Database['dialect'], steps: readonly Migration[]): W
   const migration = steps[current]
   if (migration === undefined) return steps.length
   for (const table of migration.tables) yield [sql(createTable(table, dialect))]
-  for (const statement of migration.after) yield [sql(statement)]
+  for (const statement of [...migration.after, ...(migration.own?.[dialect] ?? [])]) yield [sql(statement)]
   if (current === 0) yield [sql('INSERT INTO ambit_schema (version) VALUES (1)')]
   else yield [sql('UPDATE ambit_schema SET version = ?', current + 1)]
   return current + 1

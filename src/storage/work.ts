@@ -15,9 +15,15 @@ export type ColumnType = 'text' | 'number' | 'bytes'
 /**
  * One statement with `?` for each parameter, or whole rows for one table; drivers spell both for their database. A
  * counted one is answered by one row, which says in `count` how many it has touched: that is far cheaper than `RETURNING`.
+ * `postgres` is what PostgreSQL is asked instead, where the two have no words in common.
  */
 export type Statement =
-  | { readonly sql: string; readonly params: readonly Value[]; readonly counted?: true }
+  | {
+      readonly sql: string
+      readonly params: readonly Value[]
+      readonly counted?: true
+      readonly postgres?: { readonly sql: string; readonly params: readonly Value[] }
+    }
   | { readonly into: Table; readonly rows: readonly (readonly Value[])[] }
 
 /**

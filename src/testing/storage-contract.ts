@@ -5,6 +5,7 @@ import { claimRules } from './storage/claims.ts'
 import { commitRules } from './storage/commits.ts'
 import { contentRules } from './storage/contents.ts'
 import { counterRules, historyRules, leaseRules } from './storage/coordination.ts'
+import { entryRules } from './storage/entries.ts'
 import { eventRules } from './storage/events.ts'
 import type { Setting } from './storage/given.ts'
 import { lifeRules } from './storage/life.ts'
@@ -53,6 +54,7 @@ export function storageContract({ test, open }: StorageSuite): void {
     budgetRules,
     approvalRules,
     contentRules,
+    entryRules,
     lifeRules,
   ]) {
     rules(test, on)

@@ -21,10 +21,28 @@ export interface Depot {
 
 const example = join(projectRoot, 'examples/cold-store')
 
+/** Writes what it is told into its memory. */
+const clerk = `const clerk = defineAgent({
+  id: 'clerk',
+  instruction: 'You keep notes about the depot.',
+  resources: { memory: { mode: 'read-write' } },
+  model: {
+    id: 'script',
+    turn: async ({ messages }) => {
+      const last = messages.at(-1)
+      if (last?.role === 'tool') return { text: 'Noted.', calls: [], usage: {} }
+      return { text: '', calls: [{ id: '1', name: 'memory_write', args: { content: last?.content ?? '' } }], usage: {} }
+    },
+  },
+})`
+
 /** The example's files, as somebody who installed us would have them. */
 export function writeDepot(folder: string): void {
   const config = readFileSync(join(example, 'ambit.config.ts'), 'utf8')
-  writeFileSync(join(folder, 'ambit.config.ts'), config.replace("'../../src/index.ts'", "'ambit'"))
+  const text = config
+    .replace("defineConfig } from '../../src/index.ts'", "defineAgent, defineConfig } from 'ambit'")
+    .replace('export default defineConfig({', `${clerk}\nexport default defineConfig({\n  agents: [clerk],`)
+  writeFileSync(join(folder, 'ambit.config.ts'), text)
   mkdirSync(join(folder, 'policies'), { recursive: true })
   const policy = 'policies/quality-release.json'
   writeFileSync(join(folder, policy), readFileSync(join(example, policy)))
@@ -34,7 +52,7 @@ export function writeDepot(folder: string): void {
 export async function givenEmptyDepot(): Promise<Shell> {
   const shell = givenShell()
   writeDepot(shell.cwd)
-  return administering(shell, 'northlight')
+  return administering(shell, 'northlight', '--root', 'northlight')
 }
 
 export async function givenDepot(): Promise<Depot> {

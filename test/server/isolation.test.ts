@@ -14,6 +14,7 @@ import { createTenant, setTenantStatus } from '../../src/runtime/identity/tenant
 import { routes } from '../../src/server/routes.ts'
 import { allPages } from '../../src/storage/page.ts'
 import { findEvents } from '../../src/storage/tables/events.ts'
+import { fixtureWithAgents } from '../support/agents.ts'
 import { signatory } from '../support/evidence.ts'
 import { signRevocation, signWitness } from '../support/evidence-statements.ts'
 import { type AskOptions, answeredBy, type GivenServer, givenServer, requestOf } from '../support/server.ts'
@@ -67,6 +68,7 @@ async function fill(server: GivenServer, id: Id): Promise<Side> {
   await invoke('echo', `canary-of-${id}`)
   await invoke('fail', `canary-of-${id}`)
   const { denial } = await invoke('approval', `canary-of-${id}`)
+  const run = await runIn(server, id, key)
   const witness = signatory(`witness-of-${id}`, id === 'northlight' ? 21 : 22)
   const at = '2026-06-16T15:00:00.000Z'
   const { host_id, sequence, store_head } = (await send(server, key, { method: 'GET', path: '/head' })).body
@@ -75,10 +77,21 @@ async function fill(server: GivenServer, id: Id): Promise<Side> {
   await post('/revocations', signRevocation(revoked, witness))
   const { public_key, key_id } = (await send(server, null, { method: 'GET', path: `/v1/tenants/${id}/identity` })).body
   const events = await eventsIn(server, id)
-  const names = [`task-of-${id}`, `inv-of-${id}-echo`, denial.details.approval_id, id, `admin-of-${id}`]
+  const calls = [`task-of-${id}`, `inv-of-${id}-echo`, denial.details.approval_id]
+  const names = [...calls, ...run.names, id, `admin-of-${id}`]
   const unique = events.map((event) => event.event_id)
-  const said = [`of-${id}`, host_id, store_head, public_key, key_id, witness.signer.publicKey]
+  const said = [`of-${id}`, ...run.words, host_id, store_head, public_key, key_id, witness.signer.publicKey]
   return { id, key, names, words: [...names, ...unique, ...said].filter((word) => word !== '') }
+}
+
+/** A run of the tenant that has ended, with a grant, a session and a bucket of its own. */
+async function runIn(server: GivenServer, id: Id, key: string) {
+  const names = { sessionId: `session-of-${id}`, contextIds: [`bucket-of-${id}`], requestId: `request-of-${id}` }
+  const body = { agent: 'clerk', input: `canary-of-${id}`, context: [`paths/of-${id}`], ...names }
+  const { status, body: run, text } = await send(server, key, { method: 'POST', path: '/v1/runs', body })
+  assert.equal(status, 201, text)
+  await send(server, key, { method: 'GET', path: `/v1/runs/${run.run_id}/events` })
+  return { names: [run.run_id, run.grants[0].id], words: [run.trace_id] }
 }
 
 /** Every request that names something by `name`: in its path, or in any body that a path may read. */
@@ -141,8 +154,8 @@ const comparable = (text: string, name: string): string =>
     .replace(/boundary[^\s"\\>]*|\d+/g, 'N')
 
 test('over one server no tenant sees or changes anything of another, on any route, by any id [H-73 H-75 H-76]', async () => {
-  const server = await givenServer()
-  await createTenant(server.ambit, { id: 'southwind', hostId: 'southwind-depot' })
+  const server = await givenServer({ ...fixtureWithAgents(), roots: ['paths'] })
+  await createTenant(server.ambit, { id: 'southwind', hostId: 'southwind-depot', roots: ['paths'] })
   const sides = [await fill(server, 'northlight'), await fill(server, 'southwind')] as const
   let asked = 0
   for (const [me, other] of [sides, sides.toReversed() as [Side, Side]]) {

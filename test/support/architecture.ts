@@ -45,7 +45,7 @@ export const architecture: Architecture = {
   knowledge: pure('base model fence tokens', ['yaml']),
   workspace: pure('base model'),
   compile: pure('base model fence tokens grants policy'),
-  runs: pure('base model grants policy evidence compile'),
+  runs: pure('base model fence tokens grants policy evidence compile'),
   // One port each, with its drivers behind it.
   files: effect('base', 'fs fs/promises path sqlite timers/promises'),
   keys: effect('base model files', 'path util'),
@@ -57,21 +57,24 @@ export const architecture: Architecture = {
     'child_process dns/promises http https net path stream timers/promises',
     ['@modelcontextprotocol/client'],
   ),
-  models: effect('base model runs', '', ['ai']),
-  engine: effect('base model storage', '', ['@dbos-inc/dbos-sdk']),
+  // What stands behind a grant.
+  resources: effect('base model fence tokens grants knowledge files storage gateway', 'path'),
+  // The one place that calls a model.
+  models: effect('base model runs', 'timers/promises'),
   // Where facts, decisions and effects meet.
   runtime: {
     ...effect(
-      'base model operations fence tokens grants policy evidence knowledge workspace compile runs files keys storage gateway adapters models engine',
+      'base model operations fence tokens grants policy evidence knowledge workspace compile runs files keys storage gateway adapters resources models',
       'fs fs/promises module os path string_decoder timers/promises url',
+      ['@opentelemetry/api'],
     ),
     loads: true,
   },
   // The Capability Host Protocol's own objects and its fixture.
   chp: effect('base model evidence storage gateway runtime', ''),
   // The doors. The library is the one in this process; the client runs in a browser, where there is no Node.
-  library: effect('base model operations files runtime', 'path'),
   client: { ...effect('base model operations', ''), node: [] },
+  library: effect('base model operations files runtime client', 'path'),
   mcp: effect('base model runtime', 'stream', ['@modelcontextprotocol/server']),
   server: effect('base model operations runtime chp mcp', '', ['hono', '@hono/node-server', '@opentelemetry/api']),
   cli: effect(
@@ -81,5 +84,5 @@ export const architecture: Architecture = {
   ),
   // The same door for code that has a framework already.
   bridges: effect('base model gateway', '', ['ai', '@openai/agents', '@langchain/core']),
-  testing: effect('base model evidence storage gateway runtime', ''),
+  testing: effect('base model grants evidence runs storage gateway resources models runtime', ''),
 }

@@ -3,7 +3,11 @@
 import { onTestFinished } from 'vitest'
 import { Failure } from '../../src/base/failure.ts'
 import { conformanceOffer } from '../../src/chp/conformance.ts'
+import type { ProtectedBranch } from '../../src/grants/mint.ts'
 import { tenantId } from '../../src/model/identity/tenant-id.ts'
+import { memory } from '../../src/resources/memory.ts'
+import { scratchpad } from '../../src/resources/scratchpad.ts'
+import { type AgentsSpec, noAgents, openAgents } from '../../src/runtime/agents/agents.ts'
 import { type AmbitHost, openHost } from '../../src/runtime/hosting/host.ts'
 import { type Hosts, type HostsOptions, openHosts } from '../../src/runtime/hosting/hosts.ts'
 import { makeOffer, type Offer, type OfferSpec } from '../../src/runtime/hosting/offer.ts'
@@ -66,6 +70,10 @@ export interface GivenServerOptions {
   readonly clock?: { now(): number }
   readonly config?: object
   readonly hosts?: HostsOptions
+  /** Agents, offered beside the capabilities of an offer that is given as its parts. */
+  readonly agents?: Partial<AgentsSpec>
+  readonly protect?: readonly ProtectedBranch[]
+  readonly roots?: readonly string[]
 }
 
 export async function givenServer(options: GivenServerOptions = {}): Promise<GivenServer> {
@@ -74,12 +82,13 @@ export async function givenServer(options: GivenServerOptions = {}): Promise<Giv
     config: { store: { driver: 'sqlite', path: ':memory:' }, ...config },
     ...(clock && { clock }),
   })
-  const me = await givenTenant(ambit, { id: 'northlight', hostId: 'northlight-depot' })
-  const make = typeof offer === 'function' ? offer : (hostId: string) => makeOffer(hostId, offer)
+  const me = await givenTenant(ambit, { id: 'northlight', hostId: 'northlight-depot', roots: options.roots ?? [] })
+  const { agents, make } = withAgents(offer, options.agents)
+  const protectedBranches = () => options.protect ?? []
   const hosts = await openHosts(
     ambit,
     tenantId('northlight'),
-    (tenant, process) => openHost(ambit, tenant, make, { process }),
+    (tenant, process) => openHost(ambit, tenant, make, { process, agents, protectedBranches }),
     options.hosts,
   )
   onTestFinished(() => hosts.close())
@@ -112,6 +121,17 @@ export async function givenServer(options: GivenServerOptions = {}): Promise<Giv
       return (await issueKey(ambit, me, { principal: wish.id, scopes })).secret
     },
   }
+}
+
+function withAgents(offer: NonNullable<GivenServerOptions['offer']>, spec?: Partial<AgentsSpec>) {
+  if (typeof offer === 'function') return { make: offer, agents: () => noAgents }
+  const { capabilities } = offer
+  const none = { agents: [], providers: [memory(), scratchpad()], models: {}, prices: {}, capabilities }
+  const agents = openAgents({ ...none, ...spec })
+  const all = [...capabilities, ...agents.capabilities]
+  const reserved = [...(offer.reserved ?? []), 'agent.']
+  const make = (hostId: string) => makeOffer(hostId, { ...offer, capabilities: all, reserved })
+  return { make, agents: () => agents }
 }
 
 export function requestOf(base: string, method: string, path: string, options: AskOptions = {}): Request {

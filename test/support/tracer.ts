@@ -10,6 +10,7 @@ export interface SeenSpan {
   readonly parent: string | undefined
   readonly id: string
   readonly attributes: Attributes
+  error?: string | undefined
 }
 
 /** The spans of this test, in the order they begin. A span that is told anything else fails the test. */
@@ -25,6 +26,9 @@ export function givenTracer(): SeenSpan[] {
       spanContext: () => ({ traceId, spanId: id, traceFlags: 1 }),
       setAttribute: (key: string, value: never) => {
         span.attributes[key] = value
+      },
+      setStatus: ({ message }: { readonly message?: string }) => {
+        span.error = message
       },
       updateName: (given: string) => {
         span.name = given

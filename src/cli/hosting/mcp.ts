@@ -1,5 +1,5 @@
 import { openConfiguredHost } from '../../runtime/hosting/configured-host.ts'
-import { callerOf } from '../../runtime/hosting/host.ts'
+import { callerOf } from '../../runtime/identity/caller.ts'
 import { refuseAdministrator, whoAsks } from '../identity/who-asks.ts'
 import { type CommonOptions, inTenant, sourceOf, withTenant } from '../session.ts'
 import { type Register, tell } from '../terminal/io.ts'

@@ -58,7 +58,7 @@ async function offered(io: Io, { ambit, served, source }: Kept): Promise<Setting
     const next = await loadSettings({ ...source, fresh: true })
     await served.reload(next.hosting)
     const found = [
-      counted(served.current().registry.all().length, 'capability', 'capabilities'),
+      counted(capabilitiesIn(served.current()), 'capability', 'capabilities'),
       counted(next.hosting.policies.length, 'policy', 'policies'),
     ]
     line(io, `reloaded: ${found.join(', ')}`)
@@ -88,3 +88,6 @@ function stampOf(file: string): string {
   const found = statSync(file, { throwIfNoEntry: false })
   return found === undefined ? 'gone' : `${found.ino} ${found.mtimeMs} ${found.size}`
 }
+
+/** How many capabilities of an offer can be called from outside runs. */
+export const capabilitiesIn = ({ registry }: Offer): number => registry.all().filter(({ inRuns }) => !inRuns).length

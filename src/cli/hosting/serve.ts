@@ -19,7 +19,7 @@ import { inTenant, sourceOf } from '../session.ts'
 import { type Io, jsonText, line, tell } from '../terminal/io.ts'
 import type { ServeOptions } from './host.ts'
 import { type Log, loggingErrors, loggingStore } from './host-log.ts'
-import { keepUp, untilStopped } from './reload.ts'
+import { capabilitiesIn, keepUp, untilStopped } from './reload.ts'
 
 /** Serves what the configuration offers, to every tenant of the store, until a signal ends it. */
 export const serve = (io: Io, options: ServeOptions, log: Log): Promise<void> =>
@@ -105,7 +105,7 @@ async function serving(
 function ready(io: Io, served: Served, { url }: Listening, { json }: ServeOptions): void {
   const { ambit, hosts, tenants, access, locked, log } = served
   const { hostId, current } = hosts.home
-  const count = current().registry.all().length
+  const count = capabilitiesIn(current())
   const offered = `${counted(count, 'capability', 'capabilities')} for ${counted(tenants, 'tenant')}`
   const keyed = locked ? `callers need a key, and there is none yet: ${makeKey}` : 'callers need a key'
   const who = access.open ? 'open: anyone on this machine may call' : keyed

@@ -31,6 +31,12 @@ const changes: Readonly<Record<string, string>> = {
   'capabilities import': 'mcp files -- nothing',
   'capabilities drift': '',
   'capabilities accept': `files tool@sha256:${'0'.repeat(64)}`,
+  run: 'clerk --input x',
+  'runs cancel': '<run>',
+  'runs resume': '<run>',
+  'grants revoke': 'path northlight',
+  'memory forget': 'mem_0000000000000000',
+  'memory erase': 'northlight',
   'approvals approve': '<approval>',
   'approvals deny': '<approval>',
   'approvals edit': '<approval> --payload {}',
@@ -38,7 +44,7 @@ const changes: Readonly<Record<string, string>> = {
 
 /** What only looks, works on files that its user names, calls what is open, or fills an empty store. */
 const others =
-  /^(call|preview|explain|invocations show|capabilities (list|show)|approvals (list|show|watch)|(approver|tenant|principal|key|secret|evidence) list|tenant identity|evidence (show|trace|export|heads)|policy .*|knowledge (?!approve).*|schema .*|verify|doctor|demo|init|mcp|host serve|store (backup|restore))$/
+  /^(call|agent (list|new|validate)|runs (list|show|watch)|memory (list|read)|preview|explain|invocations show|capabilities (list|show)|approvals (list|show|watch)|(approver|tenant|principal|key|secret|evidence) list|tenant identity|evidence (show|trace|export|heads)|policy .*|knowledge (?!approve).*|schema .*|verify|doctor|demo|init|mcp|host serve|store (backup|restore))$/
 
 describe('without a key nothing of ours changes [F-25]', () => {
   test('every command is known to look or to change', async () => {
@@ -53,11 +59,12 @@ describe('without a key nothing of ours changes [F-25]', () => {
     const { planner, shell } = await givenDepot()
     const asked = (await planner.run(...release(14, '--json'))).json<{ denial: { details: { approval_id: string } } }>()
     const { approval_id } = asked.denial.details
+    const { run_id } = (await shell.good('run', 'clerk', '--input', 'x', '--json')).json<{ run_id: string }>()
     const keyless = shell.with({ env: {}, stdin: async () => 'x' })
     writePackIn(shell.cwd, 'pumps', { description: 'The P-200 pump. Use for questions about it.' }, {})
     const before = await recorded(shell)
     for (const [line, words] of Object.entries(changes)) {
-      const typed = `${line} ${words}`.trim().replace('<approval>', approval_id).split(' ')
+      const typed = `${line} ${words}`.trim().replace('<approval>', approval_id).replace('<run>', run_id).split(' ')
       const { code, err } = await keyless.run(...typed)
       assert.equal(code, 1, line)
       assert.match(err, /\((unauthenticated|approver_not_permitted)\)\n.*AMBIT_KEY/, line)

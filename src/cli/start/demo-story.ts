@@ -1,6 +1,7 @@
-import { type AmbitHost, type CallCaller, callerOf } from '../../runtime/hosting/host.ts'
+import type { AmbitHost, CallCaller } from '../../runtime/hosting/host.ts'
 import { defineCapability, type OfferSpec } from '../../runtime/hosting/offer.ts'
 import type { Caller } from '../../runtime/identity/caller.ts'
+import { callerOf } from '../../runtime/identity/caller.ts'
 import { type Io, line, paint } from '../terminal/io.ts'
 
 /** The correlation the story happens in. */

@@ -76,6 +76,14 @@ export default defineConfig({
   // Where requests to those may go. Without it every public address, and nothing on this machine or around it.
   // egress: { allow: ['https://api.example.com', 'http://127.0.0.1:8080'] },
 
+  // Agents that can be run: manifests that \`ambit agent new\` writes, in this folder, and the models they name. A model is
+  // any of the AI SDK; prices are cents for a million tokens. No grant covers a protected branch, or comes too near to it.
+  // agents: ['agents'],
+  // models: { default: openai('gpt-5') },
+  // prices: { 'gpt-5': { input: 125, output: 1000 } },
+  // providers: [files({ root: './data' })],
+  // protect: [{ path: 'acme', segmentsBelowMin: 1 }],
+
   // Where knowledge packs lie. Without it .agents/knowledge and .ambit/knowledge, here and in your home folder.
   // knowledge: { roots: [{ path: 'knowledge', scope: 'organisation' }], disable: ['old-rules'] },
 
@@ -113,6 +121,6 @@ export default defineConfig({
   checkpoint: { everyEvents: 1000, everyMs: 60_000 },
 
   // Tasks whose last record is older than this are removed for good, with all they left; without it nothing ever is.
-  // retention: { days: 365 },
+  // retention: { days: 365, conversationDays: 90 },
 })
 `

@@ -38,7 +38,7 @@ export async function writeDecision(
     return next
   })
   try {
-    await writeEvents(deps, events, [amend, ...changes])
+    await writeEvents(deps, events, [amend, ...changes, ...(deps.decided?.(before) ?? [])])
   } catch (error) {
     if (error instanceof FactsChanged) return false
     throw error

@@ -31,7 +31,7 @@ import type { Recorded } from '../results.ts'
 import { remember } from './history.ts'
 import { argumentsGate, inputGate } from './input.ts'
 import { declaredState, rulesGate } from './rules.ts'
-import { grantsGate, surfaceGate } from './run.ts'
+import { grantsGate, runToolGate, surfaceGate } from './run.ts'
 
 type Gate = (attempt: Resolved) => GateAnswer
 
@@ -39,6 +39,7 @@ type Gate = (attempt: Resolved) => GateAnswer
 const beforeSettled: readonly Gate[] = [
   surfaceGate,
   versionGate,
+  runToolGate,
   ({ capability }) => enabled(standingOf(capability)),
   ({ call, capability }) => callMode({ mode: call.mode, descriptor: capability.descriptor }),
   (attempt) => (attempt.call.mandate === undefined ? undefined : checkMandate(attempt)),
@@ -153,7 +154,7 @@ function usesOf({ principal, mandate_id, max_invocations: max, parent }: Mandate
 function rightsGate({ offer, call, capability, subject }: Resolved): GateAnswer {
   const { permissions, revokedPermissions } = call.caller
   const { unverifiedActors } = offer
-  const caller = { subject, actor: call.actor }
+  const caller = { subject, actor: call.actor, ...(call.run && { agent: call.run.agent }) }
   return rights({ descriptor: capability.descriptor, caller, permissions, revokedPermissions, unverifiedActors })
 }
 

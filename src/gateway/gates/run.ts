@@ -1,11 +1,8 @@
-import { effectiveMode } from '../../grants/ceilings.ts'
-import { covers } from '../../grants/cover.ts'
-import { faultOf } from '../../grants/parse.ts'
-import type { Grant } from '../../model/grant.ts'
+import { hasExpired } from '../../grants/grant.ts'
 import { notFound } from '../../policy/gates/checks.ts'
 import { deny, type Refusal } from '../../policy/gates/refusal.ts'
 import type { Attempt, GateAnswer, Resolved } from '../attempt.ts'
-import { type CallRun, isSurfaced, liveGrantsOf, type ResourceNeed } from '../run.ts'
+import { type CallRun, grantedPaths, isSurfaced, liveGrantsOf, type RunTool } from '../run.ts'
 
 /** Gate 5b of a run, asked before all others: an answer of theirs would say that the capability exists. */
 export function surfaceGate({ call }: Attempt): GateAnswer {
@@ -14,35 +11,45 @@ export function surfaceGate({ call }: Attempt): GateAnswer {
   return notFound('surface', call.capabilityId)
 }
 
-/** Gate 5b of a run: what the call needs of resources is granted now, within the ceilings that the run inherited. */
-export function grantsGate({ deps, call: { run }, capability, input }: Resolved): GateAnswer {
-  const needs = capability.needs?.(input) ?? []
-  return run === undefined || needs.length === 0 ? undefined : checkNeeds(run, needs, deps.clock.now())
+/** Without a run, and in one that has no such tool, a capability of runs does not exist. */
+export function runToolGate({ call, capability }: Resolved): GateAnswer {
+  if (!capability.inRuns) return undefined
+  const { run, capabilityId } = call
+  const exists = run !== undefined && (run.bounds === undefined || run.bounds.tools.has(capabilityId))
+  return exists ? undefined : notFound('surface', capabilityId)
 }
 
-async function checkNeeds(run: CallRun, needs: readonly ResourceNeed[], nowMs: number): Promise<Refusal | undefined> {
-  const live = await liveGrantsOf(run, nowMs)
-  for (const need of needs) {
-    const refusal = checkCeiling(run, need) ?? checkPaths(run, live, need)
-    if (refusal !== undefined) return refusal
+/** Gate 5b of a run: the mode that the tool needs, then what is granted for its resource at this moment. */
+export function grantsGate(attempt: Resolved): GateAnswer {
+  const { run, capabilityId } = attempt.call
+  const resource = run?.bounds?.tools.get(capabilityId)?.resource
+  if (run === undefined || resource === undefined) return undefined
+  const refusal = checkMode(resource)
+  if (refusal !== undefined) return refusal
+  const nowMs = attempt.deps.clock.now()
+  const live = liveGrantsOf(run, nowMs)
+  const check = (found: Awaited<typeof live>): Refusal | undefined => {
+    attempt.granted = grantedPaths(found, resource.branches)
+    return attempt.granted.length > 0 ? undefined : withoutGrant(run, resource, nowMs)
   }
-  return undefined
+  return live instanceof Promise ? live.then(check) : check(live)
 }
 
-function checkCeiling({ bounds }: CallRun, { kind, mode }: ResourceNeed): Refusal | undefined {
-  if (bounds === undefined) return undefined
-  const allowed = effectiveMode({ kind, declared: mode, provider: { maxMode: mode }, ceilings: bounds.ceilings })
-  return allowed === mode
-    ? undefined
-    : deny('grants', `the run may not use ${kind} in mode ${mode}`, { reason: 'resource_ceiling', kind })
+type Resource = NonNullable<RunTool['resource']>
+
+function checkMode({ name, mode, effective, isCeiling }: Resource): Refusal | undefined {
+  if (effective === 'read-write' || effective === mode) return undefined
+  if (isCeiling || effective === 'none')
+    return deny('grants', `resource \`${name}\` is not delegated to this run`, { reason: 'resource_ceiling' })
+  return deny('grants', `resource \`${name}\` is read only here`, { reason: 'resource_read_only' })
 }
 
-function checkPaths({ grants }: CallRun, live: readonly Grant[], { paths }: ResourceNeed): Refusal | undefined {
-  const missing = paths.find((path) => !isCovered(path, live))
-  if (missing === undefined) return undefined
-  const reason = isCovered(missing, grants) ? 'grant_expired' : 'grant_missing'
-  return deny('grants', 'the run has no live grant for a path that the call needs', { reason })
+/** Says what became of the grants that the run was given, as far as all of them went the same way. */
+function withoutGrant({ grants }: CallRun, { name, branches }: Resource, nowMs: number): Refusal {
+  const held = grants.filter((grant) => grantedPaths([grant], branches).length > 0)
+  const gone = held.every(({ expires_at }) => hasExpired(expires_at, nowMs)) ? 'grant_expired' : 'grant_revoked'
+  const reason = held.length === 0 ? 'grant_missing' : gone
+  const what = { grant_missing: 'needs a grant', grant_expired: 'has no grant any more: it has ended' }
+  const message = reason === 'grant_revoked' ? 'has no grant any more: it was revoked' : what[reason]
+  return deny('grants', `resource \`${name}\` ${message}`, { reason })
 }
-
-const isCovered = (path: string, grants: readonly Grant[]): boolean =>
-  faultOf(path) === undefined && grants.some((grant) => covers(grant.path, path))

@@ -69,7 +69,7 @@ export function limitsGate(attempt: Resolved): GateAnswer {
 
 /** Where the limits of one correlation are counted: the budgets, and how their holders begin. */
 export const correlationUses = (correlationId: string) => ({
-  budgets: ['actions', 'spend'],
+  budgets: ['actions', 'spend', 'run'],
   beginning: callKey(correlationId),
 })
 

@@ -94,7 +94,7 @@ function packOf(opened: OpenedPack, sections: readonly ChosenSection[]): ChosenP
 }
 
 /** What a reader must know of the pack as a whole. */
-function warningsOf(
+export function warningsOf(
   { facts, candidates, groups }: OpenedPack,
   sections: readonly ChosenSection[],
 ): readonly Diagnostic[] {

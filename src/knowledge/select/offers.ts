@@ -98,7 +98,7 @@ export function drop(
 }
 
 /** What is known of any copy of the text stays with the one that is sent; anchors are those of its own pack. */
-function candidateOf({ opened, file, ...entry }: Rival, rank: number, copies: readonly Rival[]): Candidate {
+export function candidateOf({ opened, file, ...entry }: Rival, rank: number, copies: readonly Rival[]): Candidate {
   const { pack } = opened.facts
   const { path, digest: fileDigest } = file
   const { section } = entry

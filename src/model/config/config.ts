@@ -91,6 +91,11 @@ const knowledge = z.strictObject({
   ignored: z.array(line).optional(),
 })
 
+const price = z.union([
+  z.number().min(0).max(1e12),
+  form(/^(?:0|[1-9]\d{0,11})(?:\.\d{1,6})?$/u, 'an amount of cents such as `12.5`'),
+])
+
 /** A member that is not known is refused: a misspelt setting must not silently be the default. */
 export const config = z.strictObject({
   store: z.discriminatedUnion('driver', [sqliteStore, postgresStore]).optional(),
@@ -99,13 +104,28 @@ export const config = z.strictObject({
   tenant: tenantIdText.optional(),
   checkpoint: z.strictObject({ everyEvents: z.int().min(1).optional(), everyMs: z.int().min(1).optional() }).optional(),
   /** Correlations whose newest event is older are purged by a running host. */
-  retention: z.strictObject({ days: z.int().min(1).max(36_500) }).optional(),
+  retention: z
+    .strictObject({
+      days: z.int().min(1).max(36_500),
+      /** Conversations without a turn for so long are forgotten; kept as long as there is no figure. */
+      conversationDays: z.int().min(1).max(36_500).optional(),
+    })
+    .optional(),
   policies: z.array(z.union([line, policy])).optional(),
   host: hosting.optional(),
   /** What is put behind the gateway: whole, or as the path of a JSON file or of a folder of them. */
   upstreams: z.array(z.union([line, upstream])).optional(),
   /** Where adapters may send requests: an origin, a host, `*.example.com` or a CIDR. Without it every public address, and no other. */
   egress: z.strictObject({ allow: z.array(line).optional() }).optional(),
+  /** Manifests of agents, as files or folders of them. */
+  agents: z.array(line).optional(),
+  /** What models cost, by their ids: cents for a million tokens. */
+  prices: z.record(line, z.strictObject({ input: price, output: price })).optional(),
+  /** Branches that no grant may touch from above: one below them has at least so many segments more. */
+  protect: z
+    .array(z.strictObject({ path: grantPath, segmentsBelowMin: z.int().min(1).max(31) }))
+    .max(64)
+    .optional(),
   /** Where knowledge packs lie, and which of them may be used. */
   knowledge: knowledge.optional(),
 })
@@ -128,9 +148,22 @@ const capability = z.custom(
   'must be what `defineCapability` answers',
 )
 
+const agent = z.custom(
+  (value) => isObject(value) && isObject(value['definition']),
+  'must be what `defineAgent` answers, or a path',
+)
+
+const provider = z.custom(
+  (value) => isObject(value) && typeof value['kind'] === 'string' && isObject(value['tools']),
+  'must be what `defineProvider` answers',
+)
+
 /** As `config`, with what only code can say and check. */
 export const configWithCode = config.extend({
   capabilities: z.array(capability).optional(),
+  agents: z.array(z.union([line, agent])).optional(),
+  providers: z.array(provider).optional(),
+  models: z.record(line, z.unknown()).optional(),
   host: hosting
     .extend({
       patterns: z.array(readablePattern).optional(),

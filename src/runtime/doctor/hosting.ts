@@ -9,6 +9,7 @@ import type { Approver, Demand } from '../../model/approval.ts'
 import type { Upstream } from '../../model/config/upstream.ts'
 import { demandOf, ineligible } from '../../policy/quorum.ts'
 import { approversInOffice } from '../../storage/tables/identities.ts'
+import { agentsOf, withAgents } from '../agents/agent-files.ts'
 import { missingFolders } from '../hosting/config-files.ts'
 import { offerSpecOf } from '../hosting/configured-host.ts'
 import { unreachable } from '../hosting/import-upstream.ts'
@@ -19,7 +20,8 @@ import type { Settings } from '../settings/config.ts'
 import { attempt, type Finding, fail, ok, warn } from './finding.ts'
 
 /** Whether all that the configuration lists can be hosted. Returns what it offers, with its upstreams. */
-export async function* checkOffer({ hosting, tenant }: Settings): AsyncGenerator<Finding, OfferSpec | undefined> {
+export async function* checkOffer(settings: Settings): AsyncGenerator<Finding, OfferSpec | undefined> {
+  const { hosting, tenant } = settings
   const notices: string[] = []
   const spec = yield* attempt(
     'hosting',
@@ -30,8 +32,11 @@ export async function* checkOffer({ hosting, tenant }: Settings): AsyncGenerator
   for (const text of notices) yield fail('upstreams', text, 'change the file, or take it out of `upstreams`')
   for (const missing of missingFolders(hosting.upstreams))
     yield warn('upstreams', missing, 'correct its name, make it, or take it out of `upstreams`')
+  const agents = yield* attempt('agents', () => agentsOf(settings, hosting, spec.capabilities), false)
+  if (agents === undefined) return spec
+  if (agents.all.length > 0) yield ok('agents', counted(agents.all.length, 'agent'))
   if (spec.capabilities.length === 0 && hosting.policies.length === 0) return spec
-  const offer = yield* attempt('hosting', () => makeOffer(tenant, spec), false)
+  const offer = yield* attempt('hosting', () => makeOffer(tenant, withAgents(spec, agents)), false)
   if (offer === undefined) return spec
   const capabilities = counted(spec.capabilities.length, 'capability', 'capabilities')
   yield ok('hosting', `${capabilities}, ${counted(hosting.policies.length, 'policy', 'policies')}`)

@@ -8,6 +8,9 @@ import { sha256 } from '../../base/hash.ts'
 import { limits } from '../../base/limits.ts'
 import type { Config } from '../../model/config/config.ts'
 import { tenantId } from '../../model/identity/tenant-id.ts'
+import { appendBucket } from '../../storage/entries/buckets.ts'
+import { addEntry, supersedeEntry } from '../../storage/entries/entries.ts'
+import { findEntries } from '../../storage/entries/entry-index.ts'
 import { tables } from '../../storage/schema.ts'
 import { approvalRecords } from '../../storage/tables/approvals.ts'
 import { putBlob } from '../../storage/tables/blobs.ts'
@@ -16,6 +19,8 @@ import { approverRecords } from '../../storage/tables/identities.ts'
 import { acquireLease } from '../../storage/tables/leases.ts'
 import { addStatement } from '../../storage/tables/statements.ts'
 import { inOrder, rows } from '../../storage/work.ts'
+import { countingIds } from '../../testing/ports.ts'
+import { sampleEntry, sampleStep } from '../../testing/storage/entry-samples.ts'
 import { addWithin, sampleApproval, sampleApprover, sampleClaim } from '../../testing/storage/sample.ts'
 import { examine } from '../doctor/doctor.ts'
 import { authenticate, issueKey } from '../identity/api-keys.ts'
@@ -36,6 +41,8 @@ const event = { event_type: 'noted', payload: { text: 'äöü 𝒳\u2028' }, cor
 
 const waiting = { state: 'waiting', result: '{"a":1}', expiresAtMs: null } as const
 
+const noted = sampleEntry('a text that stays', { topics: ['general', 'äöü'] })
+
 /** Something for every table that the rest of a store leaves empty. */
 const oneOfEach = [
   takeClaim(sampleClaim('running'), 0),
@@ -46,6 +53,11 @@ const oneOfEach = [
   approvalRecords.add('call', sampleApproval('apr_1', { purpose: 'äöü 𝒳' })),
   approverRecords.add(sampleApprover('ida')),
   addStatement({ kind: 'witness', id: 'w', body: '{"a":1}' }),
+  addEntry(noted, sampleStep()),
+  addEntry(sampleEntry('a text that goes', { scope: 'acme/é' }), sampleStep()),
+  addEntry(sampleEntry('a line of a log', { scope: 'acme', content_hash: null }), sampleStep()),
+  supersedeEntry(noted, sampleEntry('another text that stays'), sampleStep('superseded')),
+  appendBucket('desk', { content: 'text', created_at: noted.created_at, agent_id: 'desk', run_id: 'r' }, countingIds()),
 ]
 
 /** A store with two tenants and something in every table, and the folder it is in. */
@@ -76,6 +88,22 @@ function copyFolder(from: string, to: string): void {
 }
 
 const folderOf = (settings: Settings): string => join(settings.dataDir, '..')
+
+/** What makes entries findable, and no table of a backup. */
+async function indexOf({ database }: Runtime): Promise<unknown> {
+  const all = ['entry_topics', 'topic_counts'].map(async (table) => {
+    const found = await database.read(() => rows(`SELECT * FROM ${table} ORDER BY 1, 2, 3, 4, 5`))
+    return found.map((each) => ({ ...each }))
+  })
+  const areas = [
+    { scope: 'acme', below: true },
+    { scope: 'a', below: false },
+  ]
+  const found = ['stays', 'text'].map((word) =>
+    database.read(() => findEntries(me.tenant, 'memory', { areas, words: [word], nowMs: 0 })),
+  )
+  return Promise.all([...all, ...found])
+}
 
 /** Everything a store holds, table by table; reading it makes no table. */
 async function contentsOf(settings: Settings): Promise<unknown> {
@@ -114,6 +142,7 @@ describe('a backup restores to an equal store [F-16]', () => {
     const { folder, ambit, secret } = await givenStore()
     await backUp(ambit, join(folder, 'one'))
     const bundle = await exportBundle(ambit, me, 'c')
+    const index = await indexOf(ambit)
     await ambit.close()
 
     const url = (await server?.database()) ?? ''
@@ -121,6 +150,7 @@ describe('a backup restores to an equal store [F-16]', () => {
     await restore(middle, join(folder, 'one'))
     assert.deepEqual(await verdicts(folderOf(middle)), [])
     const there = await givenAmbit({ folder: folderOf(middle) })
+    assert.deepEqual(await indexOf(there), index)
     assert.equal((await authenticate(there, secret)).tenant, 'acme')
     assert.deepEqual((await exportBundle(there, me, 'c')).events, bundle.events)
     await backUp(there, join(folder, 'two'))
@@ -130,6 +160,7 @@ describe('a backup restores to an equal store [F-16]', () => {
     await restore(back, join(folder, 'two'))
     assert.deepEqual(await verdicts(folderOf(back)), [])
     const home = await givenAmbit({ folder: folderOf(back) })
+    assert.deepEqual(await indexOf(home), index)
     assert.deepEqual((await exportBundle(home, me, 'c')).events, bundle.events)
     const [first, second] = ['one', 'two'].map((name) => [...linesOf(join(folder, name))].slice(1, -1))
     assert.deepEqual(second, first)

@@ -5,6 +5,7 @@ import { leafOf } from '../../evidence/log.ts'
 import { leavesDigest } from '../../evidence/verify/audit.ts'
 import { inSteps, type Steps } from '../../gateway/recovery/steps.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
+import { dropOldMessages } from '../../storage/tables/sessions.ts'
 import { getTenant } from '../../storage/tables/tenants.ts'
 import type { Change, Work } from '../../storage/work.ts'
 import { adminEvent } from '../identity/admin.ts'
@@ -42,7 +43,7 @@ export interface PurgeOptions {
 
 /**
  * Removes whole correlations from the store for good: their events, recorded results, chunks, requests for approval and
- * budgets. The log keeps the leaf of every event, so that signed heads hold; an event records who purged them, with a
+ * budgets, and the run of that id with its children. The log keeps the leaf of every event, so that signed heads hold; an event records who purged them, with a
  * keyed digest of their ids. Needs the right to administer; a preview, to audit. A correlation in use is kept, and
  * `correlation.in_use` when it was named.
  */
@@ -164,6 +165,7 @@ export function openRetention(ambit: Runtime, tenant: TenantId, hostId: string):
   return async (steps) => {
     const before = retainedSince(ambit)
     if (before === undefined) return 0
+    await dropConversations(ambit, tenant, steps)
     const job = await jobOf(ambit, host, { before })
     let purged = 0
     await inSteps(steps, async () => {
@@ -176,9 +178,18 @@ export function openRetention(ambit: Runtime, tenant: TenantId, hostId: string):
   }
 }
 
+const messagesPerStep = 100
+
+async function dropConversations({ settings: { retention }, store, clock }: Runtime, tenant: TenantId, steps: Steps) {
+  const { conversationDays: days } = retention ?? {}
+  if (days === undefined) return
+  const dropSome = () => store.write(tenant, dropOldMessages(clock.now() - days * dayMs, messagesPerStep))
+  await inSteps(steps, async () => (await dropSome()) === messagesPerStep)
+}
+
 const why: Readonly<Record<Reason, readonly [why: string, help: string]>> = {
   own: ["it is the runtime's own history", 'name the correlation of a task'],
-  running: ['a call in it is running', 'wait until it has ended'],
+  running: ['a call or run in it has not ended', 'wait until it has ended'],
   approval: ['people may still approve a call in it', 'decide about the request, or wait until its time is over'],
   indeterminate: [
     'it is unknown whether a call in it took effect',

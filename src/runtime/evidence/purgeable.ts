@@ -6,6 +6,7 @@ import { correlationUses } from '../../gateway/limits/limits.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { isOwnCorrelation } from '../../model/wire/correlation.ts'
 import { type EventPlace, placesFrom } from '../../storage/tables/events.ts'
+import { isOpenRun } from '../../storage/tables/legs.ts'
 import {
   bodiesOf,
   type CallRows,
@@ -78,7 +79,7 @@ function* findCandidate(tenant: TenantId, correlation: string, terms: Terms): Wo
   if (isOwnCorrelation(correlation)) return { correlation, events, rows: { claims: [], approvals: [] }, reason: 'own' }
   const beginnings = [...new Set(events.map(({ invocationId }) => invocationId))].map(recordKeysOf)
   const rows = yield* callRowsOf(tenant, correlation, callScope, beginnings)
-  const used = openUse(rows, terms.now)
+  const used = (yield* isOpenRun(tenant, correlation)) ? 'running' : openUse(rows, terms.now)
   if (used !== undefined || terms.evenIndeterminate) return { correlation, events, rows, reason: used }
   return { correlation, events, rows, reason: yield* unknownOutcome(tenant, correlation, events) }
 }

@@ -1,5 +1,8 @@
 import { quote } from '../../base/failure.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
+import type { Provider } from '../../resources/define.ts'
+import { agentFiles, agentsOf, withAgents } from '../agents/agent-files.ts'
+import { noAgents } from '../agents/agents.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Hosting } from '../settings/hosting.ts'
 import { readPolicy, upstreamFiles } from './config-files.ts'
@@ -18,12 +21,29 @@ export async function openConfiguredHost(
   const upstreams = openUpstreams(ambit, tenant, notice)
   const offerOf = (hostId: string, hosting: Hosting) => {
     const spec = offerSpecOf(hosting)
-    return upstreams.take(hosting, (capabilities) => makeOffer(hostId, { ...spec, capabilities }))
+    return upstreams.take(hosting, (capabilities) => {
+      const agents = agentsOf(ambit.settings, hosting, capabilities)
+      const offer = makeOffer(hostId, withAgents({ ...spec, capabilities }, agents))
+      return { agents, offer, protectedBranches: hosting.protect }
+    })
   }
-  const host = await openHost(ambit, tenant, (hostId) => offerOf(hostId, hosting), options)
+  let current: ReturnType<typeof offerOf> | undefined
+  const first = (hostId: string) => {
+    current = offerOf(hostId, hosting)
+    return current.offer
+  }
+  const host = await openHost(ambit, tenant, first, {
+    ...options,
+    agents: () => current?.agents ?? noAgents,
+    protectedBranches: () => current?.protectedBranches ?? [],
+  })
+  const closeProviders = await openProviders(hosting.providers)
   const prepare = (hosting: Hosting): (() => void) => {
-    const offer = offerOf(host.hostId, hosting)
-    return () => host.offer(offer)
+    const next = offerOf(host.hostId, hosting)
+    return () => {
+      current = next
+      host.offer(next.offer)
+    }
   }
   return {
     ...host,
@@ -34,7 +54,23 @@ export async function openConfiguredHost(
     close: async (): Promise<void> => {
       await host.close()
       await upstreams.close()
+      await closeProviders()
     },
+  }
+}
+
+const users = new WeakMap<Provider, number>()
+
+/** Opens providers with their first host; the last host to close closes them. */
+async function openProviders(providers: readonly Provider[]): Promise<() => Promise<void>> {
+  const use = (provider: Provider, by: 1 | -1): number => {
+    const count = (users.get(provider) ?? 0) + by
+    users.set(provider, count)
+    return count
+  }
+  for (const provider of providers) if (use(provider, 1) === 1) await provider.open?.()
+  return async () => {
+    for (const provider of providers) if (use(provider, -1) === 0) await provider.close?.()
   }
 }
 
@@ -67,7 +103,8 @@ export const offerSpecOf = ({ spec, policies }: Hosting): OfferSpec => ({
 })
 
 /** The files that an offer is made of, beside the configuration itself. */
-export const offerFilesOf = ({ policies, upstreams }: Hosting): readonly string[] => [
+export const offerFilesOf = ({ policies, upstreams, agents }: Hosting): readonly string[] => [
   ...policies.flatMap((each) => ('path' in each ? [each.path] : [])),
+  ...agents.flatMap((each) => ('path' in each ? [each.path, ...agentFiles(each).map(({ path }) => path)] : [])),
   ...upstreams.flatMap((each) => ('path' in each ? [each.path, ...upstreamFiles(each).map(({ path }) => path)] : [])),
 ]

@@ -1,15 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import { limits } from '../../base/limits.ts'
 import { makeSeal } from '../../evidence/seal.ts'
-import type { CallCaller } from '../../gateway/call.ts'
 import type { GatewayDeps, Offer } from '../../gateway/deps.ts'
 import { openGateway } from '../../gateway/gateway.ts'
 import { type Presence, showPresence } from '../../gateway/recovery/presence.ts'
+import type { ProtectedBranch } from '../../grants/mint.ts'
 import { everyKeyOf } from '../../keys/keyring.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
+import { runId } from '../../model/run.ts'
+import { wakeLeg } from '../../storage/tables/legs.ts'
 import { getTenant } from '../../storage/tables/tenants.ts'
+import { type Agents, noAgents } from '../agents/agents.ts'
 import { openRetention } from '../evidence/purge.ts'
-import type { Caller } from '../identity/caller.ts'
+import { callerNow } from '../identity/known-callers.ts'
+import { openRuns, type Runs } from '../runs/runs.ts'
 import type { Runtime } from '../runtime.ts'
 
 export type { CallCaller } from '../../gateway/call.ts'
@@ -22,6 +26,10 @@ export interface HostOptions {
   readonly presenceMs?: number
   /** Where one process has several hosts: what shows all of them. It tidies them up, too. */
   readonly process?: Presence
+  /** The agents of the offer in force; none unless given. */
+  readonly agents?: () => Agents
+  /** Branches that only sufficiently deep grants may touch. */
+  readonly protectedBranches?: () => readonly ProtectedBranch[]
 }
 
 /** Opens the door of one tenant: calls through it are decided by the offer and recorded in the tenant's evidence. */
@@ -29,7 +37,12 @@ export async function openHost(
   ambit: Runtime,
   tenant: TenantId,
   makeOffer: (hostId: string) => Offer,
-  { process: shared, presenceMs = limits.presenceMs }: HostOptions = {},
+  {
+    process: shared,
+    presenceMs = limits.presenceMs,
+    agents = () => noAgents,
+    protectedBranches = () => [],
+  }: HostOptions = {},
 ) {
   const { host_id: hostId } = await ambit.store.read(() => getTenant(tenant))
   let offered = makeOffer(hostId)
@@ -41,6 +54,7 @@ export async function openHost(
   const stop = async () => {
     if (shared === undefined) await process.stop()
   }
+  let runs: Runs | undefined
   const deps: GatewayDeps = {
     tenant,
     hostId,
@@ -53,7 +67,13 @@ export async function openHost(
     secret: (handle) => ambit.secrets.resolve(tenant, handle),
     signer: () => ambit.keyring.signer(hostId),
     hostKeys: async () => everyKeyOf(await ambit.keyring.publicKeys(hostId)),
-    wrote: (events) => ambit.heads.noteEvents(tenant, events),
+    wrote: (events) => {
+      ambit.heads.noteEvents(tenant, events)
+      // A run waits for what people decide: it is looked at at once.
+      if (events.some(({ eventType }) => /^approval_(?:granted|denied)$/.test(eventType))) runs?.kick()
+    },
+    decided: ({ correlation: { correlation_id: id } }) =>
+      runId.safeParse(id).success ? [wakeLeg(id, ambit.clock.now())] : [],
     owner: process.owner,
     offer: () => offered,
     retain: openRetention(ambit, tenant, hostId),
@@ -62,11 +82,22 @@ export async function openHost(
     await stop()
     throw error
   })
+  runs = openRuns({
+    ...{ gateway, deps, agents, protectedBranches, hold: () => hold() },
+    callerNow: (kept) => callerNow(ambit, tenant, kept),
+  })
+  const opened = runs
+  const hold = (): (() => void) => {
+    const holder = Symbol('holder')
+    holders.add(holder)
+    return () => void holders.delete(holder)
+  }
   const timer = shared === undefined && setInterval(() => void gateway.tidyInTurn(), limits.tidyMs).unref()
   return {
     tenant,
     hostId,
     gateway,
+    runs: opened,
     /** A secret of 32 bytes of the tenant's own, the same in every process, for one purpose. */
     secretFor: (purpose: string): Uint8Array =>
       Buffer.from(digest(['ambit-secret-for', purpose]).replace('hmac-sha256:', ''), 'hex'),
@@ -82,28 +113,17 @@ export async function openHost(
       return () => void watching.delete(changed)
     },
     /** Keeps a host that would be closed when idle open, until the returned function is called. */
-    hold: (): (() => void) => {
-      const holder = Symbol('holder')
-      holders.add(holder)
-      return () => void holders.delete(holder)
-    },
+    hold,
     isHeld: () => holders.size > 0,
     /** Aborts when the host closes. */
     closing: closing.signal,
     close: async (): Promise<void> => {
       if (timer) clearInterval(timer)
       closing.abort()
+      const left = opened.close()
       await gateway.close()
+      await left
       await stop()
     },
   }
 }
-
-/** The caller as the gateway sees it. A caller that is not verified has a name that no key can have. */
-export const callerOf = ({ subject, name, scopes, permissions, revokedPermissions }: Caller): CallCaller => ({
-  subject: subject.verified === true ? subject : null,
-  name: subject.verified === true ? `principal:${subject.id}` : (name ?? `unverified:${subject.id}`),
-  scopes,
-  permissions,
-  revokedPermissions,
-})

@@ -5,8 +5,13 @@ import { anyone, stillClock } from '../../../test/support/host.ts'
 import { defineCapability } from '../../gateway/capability.ts'
 import { callScope } from '../../gateway/journal.ts'
 import { tenantId } from '../../model/identity/tenant-id.ts'
+import type { Model } from '../../runs/turn.ts'
 import { approvalRecords } from '../../storage/tables/approvals.ts'
 import { runningClaims } from '../../storage/tables/claims.ts'
+import { getRun } from '../../storage/tables/runs.ts'
+import { scriptedModel } from '../../testing/scripted-model.ts'
+import { defineAgent } from '../agents/agent.ts'
+import { openAgents } from '../agents/agents.ts'
 import { searchEvidence } from '../evidence/export.ts'
 import { record } from '../evidence/record.ts'
 import { operator } from '../identity/caller.ts'
@@ -193,6 +198,51 @@ test('approvals expire and evidence is purged in tenants that get no more calls 
   const left = async () => (await searchEvidence(ambit, operator(two), { correlation: 'old' })).items.length
   await vi.waitFor(async () => assert.equal(await left(), 0))
 })
+
+test('a run that a process has left goes on in the next one, in a tenant that nobody asks [H-73]', async () => {
+  const { ambit, openRuns } = await givenRuns()
+  const began = Promise.withResolvers<void>()
+  const stuck = scriptedModel(({ signal }) => {
+    began.resolve()
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('left'))))
+  })
+  const first = await openRuns(stuck)
+  const { host, release } = await first.hold(one)
+  const { run_id: id } = await host.runs.start(operator(one), { agent: 'clerk', input: 'hi' })
+  release()
+  await began.promise
+  await first.close()
+  const status = async () => (await ambit.store.read(() => getRun(one, id))).record.status
+  assert.equal(await status(), 'running')
+  const hosts = await openRuns(
+    scriptedModel(() => 'done'),
+    { presenceMs: 20, sweepMs: 20 },
+  )
+  onTestFinished(() => hosts.close())
+  await vi.waitFor(async () => assert.equal(await status(), 'completed'))
+  assert(isOpen(hosts, one))
+})
+
+async function givenRuns() {
+  const ambit = await givenAmbit({ config: { store: { driver: 'sqlite', path: ':memory:' } }, clock: stillClock() })
+  for (const id of [home, one, two]) await createTenant(ambit, { id })
+  const spec = {
+    agents: [defineAgent({ id: 'clerk', instruction: 'Help.' })],
+    providers: [],
+    prices: {},
+    capabilities: [],
+  }
+  const openRuns = (model: Model, options: HostsOptions = {}) => {
+    const agents = openAgents({ ...spec, models: { default: model } })
+    const offer = (hostId: string) => makeOffer(hostId, { capabilities: agents.capabilities, reserved: ['agent.'] })
+    const more = { agents: () => agents }
+    return openHosts(ambit, home, (tenant, process) => openHost(ambit, tenant, offer, { process, ...more }), {
+      ...quick,
+      ...options,
+    })
+  }
+  return { ambit, openRuns }
+}
 
 test('a host that closes takes no more calls, waits for those under way, and gives its lease back [H-45]', async () => {
   const { hosts, gate } = await given()

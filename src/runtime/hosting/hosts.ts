@@ -8,6 +8,7 @@ import { type TenantId, tenantId } from '../../model/identity/tenant-id.ts'
 import { allPages } from '../../storage/page.ts'
 import { approvalRecords } from '../../storage/tables/approvals.ts'
 import { runningClaims } from '../../storage/tables/claims.ts'
+import { dueLegs } from '../../storage/tables/legs.ts'
 import { retainedSince } from '../evidence/purge.ts'
 import { oldCorrelations } from '../evidence/purgeable.ts'
 import { everyTenant } from '../identity/tenants.ts'
@@ -176,7 +177,7 @@ async function* tenantsWithDueWork(ambit: Runtime, signal: AbortSignal): AsyncGe
   for (const { tenant_id } of await everyTenant(ambit)) {
     if (signal.aborted) return
     const tenant = tenantId(tenant_id)
-    if ((await hasOverdue(ambit, tenant)) || (await hasLeftCalls(ambit, tenant))) yield tenant
+    if ((await hasOverdue(ambit, tenant)) || (await hasLeftWork(ambit, tenant))) yield tenant
   }
 }
 
@@ -188,9 +189,11 @@ const hasOverdue = (ambit: Runtime, tenant: TenantId): Promise<boolean> =>
     return (yield* oldCorrelations(tenant, before, 0)).ids.length > 0
   })
 
-async function hasLeftCalls({ store, clock }: Runtime, tenant: TenantId): Promise<boolean> {
+/** Calls and runs of processes that are gone, and runs that are due and in no hands. */
+async function hasLeftWork({ store, clock }: Runtime, tenant: TenantId): Promise<boolean> {
   const claims = await store.read(() => allPages((page) => runningClaims(tenant, callScope, page)))
-  for (const owner of new Set(claims.map((claim) => claim.owner)))
-    if (!(await isPresent({ store, clock, tenant }, owner))) return true
+  const due = await store.read(() => dueLegs(tenant, clock.now(), limits.legsAtOnceMax))
+  for (const owner of new Set([...claims, ...due].map((held) => held.owner)))
+    if (owner === null || !(await isPresent({ store, clock, tenant }, owner))) return true
   return false
 }

@@ -7,6 +7,7 @@ import { givenAmbit, givenTenant } from '../../../test/cli/given.ts'
 import type { Config } from '../../model/config/config.ts'
 import { tenantId } from '../../model/identity/tenant-id.ts'
 import { settleHosting } from '../settings/hosting.ts'
+import type { AmbitConfig } from '../settings/user-config.ts'
 import { openConfiguredHost } from './configured-host.ts'
 
 /** A server that answers when the test says so. */
@@ -59,7 +60,7 @@ test('a call under way ends as it began when its upstream is offered in another 
   const calling = host.gateway.invoke(caller, { capability_id: 'slow.move' })
   while (waiting.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
   const { folder } = ambit.settings.hosting
-  await host.reload(settleHosting(configFor(url, 'Moves, and says so.'), folder))
+  await host.reload(settleHosting(configFor(url, 'Moves, and says so.') as AmbitConfig, folder))
   await host.reload(settleHosting({ tenant: 'acme' }, folder))
   assert.deepEqual(host.current().registry.all(), [])
   await new Promise((resolve) => setTimeout(resolve, 1_200))

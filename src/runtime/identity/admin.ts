@@ -28,7 +28,10 @@ export const runtimeEvents = [
   'ambit.approver.revoked',
   'ambit.knowledge.approved',
   'ambit.loss.accepted',
+  'ambit.grants.revoked',
   'ambit.entry.refused',
+  'ambit.memory.forgotten',
+  'ambit.scope.erased',
 ] as const
 
 export type OwnEvent = HostEvent | (typeof runtimeEvents)[number]

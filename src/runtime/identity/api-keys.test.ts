@@ -241,11 +241,14 @@ describe('a key is replaced by another [F-17]', () => {
 
 describe('the rights of a key come from roles and end with scopes [F-17 H-73]', () => {
   test.each([
-    [['admin'], [], ['administer', 'audit']],
+    [['admin'], [], ['administer', 'audit', 'mint']],
     [['auditor'], [], ['audit']],
+    [['grantor'], [], ['mint']],
+    [['auditor', 'grantor'], [], ['audit', 'mint']],
     [['approver'], [], []],
     [[], [], []],
     [['admin', 'auditor'], ['depot.*'], []],
+    [['admin', 'grantor'], ['agent.*'], ['mint']],
   ] as const)('%j with scopes %j', async (roles, scopes, rights) => {
     const { ambit, me } = await desk()
     await createPrincipal(ambit, me, { id: 'kim', kind: 'user', roles })

@@ -1,4 +1,5 @@
 import { Failure } from '../../base/failure.ts'
+import type { CallCaller } from '../../gateway/call.ts'
 import type { Principal } from '../../model/identity/principal.ts'
 import type { Subject } from '../../model/identity/subject.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
@@ -17,15 +18,15 @@ export interface Caller {
   readonly name?: string
 }
 
-/** `administer`: change a tenant's people, keys and secrets. `audit`: read all of its evidence. */
-export type Right = 'administer' | 'audit'
+/** `administer`: change a tenant's people, keys and secrets. `audit`: read all of its evidence. `mint`: give runs grants. */
+export type Right = 'administer' | 'audit' | 'mint'
 
 /** Code that can open the store and its keys, such as an embedding program: fully trusted, never verified. */
 export const operator = (tenant: TenantId): Caller => ({
   tenant,
   subject: { id: 'operator', type: 'user', verified: false, tenant },
   scopes: [],
-  rights: ['administer', 'audit'],
+  rights: ['administer', 'audit', 'mint'],
   permissions: [],
   revokedPermissions: [],
 })
@@ -51,11 +52,12 @@ export const readerOf = ({ tenant, subject, rights }: Caller): Reader => ({
   all: rights.includes('audit'),
 })
 
-/** The rights that roles give: `admin` both, `auditor` the second. A key limited to capabilities has neither. */
+/** The rights that roles give: `admin` all. A key limited to capabilities may mint, and neither read nor change the tenant. */
 function rightsOf(roles: readonly string[], scopes: readonly string[]): readonly Right[] {
-  if (scopes.length > 0) return []
-  if (roles.includes('admin')) return ['administer', 'audit']
-  return roles.includes('auditor') ? ['audit'] : []
+  const mint: readonly Right[] = roles.includes('grantor') ? ['mint'] : []
+  if (scopes.length > 0) return mint
+  if (roles.includes('admin')) return ['administer', 'audit', 'mint']
+  return roles.includes('auditor') ? ['audit', ...mint] : mint
 }
 
 /** A caller that a credential names, with the rights and permissions of its principal, where there is one. */
@@ -76,10 +78,27 @@ export function verifiedCaller(
   }
 }
 
+const roleFor = { administer: '`admin`', audit: '`auditor` or `admin`', mint: '`grantor` or `admin`' }
+
 /** Refuses a caller without the right. */
 export function demand(caller: Caller, right: Right): void {
   if (caller.rights.includes(right)) return
-  const role = right === 'administer' ? '`admin`' : '`auditor` or `admin`'
-  const help = `use an unscoped key of a principal with the role ${role}`
+  const help = `use ${right === 'mint' ? 'a' : 'an unscoped'} key of a principal with the role ${roleFor[right]}`
   throw new Failure('caller.not_permitted', `this key may not ${right}`, { right }, help)
 }
+
+/** Refuses a caller without a name of its own: the embedding program and the holder of a key have one. */
+export function demandName({ subject, rights }: Caller): void {
+  if (subject.verified === true || rights.includes('administer')) return
+  const help = 'put the key of a principal into AMBIT_KEY, or send it'
+  throw new Failure('unauthenticated', 'this needs a caller that is known by a key', {}, help)
+}
+
+/** The caller as the gateway sees it. A caller that is not verified has a name that no key can have. */
+export const callerOf = ({ subject, name, scopes, permissions, revokedPermissions }: Caller): CallCaller => ({
+  subject: subject.verified === true ? subject : null,
+  name: subject.verified === true ? `principal:${subject.id}` : (name ?? `unverified:${subject.id}`),
+  scopes,
+  permissions,
+  revokedPermissions,
+})

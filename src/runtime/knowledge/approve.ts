@@ -1,13 +1,13 @@
 import { relative, resolve } from 'node:path'
 import { readJson } from '../../base/json.ts'
 import { openRoot } from '../../files/root.ts'
+import { unlessMissing } from '../../files/trouble.ts'
 import { packApproval } from '../../model/config/config.ts'
 import { administer } from '../identity/admin.ts'
 import type { Caller } from '../identity/caller.ts'
 import type { Runtime } from '../runtime.ts'
 import { type PackApproval, realPath } from './approvals.ts'
 import { attempt } from './attempt.ts'
-import { unlessMissing } from './records.ts'
 
 const fileName = 'knowledge-approvals.jsonl'
 

@@ -51,8 +51,13 @@ export interface Knowledge {
   open(name: string, budget?: number): Promise<WrappedGuide & { readonly already: boolean }>
   /** Whether questions find the packs they should, by the suites of the packs. */
   evaluate(suite: SuiteName): Promise<Evaluation>
-  /** The same packs as far as these namespace grants reach: at their node, below it, and above it up to the root of the tenant. */
-  under(grants: readonly string[]): Knowledge
+  /**
+   * The same packs as far as these namespace grants reach: at their node, below it, and above it: up to the root of the tenant,
+   * or only at the paths of `above`.
+   */
+  under(grants: readonly string[], above?: readonly string[]): Knowledge
+  /** The namespace paths that its packs stand at; empty: the root of the tenant. */
+  readonly places: readonly string[]
   /** Tells when something may have changed, until what it answers is called. */
   watch(onChange: () => void): () => void
 }
@@ -75,9 +80,9 @@ interface Shared extends Pick<ResolveDeps, 'library' | 'routerFor' | 'count' | '
 }
 
 /** What grants do not reach is not even looked at, so nothing can be told of it. */
-function view(shared: Shared, grants: readonly string[] | undefined): Knowledge {
+function view(shared: Shared, reach: Reach | undefined): Knowledge {
   const { options, library, routerFor, count, now } = shared
-  const roots = grants === undefined ? shared.roots : shared.roots.filter(({ at = '' }) => isReached(at, grants))
+  const roots = reach === undefined ? shared.roots : shared.roots.filter(({ at = '' }) => isReached(at, reach))
   const scanner = makeScanner({ now })
   const open = new Set<string>()
 
@@ -103,7 +108,7 @@ function view(shared: Shared, grants: readonly string[] | undefined): Knowledge 
       catalogText(await catalog(), { seed: seed(), budget, count }),
     resolve: async (request) => {
       const resolution = await resolve(request)
-      if (options.records !== undefined) await keep(options.records, resolution)
+      if (options.records !== undefined && request.section === undefined) await keep(options.records, resolution)
       return resolution
     },
     evaluate: async (suite) => evaluate(suite, { ...(await look()), suites: shared.suites, routerFor, resolve }),
@@ -120,7 +125,8 @@ function view(shared: Shared, grants: readonly string[] | undefined): Knowledge 
       if (already) return { text: '', tokens: 0, warnings, already }
       return { ...wrapGuide({ pack, guide, paths, warnings, seed: seed(), budget, count }), already }
     },
-    under: (narrower) => view(shared, narrowed(grants, narrower.map(parseGrant))),
+    under: (grants, above) => view(shared, narrowed(reach, { grants: grants.map(parseGrant), above })),
+    places: [...new Set(roots.map(({ at = '' }) => at))],
     watch: (onChange) => watchRoots(roots, onChange),
   }
 }
@@ -130,12 +136,21 @@ const nothingElse = () => ({ ids: [], decision: undefined })
 const notOpened = (name: string, why = 'there is no such pack'): Failure =>
   new Failure('pack.not_found', `knowledge pack ${quote(name)} cannot be opened: ${why}`, { name })
 
-/** Grants only narrow: of new ones only what the old ones cover counts. */
-const narrowed = (held: readonly string[] | undefined, asked: readonly string[]): readonly string[] =>
-  held === undefined ? asked : asked.filter((path) => held.some((grant) => covers(grant, path)))
+interface Reach {
+  readonly grants: readonly string[]
+  /** The only paths above the grants that are reached; undefined: all. */
+  readonly above: readonly string[] | undefined
+}
 
-const isReached = (at: string, grants: readonly string[]): boolean =>
-  grants.some((grant) => at === '' || covers(grant, at) || covers(at, grant))
+/** Grants only narrow: of new ones only what the old ones cover counts. */
+function narrowed(held: Reach | undefined, { grants, above }: Reach): Reach {
+  if (held === undefined) return { grants, above }
+  const covered = grants.filter((path) => held.grants.some((grant) => covers(grant, path)))
+  return { grants: covered, above: held.above?.filter((path) => above?.includes(path) ?? true) ?? above }
+}
+
+const isReached = (at: string, { grants, above }: Reach): boolean =>
+  grants.some((grant) => at === '' || covers(grant, at) || (covers(at, grant) && (above?.includes(at) ?? true)))
 
 async function permissionsFor(
   { options, library, roots }: Shared,

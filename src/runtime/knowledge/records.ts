@@ -1,7 +1,7 @@
-import { Failure } from '../../base/failure.ts'
 import { readJson } from '../../base/json.ts'
 import { limits } from '../../base/limits.ts'
 import { type FileRoot, openRoot } from '../../files/root.ts'
+import { unlessMissing } from '../../files/trouble.ts'
 import type { ContextResolution, SelectionResult } from '../../model/knowledge/records.ts'
 import { type ResolutionTrace, resolutionTrace } from '../../model/knowledge/trace.ts'
 import { attempt } from './attempt.ts'
@@ -45,12 +45,6 @@ export async function keptTraces(folder: string, max: number): Promise<readonly 
     if (trace !== undefined) found.push(trace)
   }
   return found
-}
-
-/** For what may be missing; every other failure stays one. */
-export function unlessMissing(error: unknown): undefined {
-  if (error instanceof Failure && error.code === 'file.not_found') return undefined
-  throw error
 }
 
 const traceFrom = (bytes: Buffer | undefined): ResolutionTrace | undefined =>

@@ -1,3 +1,4 @@
+import type { Passage, PassageRef } from '../../knowledge/passages.ts'
 import type { ContextResolution } from '../../model/knowledge/records.ts'
 import type { ResolutionTrace } from '../../model/knowledge/trace.ts'
 
@@ -21,6 +22,10 @@ export interface ResolveRequest {
   readonly evidence?: boolean | undefined
   /** Facts that the task cannot do without. */
   readonly required?: readonly string[] | undefined
+  /** Each section in a fence of its own, and at most so many. */
+  readonly passages?: number | undefined
+  /** This section and nothing else, as it is now. */
+  readonly section?: PassageRef | undefined
 }
 
 /** One wrapper as a block for a compiled context: whole or not at all, of the bucket `evidence`. */
@@ -40,6 +45,8 @@ export interface Resolution {
   readonly text: string
   readonly tokens: number
   readonly blocks: readonly KnowledgeBlock[]
+  /** Where sections are asked for one by one. */
+  readonly passages: readonly Passage[]
   /** In the form of the standard; missing where nothing was used. */
   readonly record?: ContextResolution | undefined
   /** What was considered, used, dropped and missing, and why. */

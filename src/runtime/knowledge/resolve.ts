@@ -7,6 +7,7 @@ import { type Activation, activate, usable } from '../../knowledge/activate.ts'
 import { catalogOf } from '../../knowledge/catalog.ts'
 import type { Diagnostic } from '../../knowledge/diagnostic.ts'
 import { isEnabled, needsApproval, type Permissions, refusalOf } from '../../knowledge/gates.ts'
+import { chooseSection, divideChoice, passageOf } from '../../knowledge/passages.ts'
 import { recordOf, runIdOf } from '../../knowledge/record.ts'
 import type { Routing } from '../../knowledge/route/route.ts'
 import { choose } from '../../knowledge/select/choose.ts'
@@ -34,11 +35,17 @@ export async function resolveQuery(request: ResolveRequest, deps: ResolveDeps): 
   const timer = makeTimer()
   const { query, budget = limits.knowledgeBudgetTokens } = request
   const { count, seed } = deps
-  const activation = await activateFor(request, deps)
+  const { section, passages } = request
+  const named = section && { query, select: [section.pack], implicit: false }
+  const activation = await activateFor(named ?? request, deps)
   timer.lap('activate')
   const opened = await openAll(activation, deps)
   timer.lap('open')
-  const choice = await chooseFrom(opened, request, { budget, count })
+  const { evidence, required } = request
+  const chosen = await chooseFrom(opened, (packs) =>
+    section ? chooseSection(packs[0], section) : choose({ query, packs, budget, evidence, required, count }),
+  )
+  const choice = passages === undefined ? chosen : divideChoice(chosen, passages)
   timer.lap('select')
   const texts = await readChosen(choice, opened)
   timer.lap('read')
@@ -76,7 +83,8 @@ export async function resolveQuery(request: ResolveRequest, deps: ResolveDeps): 
     failed,
     catalogHash: catalogHash(deps),
   })
-  return { text: wrapped.text, tokens: wrapped.tokens, blocks: blocksOf(wrapped), record, trace }
+  const apart = passages === undefined && section === undefined ? [] : wrapped.packs.map(passageOf)
+  return { text: wrapped.text, tokens: wrapped.tokens, blocks: blocksOf(wrapped), passages: apart, record, trace }
 }
 
 /** Where nothing was used: what might have been, had somebody approved it. */
@@ -126,14 +134,10 @@ async function openAll({ activated }: Activation<Routing>, { library }: ResolveD
 }
 
 /** Files are divided only as far as the choice needs them. */
-async function chooseFrom(
-  opened: readonly Opened[],
-  { query, evidence, required }: ResolveRequest,
-  { budget, count }: { readonly budget: number; readonly count: (text: string) => number },
-): Promise<Choice> {
+async function chooseFrom(opened: readonly Opened[], decide: (packs: readonly PackFacts[]) => Choice): Promise<Choice> {
   const packs = opened.map(({ facts }) => facts)
   for (;;) {
-    const choice = choose({ query, packs, budget, evidence, required, count })
+    const choice = decide(packs)
     if (choice.wanted.length === 0) return choice
     for (const { pack, paths } of choice.wanted)
       await opened.find(({ facts }) => facts.pack.id === pack)?.open.index(paths)

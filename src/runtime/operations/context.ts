@@ -1,10 +1,11 @@
 import { Failure } from '../../base/failure.ts'
 import { parseDuration, parseInstant } from '../../base/time.ts'
+import type { TraceParent } from '../../base/trace.ts'
 import type { CallCaller } from '../../gateway/call.ts'
 import type { Handlers, Operation } from '../../operations/operation.ts'
 import type { operations } from '../../operations/table.ts'
 import type { AmbitHost } from '../hosting/host.ts'
-import { type Caller, demand } from '../identity/caller.ts'
+import { type Caller, demand, demandName } from '../identity/caller.ts'
 import type { Runtime } from '../runtime.ts'
 
 /** Who asks for an operation, and what it is carried out with. */
@@ -15,6 +16,10 @@ export interface OperationContext {
   readonly by: CallCaller
   /** The host of the caller's tenant. */
   readonly host: () => Promise<AmbitHost>
+  /** Whether the caller came through a server: then only the roots of the tenant hold grants. */
+  readonly served?: boolean
+  /** The place in a trace that the request has. */
+  readonly place?: TraceParent
   /** Ends a stream that waits for its next item. */
   readonly signal?: AbortSignal
 }
@@ -25,7 +30,8 @@ type Table = typeof operations
 
 /** Refuses a caller that may not use the operation at all; what it does may demand more. */
 export function demandRight({ caller }: OperationContext, { right }: Operation): void {
-  if (right === 'audit' || right === 'administer') demand(caller, right)
+  if (right === 'mint') demandName(caller)
+  if (right === 'audit' || right === 'administer' || right === 'mint') demand(caller, right)
   if (right !== 'decide' || (caller.subject.verified === true && caller.scopes.length === 0)) return
   const help = 'use an unscoped API key of a registered approver'
   throw new Failure('approver.not_permitted', 'only a caller with a name and an unlimited key may decide', {}, help)

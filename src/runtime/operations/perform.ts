@@ -6,22 +6,36 @@ import { callHandlers } from './calls.ts'
 import { demandRight, type HandlersOf, type OperationContext } from './context.ts'
 import { evidenceHandlers } from './evidence.ts'
 import { identityHandlers } from './identity.ts'
+import { runHandlers } from './runs.ts'
 
 const handlers: HandlersOf = {
   ...callHandlers,
+  ...runHandlers,
   ...approvalHandlers,
   ...evidenceHandlers,
   ...identityHandlers,
 }
 
+type Asked = readonly [context: OperationContext, path: readonly string[], operation: Operation, input: unknown]
+
 /** Carries one operation out for a caller: the right first, then the shape of the input, then what it does. */
-export function performOperation(
-  context: OperationContext,
-  path: readonly string[],
-  operation: Operation,
-  input: unknown,
-): unknown {
+export function performOperation(...asked: Asked): unknown {
+  const [, , operation] = asked
+  const carryOut = admit(...asked)
+  return operation.stream ? itemsOf(carryOut) : carryOut()
+}
+
+/** The items of a stream. Fails before the first of them where there are none to be had. */
+export const openItems = async (...asked: Asked): Promise<Items> => (await admit(...asked)()) as Items
+
+type Items = AsyncIterable<unknown>
+
+function admit(...[context, path, operation, input]: Asked): () => unknown {
   demandRight(context, operation)
   const checked = parseAs(schemaOf(operation.input), input, 'request')
-  return entryAt<(context: OperationContext, input: unknown) => unknown>(handlers, path)(context, checked)
+  return () => entryAt<(context: OperationContext, input: unknown) => unknown>(handlers, path)(context, checked)
+}
+
+async function* itemsOf(carryOut: () => unknown) {
+  yield* (await carryOut()) as Items
 }

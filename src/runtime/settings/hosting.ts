@@ -2,6 +2,7 @@ import { relative, resolve } from 'node:path'
 import { readAllowList } from '../../adapters/egress/allow-list.ts'
 import { Failure, quote } from '../../base/failure.ts'
 import { defined } from '../../base/object.ts'
+import { asModel } from '../../models/model.ts'
 import type { NamedFile } from '../hosting/config-files.ts'
 import type { OfferSpec } from '../hosting/offer.ts'
 import type { AmbitConfig } from './user-config.ts'
@@ -11,7 +12,16 @@ export type Hosting = Readonly<ReturnType<typeof settleHosting>>
 
 /** `name` is that of the configuration in failures. */
 export function settleHosting(given: AmbitConfig, folder: string, name = 'configuration') {
-  const { policies = [], host = {}, upstreams = [], egress = {}, capabilities = [] } = given
+  const {
+    policies = [],
+    host = {},
+    upstreams = [],
+    egress = {},
+    capabilities = [],
+    agents = [],
+    providers = [],
+  } = given
+  const { models = {}, prices = {}, protect = [] } = given
   const { port = 4770, hostname = '127.0.0.1', limits = {}, ...rules } = host
   const named = <T>(entry: string | T): NamedFile | T => {
     if (typeof entry !== 'string') return entry
@@ -28,6 +38,9 @@ export function settleHosting(given: AmbitConfig, folder: string, name = 'config
     policies: policies.map(named),
     upstreams: upstreams.map(named),
     egress: defined(egress),
+    agents: agents.map(named),
+    ...{ providers, prices, protect },
+    models: Object.fromEntries(Object.entries(models).map(([name, model]) => [name, asModel(model)])),
   }
 }
 

@@ -2,6 +2,8 @@ import type { Capability } from '../../gateway/capability.ts'
 import type { Resolver, SafetyEvaluator } from '../../gateway/deps.ts'
 import type { Config } from '../../model/config/config.ts'
 import type { Policy } from '../../model/policy.ts'
+import type { Provider } from '../../resources/define.ts'
+import type { Agent } from '../agents/agent.ts'
 
 /** What only code can say of a host. */
 export interface HostCode {
@@ -10,8 +12,14 @@ export interface HostCode {
 }
 
 /** A configuration as `ambit.config.ts` writes it: what JSON can say, and code. */
-export type AmbitConfig = Omit<Config, 'host'> & {
+export type AmbitConfig = Omit<Config, 'host' | 'agents'> & {
   readonly capabilities?: readonly Capability[]
+  /** Agents as objects, or as the paths of manifests and of folders of them. */
+  readonly agents?: readonly (Agent | string)[]
+  /** What stands behind resources, beside memory, scratchpad and, where packs are configured, knowledge. */
+  readonly providers?: readonly Provider[]
+  /** Models by the names that manifests use; `default` is for agents that name none. */
+  readonly models?: Readonly<Record<string, unknown>>
   readonly host?: Config['host'] & HostCode
 }
 

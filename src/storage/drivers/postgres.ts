@@ -118,7 +118,10 @@ const rolledBack = async (client: pg.PoolClient): Promise<boolean> =>
 const spelled = new Map<string, { name: string; text: string }>()
 
 function spell(statement: Statement): pg.QueryConfig {
-  if ('sql' in statement) return { ...named(statement.sql), values: statement.params.map(bound) }
+  if ('sql' in statement) {
+    const { sql, params } = statement.postgres ?? statement
+    return { ...named(sql), values: params.map(bound) }
+  }
   const { into, rows } = statement
   const columns = Object.keys(into.columns)
   const arrays = Object.values(into.columns).map((type) => `?::${arrayTypes[type.replace('?', '') as ColumnType]}`)

@@ -6,6 +6,7 @@ import { type Change, record, row, rows, type Statement, sql, text, type Work } 
 import { neverEnds } from './budget-uses.ts'
 import type { Claim } from './claims.ts'
 import { type EventPlace, placeColumns } from './events.ts'
+import { removeRuns } from './runs.ts'
 import { withoutEvents } from './sections.ts'
 
 /** The events of one correlation, in order. */
@@ -99,6 +100,7 @@ export const removeCorrelation = (purgeId: string, removal: Removal): Change<voi
       ),
       ...uses.budgets.map((budget) => sql(deleteUses, tenant, budget, ...rangeOf(uses.beginning), neverEnds.endsAtMs)),
     ]
+    statements.push(...removeRuns(tenant, correlation))
     for (let at = 0; at < statements.length; at += statementsPerStep) yield statements.slice(at, at + statementsPerStep)
   }
 

@@ -62,7 +62,8 @@ async function dropped({ store, tenant, other }: Given): Promise<void> {
   const ends = [day, 2 * day, 3 * day]
   const places = ends.map((endsAtMs) => ({ ...place, startsAtMs: endsAtMs - day, endsAtMs }))
   for (const each of places)
-    for (const of of [tenant, other]) await store.write(of, reserve({ ...each, amounts: { calls: 1 } }, { calls: 1 }))
+    for (const owner of [tenant, other])
+      await store.write(owner, reserve({ ...each, amounts: { calls: 1 } }, { calls: 1 }))
   const left = async (of = tenant) =>
     (await store.read(() => usesIn(of, places))).map(({ calls = 0 }) => calls).join('')
   assert.equal(await store.write(tenant, dropEndedBudgets(2 * day - 1, 9)), 0)

@@ -1,0 +1,72 @@
+import { canonical, type Json } from '../../base/canonical.ts'
+import type { RunEvent, RunRecord } from '../../model/run.ts'
+import { isEnded } from '../../model/run.ts'
+import type { Runs } from '../../operations/ambit.ts'
+import { type Io, line, paint, plain } from '../terminal/io.ts'
+import { printFields } from '../terminal/table.ts'
+
+/** Follows a run to its end, or until it waits for people; `show` is told of each event on the way. */
+export async function followRun(
+  runs: Runs,
+  started: RunRecord,
+  show: (event: RunEvent) => void = () => undefined,
+): Promise<RunRecord> {
+  const { run_id: id } = started
+  for await (const event of runs.events(id)) {
+    show(event)
+    if (event.run_id !== id || !['run.paused', 'run.finished'].includes(event.type)) continue
+    // An earlier pause of a run that has gone on since is no end.
+    const record = await runs.show(id)
+    if (isEnded(record.status) || record.status === 'paused') return record
+  }
+  return runs.show(id)
+}
+
+/** One event as a line: what happened, further in for a run that lies deeper. */
+export function printEvent(io: Io, { event_id, type, at, data, run_id, root_run_id }: RunEvent): void {
+  const inner = run_id === root_run_id ? '' : '  '
+  const head = `${String(event_id).padStart(4)}  ${at.slice(11, 19)}  ${inner}${type.padEnd(18)}`
+  line(io, `${paint(io, 'dim', head)} ${plain(about(type, data)).slice(0, 160)}`)
+}
+
+type Data = RunEvent['data']
+
+function about(type: RunEvent['type'], data: Data): string {
+  const { tool, status, error, code, agent, approval_id, text, calls, warnings } = data as { [name: string]: string }
+  if (type === 'run.started') return `${agent}: ${asText(data['input'])}`
+  if (type === 'compile.done') return `${(warnings ?? []).length} warnings`
+  if (type === 'plan.proposed') return asText(text) || `${(calls ?? []).length} calls`
+  if (type === 'tool.started') return `${tool} ${asText(data['args'])}`
+  if (type === 'tool.finished') return `${tool} ${status} ${codeIn(error) || asText(data['output'])}`
+  if (type === 'run.finished') return `${status} ${codeIn(error) || asText(data['result'])}`
+  return approval_id === undefined ? asText(code) : `${tool} waits for ${approval_id}`
+}
+
+const codeIn = (error: unknown): string => (error as { code?: string } | null)?.code ?? ''
+const asText = (value: unknown): string =>
+  typeof value === 'string' ? value : value == null ? '' : canonical(value as Json)
+
+/** A run for people: how it ended, what it might touch, and what is missing of its tools, with the reason. */
+export function printRun(io: Io, run: RunRecord): void {
+  const { status, agent_id, agent_version, result, error, usage, surface, waits_for } = run
+  line(io, `${paint(io, colorOf(status), status.toUpperCase())}  ${agent_id}@${agent_version}  ${run.run_id}`)
+  printFields(io, [
+    ['result', ...(result === null ? [] : [asText(result)])],
+    ['error', ...(error === null ? [] : [`${error.code}: ${error.message}`])],
+    ['waits for', ...waits_for.map((id) => `${id}: ambit approvals show ${id}`)],
+    ['grants', ...run.grants.map(({ path, expires_at }) => path + (expires_at === null ? '' : ` until ${expires_at}`))],
+    ['tools', surface.tools.join(', ')],
+    ['hidden', ...surface.hidden.map(({ tool, reason }) => `${tool}: ${reason}`)],
+    ['warnings', ...run.warnings.map(({ code, message }) => `${code}: ${message}`)],
+    ['used', `${usage.tool_calls} calls, ${usage.model_turns} turns, ${costOf(usage)}`],
+    ['started', run.started_at],
+    ['ended', run.ended_at ?? ''],
+    ['proof', `ambit evidence export ${run.root_run_id}`],
+  ])
+}
+
+const colorOf = (status: RunRecord['status']): 'green' | 'yellow' | 'red' =>
+  status === 'completed' ? 'green' : isEnded(status) ? 'red' : 'yellow'
+
+const costOf = ({ cost_cents, input_tokens, output_tokens }: RunRecord['usage']): string =>
+  `${input_tokens + output_tokens} tokens, ${cost_cents === null ? 'cost unknown' : `${cost_cents} cents`}`

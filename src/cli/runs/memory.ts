@@ -1,0 +1,68 @@
+import { operationGroup } from '../operation-command.ts'
+import { found, line, paint } from '../terminal/io.ts'
+import { printColumns, printFields } from '../terminal/table.ts'
+
+const id = ['entry-id', 'see `ambit memory list`'] as const
+const scope = ['scope', 'a namespace path'] as const
+const collection = ['--kind <kind>', 'the provider that keeps it (default: memory)'] as const
+const reason = ['--reason <text>', 'why: evidence keeps a keyed digest of it'] as const
+
+export default operationGroup('memory', {
+  list: {
+    summary: 'what is kept in exactly one scope, newest first; superseded and forgotten entries as well',
+    paged: true,
+    input: { scope, collection },
+    print: (io, { entries, next }) => {
+      printColumns(io, entries, 'none', {
+        ENTRY: ({ entry_id }) => entry_id,
+        STATE: ({ state }) => state,
+        TOPICS: ({ topics }) => topics.join(', '),
+        WRITTEN: ({ created_at, agent_id }) => `${created_at} by ${agent_id}`,
+        CONTENT: ({ content }) => content.slice(0, 60),
+      })
+      if (next !== undefined) io.err(`${paint(io, 'dim', `more: --cursor ${next}`)}\n`)
+    },
+  },
+  read: {
+    summary: 'one entry, with what was done with it and by whom',
+    input: { id, collection },
+    print: (io, { entry_id, scope, state, topics, content, history }) => {
+      line(io, entry_id)
+      printFields(io, [
+        ['scope', scope],
+        ['state', state],
+        ['topics', topics.join(', ')],
+        ['content', content],
+        ['history', ...history.map(stepText)],
+      ])
+    },
+  },
+  forget: {
+    summary: 'take one entry out of every reading; it stays on record until its scope is erased',
+    input: { id, collection, reason },
+    print: (io, { entry_id, state }) => line(io, `${entry_id}: ${state}`),
+  },
+  erase: {
+    summary: 'remove what every provider keeps in a scope, for good',
+    input: { scope, recursive: ['--recursive', 'also what lies below it'], reason },
+    print: (io, { receipt_id, status, by_resource, failed }) => {
+      if (status === 'partial') found(io)
+      line(io, `${receipt_id}: ${status}`)
+      const counts = Object.entries(by_resource).map(([kind, found]) => [
+        kind,
+        Object.entries(found)
+          .map(([what, count]) => `${count} ${what}`)
+          .join(', '),
+      ])
+      printFields(io, counts as [string, string][])
+      if (failed.length > 0) line(io, `not erased by ${failed.join(', ')}: repeat it`)
+    },
+  },
+})
+
+/** What was done, by whom, and in which run. */
+const stepText = (step: Readonly<Record<string, unknown>>): string =>
+  ['at', 'action', 'subject', 'agent_id', 'run_id']
+    .flatMap((name) => step[name] ?? [])
+    .map(String)
+    .join('  ')

@@ -1,0 +1,175 @@
+import type { Json } from '../base/canonical.ts'
+import { Failure, quote } from '../base/failure.ts'
+import type { Ids } from '../base/ids.ts'
+import { limits } from '../base/limits.ts'
+import { isObject } from '../base/object.ts'
+import type { Clock } from '../base/time.ts'
+import { readResult } from '../gateway/execute.ts'
+import { within } from '../gateway/within.ts'
+import type { ResourceMode } from '../grants/ceilings.ts'
+import type { TenantId } from '../model/identity/tenant-id.ts'
+import type { Store } from '../storage/store.ts'
+import { type Change, inOrder } from '../storage/work.ts'
+import type { DefinedTool, Provider } from './define.ts'
+import { openEntryStore } from './entry-store.ts'
+import type { ResourceToolContext, Touched } from './provider.ts'
+import { type Held, reaches } from './reach.ts'
+
+export interface BindFacts {
+  readonly resource: {
+    readonly name: string
+    readonly mode: ResourceMode
+    readonly config: unknown
+    /** The paths that are granted for this resource at this moment. */
+    readonly grants: readonly string[]
+  }
+  readonly run: ResourceToolContext['run']
+  readonly roots: Held['roots']
+  readonly signal: AbortSignal
+  readonly store: Store
+  readonly tenant: TenantId
+  readonly clock: Clock
+  readonly ids: Ids
+}
+
+export interface ToolOutcome {
+  readonly data: Json
+  /** Every scope that was read or written. */
+  readonly scopes: readonly string[]
+  /** What is to be kept with the outcome of the call. */
+  readonly change?: Change
+}
+
+/**
+ * One call of a provider's tool, with input that its schema has handed on. It is told what it may touch, and what it has
+ * touched is held against that: of an answer that strays, fails, or comes after the signal nothing is given.
+ */
+export async function runTool(
+  provider: Provider,
+  toolName: string,
+  input: unknown,
+  facts: BindFacts,
+): Promise<ToolOutcome> {
+  const tool = toolOf(provider, toolName, facts)
+  const directions = tool.mode === 'read' ? provider.reads : [...provider.reads, ...provider.writes]
+  const bound = bind(provider, tool.mode, facts, facts.signal)
+  return ask(facts, bound, async () => {
+    const answer = await untilAborted(facts.signal, () => tool.run(input, bound.context))
+    const { data, scopes } = readAnswer(answer, facts, directions, bound.touched())
+    const changes = bound.changes()
+    return { data, scopes, ...(changes.length > 0 && { change: inOrder(...changes) }) }
+  })
+}
+
+export type PromptAnswer = { readonly text?: string } | { readonly warning: 'resource_context_unavailable' }
+
+/** What a provider has for the prompt of a run. One that fails, strays or is too slow is left out, with a warning. */
+export async function promptText(
+  provider: Provider,
+  facts: BindFacts,
+  { ms = limits.injectionMs }: { readonly ms?: number } = {},
+): Promise<PromptAnswer> {
+  const { prompt } = provider
+  if (prompt === undefined || facts.resource.grants.length === 0) return {}
+  const late = new AbortController()
+  const { signal } = late
+  const leave = (): void => late.abort(facts.signal.reason)
+  facts.signal.addEventListener('abort', leave, { once: true })
+  const bound = bind(provider, 'read', facts, signal)
+  const unavailable = { warning: 'resource_context_unavailable' } as const
+  const asked = ask(facts, bound, async (): Promise<PromptAnswer> => {
+    const answer = await untilAborted(signal, () => prompt(bound.context))
+    const { data } = readAnswer(answer, facts, provider.reads, bound.touched())
+    if (typeof data !== 'string') return unavailable
+    return data.trim() === '' ? {} : { text: data }
+  }).catch((): PromptAnswer => {
+    facts.signal.throwIfAborted()
+    return unavailable
+  })
+  const answered = within(asked, ms, () => {
+    late.abort(new Error('the prompt does not wait any longer'))
+    return unavailable
+  })
+  return answered.finally(() => facts.signal.removeEventListener('abort', leave))
+}
+
+function toolOf(provider: Provider, name: string, { resource }: BindFacts): DefinedTool {
+  const tool = Object.hasOwn(provider.tools, name) ? provider.tools[name] : undefined
+  if (tool === undefined)
+    throw new Failure('capability.unsurfaced', `tool ${quote(name)} is not available`, { tool: name })
+  if (tool.mode === 'read-write' && resource.mode !== 'read-write')
+    throw new Failure('resource.read_only', `resource ${quote(resource.name)} is read only here`, { tool: name })
+  if (resource.grants.length === 0)
+    throw new Failure('grant.missing', `resource ${quote(resource.name)} needs a grant`, { resource: resource.name })
+  return tool
+}
+
+interface Bound {
+  readonly context: ResourceToolContext
+  readonly changes: () => readonly Change[]
+  readonly touched: () => readonly string[]
+  readonly end: () => void
+}
+
+/** Nothing in the context can be changed. The signal alone stays as it is: frozen it could not abort. */
+function bind(provider: Provider, mode: ResourceMode, facts: BindFacts, signal: AbortSignal): Bound {
+  const { resource, run, roots, store, tenant, clock, ids } = facts
+  const { kind, reads } = provider
+  const grants = Object.freeze([...resource.grants])
+  const source = freezeAll({ ...run, subject: { ...run.subject } })
+  const writes = mode === 'read' ? [] : provider.writes
+  const opened = openEntryStore({ store, tenant, collection: kind, grants, reads, writes, roots, clock, ids, source })
+  const config = freezeAll(resource.config)
+  const told = { resourceName: resource.name, kind, mode: resource.mode, config, grants, run: source, signal }
+  return { ...opened, context: Object.freeze({ ...told, store: opened.handle }) }
+}
+
+/** Freezes plain data. What has a class, such as a connection that a config was given in code, is left to work. */
+function freezeAll<T>(value: T): T {
+  const isData = Array.isArray(value) || (isObject(value) && Object.getPrototypeOf(value) === Object.prototype)
+  if (isData && !Object.isFrozen(value)) for (const each of Object.values(Object.freeze(value))) freezeAll(each)
+  return value
+}
+
+/** Whatever a provider throws is told as that it failed; what we refuse it, in our words. */
+async function ask<T>({ resource, signal }: BindFacts, bound: Bound, act: () => Promise<T>): Promise<T> {
+  try {
+    signal.throwIfAborted()
+    return await act()
+  } catch (error) {
+    signal.throwIfAborted()
+    throw error instanceof Failure ? error : failed(resource.name)
+  } finally {
+    bound.end()
+  }
+}
+
+const failed = (name: string): Failure =>
+  new Failure('resource.provider_failed', `resource ${quote(name)} failed`, { resource: name })
+
+/** The answer of the work, or the reason of the signal as soon as there is one. */
+async function untilAborted<T>(signal: AbortSignal, work: () => T | Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const abort = (): void => reject(signal.reason)
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await Promise.race([work(), promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
+
+/** The result as JSON of its own, and all scopes behind it: those that it names, and those that its provider has asked for. */
+function readAnswer(
+  answer: Touched,
+  { resource, roots }: BindFacts,
+  directions: Provider['reads'],
+  touched: readonly string[],
+): { readonly data: Json; readonly scopes: readonly string[] } {
+  const data = readResult(answer.result)
+  const scopes = [...new Set([...answer.scopes, ...touched])]
+  if (!scopes.every((scope) => reaches({ grants: resource.grants, roots }, directions, scope)))
+    throw new Failure('resource.scope_violation', 'provider result withheld', { resource: resource.name })
+  if (Buffer.byteLength(JSON.stringify(data)) > limits.providerResultBytesMax) throw failed(resource.name)
+  return { data, scopes }
+}

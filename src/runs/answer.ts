@@ -1,0 +1,83 @@
+import type { Json } from '../base/canonical.ts'
+import type { InvocationResult } from '../model/wire/result.ts'
+
+export type AnswerStatus = 'ok' | 'completed' | 'paused' | 'blocked' | 'rejected' | 'failed' | 'error'
+
+/** What a call of a run came to, in the words of a run. */
+export interface ToolAnswer {
+  readonly status: AnswerStatus
+  readonly output: Json
+  readonly error: { readonly code: string; readonly message: string; readonly retryable: boolean } | null
+}
+
+/** The answer of the gateway as a tool result. `effects` says whether the capability declares any. */
+export function answerOf({ outcome, data, denial, error }: InvocationResult, effects: boolean): ToolAnswer {
+  if (outcome === 'success') return { status: effects ? 'completed' : 'ok', output: data ?? null, error: null }
+  if (denial != null) {
+    const [status, code] = refusalOf(denial.code, denial.details ?? {})
+    return refused(status, code, denial.message, denial.retryable ?? false)
+  }
+  if (outcome === 'indeterminate' && error?.effect !== 'none')
+    return refused('error', 'outcome_unknown', error?.message ?? 'it is unknown whether the call took effect', false)
+  const code = error?.code ?? 'adapter_error'
+  return refused(failureStatus(code), code, error?.message ?? 'the call failed', tryAgain.has(code))
+}
+
+const refused = (status: AnswerStatus, code: string, message: string, retryable: boolean): ToolAnswer => ({
+  status,
+  output: null,
+  error: { code, message, retryable },
+})
+
+/** Words of the wire in those of a run; all others stay as they are, `blocked`. */
+const refusals: Readonly<Record<string, readonly [AnswerStatus, string]>> = {
+  capability_not_found: ['rejected', 'capability_unsurfaced'],
+  capability_version_unsupported: ['rejected', 'capability_unsurfaced'],
+  capability_disabled: ['rejected', 'capability_unavailable'],
+  input_schema_validation_failed: ['rejected', 'args_invalid'],
+  output_schema_validation_failed: ['error', 'output_invalid'],
+  mandate_invalid: ['rejected', 'delegation_invalid'],
+  mandate_exhausted: ['rejected', 'delegation_invalid'],
+  policy_error: ['blocked', 'policy_eval_error'],
+  evidence_required: ['blocked', 'requires_unmet'],
+  escalation_required: ['blocked', 'escalated_by_control'],
+  approval_required: ['paused', 'approval_pending'],
+}
+
+const ofAuthority = /^(?:grant_|resource_|entitlement_|scope|key_scope|invocation_id_reused)/
+
+function refusalOf(
+  code: string,
+  { reason, budget, measure, limit }: { readonly [member: string]: unknown },
+): readonly [AnswerStatus, string] {
+  const known = refusals[code]
+  if (known !== undefined) return known
+  if (code === 'budget_exceeded') {
+    if (limit === 'deadline') return ['blocked', 'budget_wall_clock']
+    return ['blocked', budget === 'run' ? (budgetWords[String(measure)] ?? 'budget_tool_calls') : 'budget_host']
+  }
+  if (code !== 'policy_blocked') return ['blocked', code]
+  if (typeof reason !== 'string') return ['blocked', 'policy_denied']
+  if (reason === 'invocation_id_reused') return ['rejected', 'idempotency_conflict']
+  if (reason.startsWith('approval_')) return ['blocked', reason]
+  return ofAuthority.test(reason) ? ['rejected', reason] : ['blocked', 'policy_denied']
+}
+
+const budgetWords: Readonly<Record<string, string>> = { calls: 'budget_tool_calls', cost: 'budget_cost' }
+
+/** Refusals of a child run come from the handler that starts it: the call itself was wrong. */
+const rejected =
+  /^(?:grant_|run_depth_exceeded$|args_invalid$|resource_(?:read_only|ceiling|scope_denied)$|agent_not_found$)/
+const failed = /^(?:timeout|cancelled|interrupted|resource_provider_(?:failed|timeout))$/
+
+function failureStatus(code: string): AnswerStatus {
+  if (rejected.test(code)) return 'rejected'
+  return failed.test(code) ? 'failed' : 'error'
+}
+
+const tryAgain: ReadonlySet<string> = new Set([
+  'timeout',
+  'interrupted',
+  'memory_conflict',
+  'resource_provider_timeout',
+])

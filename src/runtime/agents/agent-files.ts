@@ -1,0 +1,62 @@
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { Failure, quote } from '../../base/failure.ts'
+import { readJson } from '../../base/json.ts'
+import type { Capability } from '../../gateway/capability.ts'
+import { readYaml } from '../../knowledge/discover/yaml.ts'
+import { knowledge } from '../../resources/knowledge.ts'
+import { memory } from '../../resources/memory.ts'
+import { scratchpad } from '../../resources/scratchpad.ts'
+import { readManifest } from '../../runs/manifest.ts'
+import { type NamedFile, readBytes } from '../hosting/config-files.ts'
+import type { OfferSpec } from '../hosting/offer.ts'
+import { openKnowledge } from '../knowledge/knowledge.ts'
+import { knowledgeSource } from '../knowledge/provider.ts'
+import type { Settings } from '../settings/config.ts'
+import type { Hosting } from '../settings/hosting.ts'
+import { type Agent, agentOf } from './agent.ts'
+import { type Agents, openAgents } from './agents.ts'
+
+/** The agents of a configuration, with the providers that are always there unless another of their kind is named. */
+export function agentsOf(
+  { knowledge: packs }: Pick<Settings, 'knowledge'>,
+  hosting: Hosting,
+  capabilities: readonly Capability[],
+): Agents {
+  const { providers, models, prices } = hosting
+  const { roots, ...rest } = packs
+  const known = roots === undefined ? [] : [knowledge(knowledgeSource(openKnowledge({ ...rest, roots })))]
+  const usual = [memory(), scratchpad(), ...known].filter(({ kind }) => !providers.some((each) => each.kind === kind))
+  const agents = hosting.agents.flatMap((each) => ('path' in each ? agentFiles(each).map(readAgent) : each))
+  return openAgents({ agents, providers: [...usual, ...providers], models, prices, capabilities })
+}
+
+/** What is offered, with the tools and agents that runs have. */
+export const withAgents = (spec: OfferSpec, agents: Agents): OfferSpec => ({
+  ...spec,
+  capabilities: [...spec.capabilities, ...agents.capabilities],
+  reserved: ['agent.'],
+})
+
+const endings = /\.(?:ya?ml|json)$/
+
+/** The files behind an entry of `agents`: itself, or all of its folder by name. */
+export function agentFiles({ path, name }: NamedFile): readonly NamedFile[] {
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [{ path, name }]
+  return readdirSync(path)
+    .filter((file) => endings.test(file))
+    .toSorted()
+    .map((file) => ({ path: join(path, file), name: `${name}/${file}` }))
+}
+
+/** The agent that a file describes, YAML or JSON; a failure names the file and the place in it. */
+export function readAgent(file: NamedFile): Agent {
+  const bytes = readBytes(file, 'manifest.invalid')
+  return agentOf(readManifest(file.name.endsWith('.json') ? readJson(bytes) : yamlIn(bytes, file), file.name))
+}
+
+function yamlIn(bytes: Uint8Array, { name }: NamedFile): unknown {
+  const read = readYaml(Buffer.from(bytes).toString())
+  if ('map' in read) return read.map
+  throw new Failure('manifest.invalid', `${quote(name)}: ${read.why}`, { pointer: '' })
+}

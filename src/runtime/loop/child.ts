@@ -1,0 +1,144 @@
+import type { Json } from '../../base/canonical.ts'
+import { Failure } from '../../base/failure.ts'
+import { limits } from '../../base/limits.ts'
+import { formatTime } from '../../base/time.ts'
+import { CommitWith } from '../../gateway/capability.ts'
+import { type GrantRequest, parseGrants } from '../../grants/list.ts'
+import { narrow } from '../../grants/mint.ts'
+import type { Grant } from '../../model/grant.ts'
+import { isEnded, type RunRecord } from '../../model/run.ts'
+import type { ToolAnswer } from '../../runs/answer.ts'
+import { narrowRequest } from '../../runs/pipeline.ts'
+import { addRun } from '../../storage/tables/runs.ts'
+import type { Traced } from '../trace.ts'
+import { makeCall, once } from './calls.ts'
+import { newRecord, openNode, startedData } from './record.ts'
+import { beginRun, beginTool, endTool } from './spans.ts'
+import { capabilityOf, type RunNode } from './tree.ts'
+
+/** What trusted code, a manifest or a model asks of a child. A model gives `input` alone. */
+export interface ChildRequest {
+  /** Where in the parent it is asked for: its name over all legs of the run. */
+  readonly place: string
+  readonly tool: string
+  readonly agentId: string
+  /** `input`, and what else a model says beside it: that is refused. */
+  readonly payload: { readonly [member: string]: Json }
+  /** Absent: all live grants of the parent. */
+  readonly context?: unknown
+  /** Literal suffixes below every inherited grant. */
+  readonly narrow?: readonly string[] | undefined
+  readonly sessionId?: string
+  readonly contextIds?: readonly string[]
+}
+
+/** Starts a child and drives it to its end, or goes on with one that was started before. The one way to a child. */
+export async function runChild(parent: RunNode, request: ChildRequest): Promise<ToolAnswer> {
+  const span = beginTool(parent, request.tool, capabilityOf(request.agentId))
+  try {
+    const answer = await driveChild(parent, request, span)
+    endTool(span, answer, [])
+    return answer
+  } catch (error) {
+    span.end()
+    throw error
+  }
+}
+
+async function driveChild(parent: RunNode, request: ChildRequest, span: Traced): Promise<ToolAnswer> {
+  const { tree } = parent
+  const known = tree.childOf(parent, request.place)
+  if (known !== undefined && isEnded(known.status)) return noteEnd(parent, request, known)
+  const child = known === undefined ? await startChild(parent, request, span) : nodeOf(parent, known, span)
+  if ('status' in child) return child
+  await tree.drive(child)
+  return noteEnd(parent, request, child.record)
+}
+
+/** How a child ended, as the answer of the call that started it: on record once. */
+function noteEnd(parent: RunNode, request: ChildRequest, record: RunRecord): ToolAnswer {
+  const answer = answerOfRun(record)
+  if (!hasAnswer(parent, request)) parent.tree.noteAnswer(parent, { callId: request.place, tool: request.tool }, answer)
+  return answer
+}
+
+function nodeOf(parent: RunNode, record: RunRecord, { place }: Traced): RunNode {
+  const { nodes } = parent.tree
+  const node = nodes.get(record.run_id) ?? openNode(parent.tree, record, parent, beginRun(record, place))
+  nodes.set(record.run_id, node)
+  return node
+}
+
+const hasAnswer = ({ tree, record }: RunNode, { place }: ChildRequest): boolean =>
+  tree.eventsOf(record.run_id).some(({ type, data }) => type === 'tool.finished' && data['call_id'] === place)
+
+async function startChild(parent: RunNode, request: ChildRequest, span: Traced): Promise<RunNode | ToolAnswer> {
+  const { agentId, payload, place, tool } = request
+  const made: { node?: RunNode } = {}
+  const answer = await makeCall(parent, {
+    span,
+    ...{ callId: place, tool, capabilityId: capabilityOf(agentId), payload, isChild: true },
+    bound: {
+      handler: async () => {
+        const node = await prepareChild(parent, request, span)
+        made.node = node
+        return commitChild(node)
+      },
+    },
+    surface: () => true,
+  })
+  if (answer.status !== 'ok' || made.node === undefined) return answer
+  parent.tree.nodes.set(made.node.record.run_id, made.node)
+  return made.node
+}
+
+function commitChild({ tree, record }: RunNode): CommitWith {
+  const note = once(() => tree.note(record.run_id, 'run.started', startedData(record)))
+  return new CommitWith({ run_id: record.run_id }, function* (tenant) {
+    yield [addRun(tenant, { record, private: {} }, null)]
+    note()
+  })
+}
+
+/** The child as it will be: its grants narrowed and its ceilings lowered, by the same two functions for every child. */
+async function prepareChild(parent: RunNode, request: ChildRequest, { place }: Traced): Promise<RunNode> {
+  const { tree, record } = parent
+  const { deps, agents } = tree.host
+  const depth = record.depth + 1
+  if (depth > limits.runDepthMax) throw new Failure('run.depth_exceeded', `depth \`${limits.runDepthMax}\` reached`)
+  const live = await tree.authority.liveGrants(parent, deps.clock.now())
+  const wanted = requestOf(live, request)
+  const ids = Array.from({ length: (wanted ?? live).length }, () => deps.ids.next('gr'))
+  const grants = narrow(live, wanted, { mintedBy: `run:${record.run_id}`, ids })
+  const made = newRecord(agents().get(request.agentId), {
+    ...{ runId: deps.ids.next('run'), rootId: tree.rootId, parentId: record.run_id, causedBy: request.place, depth },
+    ...{ tenant: deps.tenant, subject: record.subject, traceId: record.trace_id, safetyMode: record.safety_mode },
+    ...{
+      grants,
+      ceilings: parent.resolved.handedOn,
+      input: request.payload['input'] ?? null,
+      at: formatTime(deps.clock.now()),
+    },
+    ...{ sessionId: request.sessionId ?? null, contextIds: request.contextIds ?? [], requestId: null },
+  })
+  return openNode(tree, made, parent, beginRun(made, place))
+}
+
+function requestOf(
+  live: readonly Grant[],
+  { context, narrow: suffixes }: ChildRequest,
+): readonly GrantRequest[] | undefined {
+  if (suffixes !== undefined)
+    return narrowRequest(
+      live.map(({ path }) => path),
+      suffixes,
+    )
+  return context === undefined ? undefined : parseGrants(context)
+}
+
+/** How a run ended, as the result of the call that started it. */
+function answerOfRun({ status, result, error, run_id }: RunRecord): ToolAnswer {
+  if (status === 'completed') return { status: 'ok', output: result, error: null }
+  const { code, message } = error ?? { code: 'run_cancelled', message: `run \`${run_id}\` was cancelled` }
+  return { status: 'failed', output: null, error: { code, message, retryable: false } }
+}

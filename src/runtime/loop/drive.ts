@@ -1,0 +1,124 @@
+import { Failure, shown } from '../../base/failure.ts'
+import { wireCode } from '../../base/failure-codes.ts'
+import { limits } from '../../base/limits.ts'
+import { formatTime } from '../../base/time.ts'
+import { outputDigest } from '../../evidence/digests.ts'
+import type { TenantId } from '../../model/identity/tenant-id.ts'
+import type { RunRecord } from '../../model/run.ts'
+import { endLeg, pauseLeg } from '../../storage/tables/legs.ts'
+import { runCode } from './code.ts'
+import { endOfConversation } from './conversation.ts'
+import { LegLost, Paused, RunEnd, stopIfEnding } from './endings.ts'
+import { runModel } from './llm.ts'
+import { checkOutput } from './record.ts'
+import { endRun } from './spans.ts'
+import { runSteps } from './steps.ts'
+import type { RunNode, RunTree } from './tree.ts'
+
+/** Drives a root run to its end or its next pause. What it throws beside `Paused` leaves the leg to be taken again. */
+export async function driveTree(tree: RunTree): Promise<'paused' | 'done'> {
+  const root = tree.rootNode()
+  const over = setTimeout(
+    () => root.ending.abort(new RunEnd('budget_wall_clock', 'the active time of the run is over')),
+    Math.min(Math.max(0, tree.deadlineMs - tree.host.deps.clock.now()), 2 ** 31 - 1),
+  )
+  tree.drive = driveRun
+  try {
+    await driveRun(root)
+    return 'done'
+  } catch (error) {
+    if (!(error instanceof Paused)) throw error
+    await pause(tree, error)
+    return 'paused'
+  } finally {
+    clearTimeout(over)
+  }
+}
+
+/** Drives one run of a tree to its end, whichever that is. */
+async function driveRun(node: RunNode): Promise<void> {
+  const { kind } = node.agent.definition
+  try {
+    stopIfEnding(node)
+    const body = kind === 'llm' ? runModel : kind === 'tool' ? runCode : runSteps
+    const result = await checkOutput(node, await body(node))
+    stopIfEnding(node)
+    await finish(node, { status: 'completed', result, error: null })
+  } catch (error) {
+    if (error instanceof Paused || isLost(error)) throw error
+    await finish(node, endedBy(error))
+  } finally {
+    endRun(node)
+  }
+}
+
+/** Only the store makes a leg stop where it is: another will go on from what is on record. */
+const isLost = (error: unknown): boolean =>
+  error instanceof Failure
+    ? /^(?:store\.|run\.taken$|call\.in_progress$|host\.closed$|event\.conflict$)/.test(error.code)
+    : error instanceof LegLost
+
+type Ending = Pick<RunRecord, 'status' | 'result' | 'error'>
+
+function endedBy(error: unknown): Ending {
+  if (error instanceof RunEnd)
+    return { status: error.status, result: null, error: { code: error.code, message: error.message } }
+  const { code, message } = isOfModel(error) ? error : shown(error)
+  return {
+    status: 'failed',
+    result: null,
+    error: { code: wireCode(code), message: message.slice(0, limits.errorCharsMax) },
+  }
+}
+
+/** What is wrong with a model is the caller's to know: its words are cleaned where they come from. */
+const isOfModel = (error: unknown): error is Failure => error instanceof Failure && error.code.startsWith('model.')
+
+/** Result, conversation, scratchpad and evidence in one transaction; that of a root ends its leg. */
+async function finish(node: RunNode, ending: Ending): Promise<void> {
+  const { tree, parent } = node
+  const ended = endAll(node, ending)
+  const changes = ending.status === 'completed' ? endOfConversation(node) : []
+  await tree.commit({
+    noting: () => {
+      for (const { run_id, status, result, error, usage } of ended)
+        tree.note(run_id, 'run.finished', { status, result, error, usage })
+    },
+    statements: (tenant) => ended.map((record) => tree.put(record)(tenant)),
+    changes,
+    ...(parent === undefined && { leaving: (tenant: TenantId) => endLeg(tenant, tree.journal.leg) }),
+    drafts: ended.map((record) => tree.draft(record, 'ambit.run.finished', finishedPayload(tree, record))),
+  })
+}
+
+/** The records of a run and of all below it that has not ended, as they end: what is below is cancelled. */
+function endAll(node: RunNode, ending: Ending): readonly RunRecord[] {
+  const { tree } = node
+  const ended_at = formatTime(tree.host.deps.clock.now())
+  const why = { code: 'run_cancelled', message: 'the run above it has ended' }
+  const below = tree.openBelow(node).map((record): RunRecord => {
+    const cancelled: RunRecord = { ...record, status: 'cancelled', error: why, waits_for: [], ended_at }
+    const opened = tree.nodes.get(record.run_id)
+    if (opened !== undefined) opened.record = cancelled
+    return cancelled
+  })
+  node.record = { ...node.record, ...ending, waits_for: [], ended_at, usage: { ...node.usage } }
+  return [...below, node.record]
+}
+
+const finishedPayload = ({ host: { deps } }: RunTree, { run_id, status, error, usage, result }: RunRecord) => ({
+  ...{ run_id, status, code: error?.code ?? null },
+  usage: { ...usage, cost_cents: usage.cost_cents === null ? null : String(usage.cost_cents) },
+  ...(result !== null && { output: outputDigest(deps.digest, result) }),
+})
+
+async function pause(tree: RunTree, { approvals, untilMs }: Paused): Promise<void> {
+  const waiting = [...tree.nodes.values()].filter(({ record }) => record.status === 'running')
+  for (const node of waiting) node.record = { ...node.record, status: 'paused', waits_for: [...approvals] }
+  const puts = waiting.map(({ record, usage }) => tree.put({ ...record, usage: { ...usage } }))
+  await tree.commit({
+    noting: () => tree.note(tree.rootId, 'run.paused', { waits_for: [...approvals] }),
+    statements: (tenant) => [...puts.map((put) => put(tenant))],
+    leaving: (tenant) => pauseLeg(tenant, tree.journal.leg, untilMs),
+  })
+}

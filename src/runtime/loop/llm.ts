@@ -1,0 +1,105 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Json } from '../../base/canonical.ts'
+import { Failure } from '../../base/failure.ts'
+import { limits } from '../../base/limits.ts'
+import type { Usage } from '../../model/run.ts'
+import { costMicroCents } from '../../models/price.ts'
+import { withRetries } from '../../models/retry.ts'
+import type { Prompt } from '../../runs/prompt.ts'
+import { readTranscript } from '../../runs/transcript.ts'
+import type { Message, ToolCall, Turn } from '../../runs/turn.ts'
+import { makeCall, type RunCall } from './calls.ts'
+import { runChild } from './child.ts'
+import { denyUnreadable } from './denied.ts'
+import { allOrPause, RunEnd, stopIfEnding } from './endings.ts'
+import { gatherPrompt } from './prompt.ts'
+import { beginTurn, endTurn } from './spans.ts'
+import type { RunNode } from './tree.ts'
+
+/** The loop of a model: a turn, the calls it asks for, and again, until it asks for none. Answers its last text. */
+export async function runModel(node: RunNode): Promise<Json> {
+  const prompt = await gatherPrompt(node)
+  const { seed, resolved } = node
+  for (;;) {
+    const events = node.tree.eventsOf(node.record.run_id)
+    const isPeer = (tool: string): boolean => resolved.agentOf(tool) !== undefined
+    const { messages, unanswered, answer, turns } = readTranscript(events, { seed, isPeer })
+    if (answer !== undefined) return answer
+    if (unanswered.length > 0) await allOrPause(unanswered.map((call) => answerCall(node, call)))
+    else await takeTurn(node, prompt, messages, turns)
+  }
+}
+
+async function takeTurn(node: RunNode, prompt: Prompt, messages: readonly Message[], turns: number): Promise<void> {
+  const { tree, record, resolved, thinking } = node
+  if (turns >= limits.runTurnsMax)
+    throw new RunEnd('run_turns_exceeded', `the model did not come to an end in ${limits.runTurnsMax} turns`)
+  stopIfEnding(node)
+  checkCost(node)
+  const { clock } = tree.host.deps
+  const retries = { retriesMax: limits.modelRetriesMax, deadlineMs: tree.deadlineMs, clock, sleep }
+  const request = {
+    system: prompt.system,
+    messages: [...prompt.messages, ...messages],
+    tools: resolved.tools,
+    signal: thinking,
+  }
+  const model = resolved.model()
+  const span = beginTurn(node, model.id)
+  const turn = await withRetries(model, retries)
+    .turn(request)
+    .catch((error: unknown) => {
+      span.end({}, error instanceof Failure ? error.code : 'aborted')
+      stopIfEnding(node)
+      throw error
+    })
+  stopIfEnding(node)
+  const used = usageOf(node, turn)
+  endTurn(span, used)
+  tree.count(node, used)
+  tree.note(record.run_id, 'plan.proposed', { ...turnData(record.run_id, turn, turns), used: { ...used } })
+}
+
+/** A turn as it is on record: its calls have ids of ours, the same over all legs of the run. */
+function turnData(runId: string, { text, calls, retries }: Turn & { readonly retries: number }, turn: number) {
+  const named = calls.map(({ name, args }, index) => ({ id: callIdOf(runId, turn, index), name, args }))
+  return { turn, text, calls: named as Json, retries }
+}
+
+const callIdOf = (runId: string, turn: number, index: number): string =>
+  `tool_${runId.slice('run_'.length)}t${turn}c${index}`
+
+async function answerCall(node: RunNode, call: ToolCall): Promise<void> {
+  const { name: tool, id: callId, args } = call
+  const capabilityId = node.resolved.capabilityOf(tool)
+  if (typeof args === 'string') return denyUnreadable(node, call, capabilityId ?? tool)
+  const agentId = node.resolved.agentOf(tool)
+  if (agentId !== undefined) await runChild(node, { place: callId, tool, agentId, payload: args })
+  // A name that the model was not given is asked for all the same: the denial is on record.
+  else if (capabilityId === undefined)
+    await makeCall(node, { callId, tool, capabilityId: wireName(tool), payload: args, surface: new Set() })
+  else await makeCall(node, { callId, tool, capabilityId, payload: args } satisfies RunCall)
+}
+
+const wireName = (name: string): string => name.replace(/[^A-Za-z0-9_.:-]/g, '_').slice(0, 256) || '_'
+
+const sleep = (ms: number, signal: AbortSignal): Promise<void> => pause(ms, undefined, { signal })
+
+const microPerCent = 1_000_000
+
+/** What one turn has used. Without a price the cost of the run is unknown from then on. */
+function usageOf({ resolved }: RunNode, { usage }: Turn): Partial<Usage> {
+  const { inputTokens = 0, outputTokens = 0 } = usage
+  const micro = costMicroCents(usage, resolved.price)
+  const cost_cents = micro === undefined ? null : micro / microPerCent
+  return { model_turns: 1, input_tokens: inputTokens, output_tokens: outputTokens, cost_cents }
+}
+
+/** Refuses another turn once the cost of the tree has reached its limit, or can no longer be held against one that was asked for. */
+function checkCost({ tree }: RunNode): void {
+  const { costCents: most, isCostAsked } = tree.root.limits
+  const used = tree.rootNode().usage.cost_cents
+  if (used === null && isCostAsked) throw new RunEnd('budget_cost', 'what the run has cost is not known any more')
+  if (most !== null && used !== null && used >= most)
+    throw new RunEnd('budget_cost', `the run has cost ${used} of ${most} cents`)
+}

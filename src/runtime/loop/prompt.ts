@@ -1,0 +1,75 @@
+import type { Json } from '../../base/canonical.ts'
+import { objectHash } from '../../base/hash.ts'
+import { limits } from '../../base/limits.ts'
+import { promptText } from '../../resources/bind.ts'
+import type { LlmDefinition } from '../../runs/definition.ts'
+import { buildPrompt, type Prompt, type PromptFacts } from '../../runs/prompt.ts'
+import { readBucket } from '../../storage/entries/buckets.ts'
+import { sessionWindow } from '../../storage/tables/sessions.ts'
+import { makeTokenCounter } from '../../tokens/count.ts'
+import { RunEnd } from './endings.ts'
+import { beginInjection } from './spans.ts'
+import type { RunNode } from './tree.ts'
+
+// Instructions and earlier messages come again in every run.
+const counter = makeTokenCounter({ entriesMax: 1_024 })
+
+/** What a model is told first: the conversation, the buckets, then what providers say, in the order of the manifest. */
+export async function gatherPrompt(node: RunNode): Promise<Prompt> {
+  const { record, tree, seed } = node
+  const agent = node.agent.definition as LlmDefinition
+  const history = await readConversation(node, agent)
+  const scratchpad = await readBuckets(node)
+  const { provided, warnings } = await askProviders(node)
+  const prompt = buildPrompt({ agent, input: record.input, provided, scratchpad, history, seed, count: counter.count })
+  node.record = { ...record, warnings: [...record.warnings, ...warnings, ...prompt.warnings] }
+  if (!tree.eventsOf(record.run_id).some(({ type }) => type === 'compile.done'))
+    tree.note(record.run_id, 'compile.done', {
+      tokens: { ...prompt.used },
+      warnings: [...warnings, ...prompt.warnings] as unknown as Json,
+      prompt_hash: objectHash({ system: prompt.system, messages: prompt.messages } as unknown as Json),
+    })
+  return prompt
+}
+
+async function readConversation(node: RunNode, { manifest }: LlmDefinition): Promise<PromptFacts['history']> {
+  const { session_id: sessionId, agent_id: agentId } = node.record
+  const { strategy = 'window', maxMessages = limits.sessionMessagesMax } = manifest.session ?? {}
+  if (sessionId === null || strategy === 'none') return []
+  const { store, tenant } = node.tree.host.deps
+  const session = await store.read(() => sessionWindow(tenant, { agentId, sessionId }, maxMessages))
+  node.session = session
+  return session.messages
+}
+
+async function readBuckets({ record, tree }: RunNode): Promise<PromptFacts['scratchpad']> {
+  const { store, tenant } = tree.host.deps
+  const read = async (contextId: string) => ({
+    contextId,
+    entries: (await store.read(() => readBucket(tenant, contextId))).map(({ agent_id, created_at, content }) => ({
+      ...{ agentId: agent_id, createdAt: created_at, content },
+    })),
+  })
+  const found = await Promise.all(record.context_ids.map(read))
+  return found.filter(({ entries }) => entries.length > 0)
+}
+
+async function askProviders(node: RunNode): Promise<Pick<PromptFacts, 'provided'> & { warnings: Prompt['warnings'] }> {
+  const asked = node.resolved.resources.filter(
+    ({ provider, effective, paths }) => provider.prompt !== undefined && effective !== 'none' && paths.length > 0,
+  )
+  const provided: PromptFacts['provided'][number][] = []
+  const warnings: Prompt['warnings'][number][] = []
+  for (const { name: resource, kind, provider, required, facts } of asked) {
+    const span = beginInjection(node, resource, kind)
+    const said = await promptText(provider, await facts(node))
+    span.end({}, 'warning' in said ? said.warning : undefined)
+    if (!('warning' in said)) {
+      const { text = '' } = said
+      provided.push({ resource, kind, text, ...(provider.bucket && { bucket: provider.bucket }) })
+    } else if (required)
+      throw new RunEnd(said.warning, `the text of resource \`${resource}\` is required, and could not be had`)
+    else warnings.push({ code: said.warning, message: `resource \`${resource}\` was left out of the prompt` })
+  }
+  return { provided, warnings }
+}

@@ -1,0 +1,60 @@
+import type { TraceParent } from '../../base/trace.ts'
+import { isEnded, type RunRecord, type Usage } from '../../model/run.ts'
+import type { ToolAnswer } from '../../runs/answer.ts'
+import { beginSpan, type Traced } from '../trace.ts'
+import type { RunNode } from './tree.ts'
+
+// Everything that spans of runs are named and told. Content is never among it.
+
+/** A run, from its start or from where it is taken up to its next pause. */
+export const beginRun = (
+  { agent_id, run_id, depth }: Pick<RunRecord, 'agent_id' | 'run_id' | 'depth'>,
+  parent: TraceParent | undefined,
+): Traced =>
+  beginSpan(`invoke_agent ${agent_id}`, parent, {
+    attributes: {
+      ...{ 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': agent_id },
+      ...{ 'ambit.run.id': run_id, 'ambit.run.depth': depth },
+    },
+  })
+
+/** Where a run lies in its trace when it is taken up: the span that it began with is gone. */
+export const placeOfRun = ({ trace_id, run_id }: RunRecord): TraceParent => ({
+  ...{ traceId: trace_id, spanId: run_id.slice('run_'.length), sampled: true },
+})
+
+export const endRun = ({ span, record: { status, error } }: RunNode): void =>
+  span.end({ 'ambit.run.status': isEnded(status) ? status : 'paused' }, error?.code)
+
+/** One call of a tool or child, with what it rests on where that is a resource. */
+export function beginTool({ span, resolved, record }: RunNode, tool: string, capabilityId: string): Traced {
+  const resource = resolved.resources.find(({ tools }) => tools.some((each) => each.capabilityId === capabilityId))
+  const about = resource && {
+    ...{
+      'ambit.resource': resource.name,
+      'ambit.resource.kind': resource.kind,
+      'ambit.resource.mode': resource.effective,
+    },
+    'ambit.grants': record.grants.map(({ id }) => id),
+  }
+  return beginSpan(`execute_tool ${tool.slice(0, 64)}`, span.place, {
+    attributes: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': tool.slice(0, 64), ...about },
+  })
+}
+
+export const endTool = (span: Traced, { status, error }: ToolAnswer, scopes: readonly string[]): void =>
+  span.end({ 'ambit.tool.status': status, ...(scopes.length > 0 && { 'ambit.scopes': [...scopes] }) }, error?.code)
+
+export const beginTurn = ({ span }: RunNode, modelId: string): Traced =>
+  beginSpan(`chat ${modelId}`, span.place, {
+    attributes: { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': modelId },
+  })
+
+export const endTurn = (span: Traced, { input_tokens, output_tokens }: Partial<Usage>): void =>
+  span.end({ 'gen_ai.usage.input_tokens': input_tokens, 'gen_ai.usage.output_tokens': output_tokens })
+
+/** What a provider is asked for the first prompt. */
+export const beginInjection = ({ span }: RunNode, resource: string, kind: string): Traced =>
+  beginSpan(`inject ${resource}`, span.place, {
+    attributes: { 'ambit.resource': resource, 'ambit.resource.kind': kind },
+  })

@@ -1,0 +1,281 @@
+import type { Json } from '../../base/canonical.ts'
+import type { CallCaller } from '../../gateway/call.ts'
+import type { GatewayDeps } from '../../gateway/deps.ts'
+import { draftEvent, writeEvents } from '../../gateway/events.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import type { EventDraft } from '../../model/evidence.ts'
+import type { TenantId } from '../../model/identity/tenant-id.ts'
+import { isEnded, type RunEvent, type RunEventType, type RunRecord, type Usage } from '../../model/run.ts'
+import type { ToolAnswer } from '../../runs/answer.ts'
+import type { Leg } from '../../storage/tables/legs.ts'
+import { putRun, type StoredRun } from '../../storage/tables/runs.ts'
+import type { SessionWindow } from '../../storage/tables/sessions.ts'
+import type { Change, Statement } from '../../storage/work.ts'
+import type { Agent } from '../agents/agent.ts'
+import type { Agents } from '../agents/agents.ts'
+import type { ResolvedAgent } from '../agents/resolve.ts'
+import type { Traced } from '../trace.ts'
+import { type Authority, lineOf, openAuthority } from './authority.ts'
+import type { RunCall } from './calls.ts'
+import { LegLost } from './endings.ts'
+import { type JournalWrite, openJournal, type RunJournal } from './journal.ts'
+
+/** What drives the runs of one tenant. */
+export interface RunDeps {
+  readonly gateway: Gateway
+  readonly deps: GatewayDeps
+  readonly agents: () => Agents
+}
+
+/** What the runtime knows of a run and shows to no caller. Children have what their root has. */
+export interface RunPrivate {
+  readonly caller: CallCaller
+  readonly limits: {
+    readonly calls: number
+    readonly activeMs: number
+    readonly costCents: number | null
+    /** Whether the caller named the limit of cost. */
+    readonly isCostAsked: boolean
+  }
+  /** How long it was active before this leg. */
+  readonly activeMs: number
+  /** The last revocation when its grants were minted. */
+  readonly revocationsSeen: number
+  readonly roots: readonly string[] | 'unbounded'
+  readonly fenceSeed: string
+  readonly toolContext: { readonly [member: string]: Json }
+  readonly fingerprint: string | null
+}
+
+/** One run of a tree, while it is driven. */
+export interface RunNode {
+  readonly tree: RunTree
+  readonly parent: RunNode | undefined
+  readonly agent: Agent
+  readonly resolved: ResolvedAgent
+  readonly ending: AbortController
+  /** Cuts off a turn of its model: it ends, or its process leaves it to another. */
+  readonly thinking: AbortSignal
+  readonly span: Traced
+  /** The secret of its fences. */
+  readonly seed: Uint8Array
+  /** The conversation that it goes on with, once it is read. */
+  session: SessionWindow | undefined
+  record: RunRecord
+  readonly usage: { -readonly [Name in keyof Usage]: Usage[Name] }
+}
+
+interface TreeWrite extends JournalWrite {
+  readonly changes?: readonly Change[]
+  readonly drafts?: readonly EventDraft[]
+}
+
+/** A root run with all below it, driven by this process under one leg. */
+export class RunTree {
+  readonly host: RunDeps
+  readonly root: RunPrivate
+  readonly rootId: string
+  readonly journal: RunJournal
+  readonly nodes = new Map<string, RunNode>()
+  /** By run: what is on record, and what was noted since. */
+  private readonly events: Map<string, RunEvent[]>
+  readonly stored: ReadonlyMap<string, RunRecord>
+  readonly deadlineMs: number
+  /** Aborts when this process is to leave its runs to others. */
+  readonly leaving = new AbortController()
+  /** What its runs may touch at any moment, and the calls that rest on it. */
+  readonly authority: Authority
+  /** Who calls, as the credential stands now. */
+  caller: CallCaller
+  /** Drives a run of the tree to its end, whichever that is. */
+  drive: (node: RunNode) => Promise<void> = () => Promise.reject(new LegLost())
+  /** Runs that are asked to end. */
+  readonly toCancel = new Set<string>()
+  private readonly begunMs: number
+
+  constructor(
+    host: RunDeps,
+    leg: Leg,
+    {
+      runs,
+      events,
+      written,
+    }: {
+      readonly runs: readonly StoredRun<RunPrivate>[]
+      readonly events: readonly RunEvent[]
+      readonly written: () => void
+    },
+  ) {
+    const root = runs.find(({ record }) => record.run_id === leg.runId)
+    if (root === undefined) throw new Error('a leg without its run')
+    const { clock } = host.deps
+    this.host = host
+    this.root = root.private
+    this.rootId = leg.runId
+    this.caller = root.private.caller
+    this.events = Map.groupBy(events, ({ run_id }) => run_id)
+    this.stored = new Map(runs.map(({ record }) => [record.run_id, record]))
+    this.begunMs = clock.now()
+    this.deadlineMs = this.begunMs + root.private.limits.activeMs - root.private.activeMs
+    this.authority = openAuthority(host.deps, root.private, events.length === 0)
+    const last = events.at(-1)?.event_id ?? 0
+    this.journal = openJournal({ leg, clock, last, traceId: root.record.trace_id, written })
+  }
+
+  /** The run that a call or place of a parent has started, if it has. */
+  childOf(parent: RunNode, place: string): RunRecord | undefined {
+    for (const { record } of this.nodes.values())
+      if (record.parent_run_id === parent.record.run_id && record.caused_by === place) return record
+    for (const record of this.stored.values())
+      if (record.parent_run_id === parent.record.run_id && record.caused_by === place) return record
+    return undefined
+  }
+
+  eventsOf(runId: string): readonly RunEvent[] {
+    return this.events.get(runId) ?? []
+  }
+
+  note(runId: string, type: RunEventType, data: RunEvent['data']): void {
+    const known = this.events.get(runId) ?? []
+    known.push(this.journal.note(runId, type, data))
+    this.events.set(runId, known)
+  }
+
+  noteAnswer({ record }: RunNode, { callId, tool }: Pick<RunCall, 'callId' | 'tool'>, answer: ToolAnswer): void {
+    const { status, output, error } = answer
+    this.note(record.run_id, 'tool.finished', { call_id: callId, tool, status, output, error: error && { ...error } })
+  }
+
+  /** The approval that a call of a run waits for, as far as its events say. */
+  waitingApproval(runId: string, callId: string): string | undefined {
+    const about = this.eventsOf(runId).filter(
+      ({ type, data }) => type.startsWith('approval.') && data['call_id'] === callId,
+    )
+    const last = about.at(-1)
+    return last?.type === 'approval.requested' ? String(last.data['approval_id']) : undefined
+  }
+
+  /** Counts what a run has used, and all above it with it. */
+  count(node: RunNode, used: Partial<Usage>): void {
+    for (const { usage } of lineOf(node))
+      for (const name of usageNames) {
+        const more = used[name]
+        if (more === undefined) continue
+        if (more === null) usage[name as 'cost_cents'] = null
+        else if (usage[name] !== null) (usage[name] as number) += more
+      }
+  }
+
+  /** What the events on record say that a run has used, with all below it. */
+  usageOnRecord(runId: string): Partial<Usage> {
+    const isWithin = (id: string | null): boolean =>
+      id === runId || (id !== null && isWithin(this.stored.get(id)?.parent_run_id ?? null))
+    return usageIn([...this.events].flatMap(([id, events]) => (isWithin(id) ? events : [])))
+  }
+
+  rootNode(): RunNode {
+    const root = this.nodes.get(this.rootId)
+    if (root === undefined) throw new Error('a tree without its root')
+    return root
+  }
+
+  isStarted(runId: string, callId: string): boolean {
+    return this.eventsOf(runId).some(({ type, data }) => type === 'tool.started' && data['call_id'] === callId)
+  }
+
+  /** The answer that a call of a run has on record, if it has one. */
+  answerOnRecord(runId: string, callId: string): ToolAnswer | undefined {
+    const found = this.eventsOf(runId).find(({ type, data }) => type === 'tool.finished' && data['call_id'] === callId)
+    return found && (found.data as unknown as ToolAnswer)
+  }
+
+  activeMs(): number {
+    return this.root.activeMs + Math.max(0, this.host.deps.clock.now() - this.begunMs)
+  }
+
+  /** Writes events of the tree with a change and evidence, in one transaction. */
+  async commit({ changes = [], drafts = [], ...write }: TreeWrite): Promise<void> {
+    const written = this.journal.write(write)
+    await writeEvents(this.host.deps, drafts, [written.change, ...changes])
+    written.done()
+  }
+
+  /** The statement that keeps a run as it is now. */
+  put(record: RunRecord): (tenant: TenantId) => Statement {
+    const kept = record.parent_run_id === null ? { ...this.root, activeMs: this.activeMs() } : {}
+    return (tenant) => putRun(tenant, { record, private: kept })
+  }
+
+  /** An event about a run in the evidence of its tree. */
+  draft(
+    record: RunRecord,
+    type: 'ambit.run.started' | 'ambit.run.finished',
+    payload: EventDraft['payload'],
+  ): EventDraft {
+    return draftRun(this.host.deps, record, type, payload)
+  }
+
+  /** The runs below one that have not ended: those that were not opened in this leg too. */
+  openBelow({ record }: RunNode): readonly RunRecord[] {
+    const all = new Map(this.stored)
+    for (const [runId, node] of this.nodes) all.set(runId, node.record)
+    const isBelow = ({ parent_run_id: parent }: RunRecord): boolean => {
+      if (parent === null) return false
+      const above = all.get(parent)
+      return parent === record.run_id || (above !== undefined && isBelow(above))
+    }
+    return [...all.values()].filter((each) => !isEnded(each.status) && isBelow(each))
+  }
+}
+
+const draftRun = (
+  deps: GatewayDeps,
+  record: RunRecord,
+  type: 'ambit.run.started' | 'ambit.run.finished',
+  payload: EventDraft['payload'],
+): EventDraft =>
+  draftEvent(deps, {
+    event_type: type,
+    invocation_id: record.run_id,
+    capability_id: capabilityOf(record.agent_id),
+    capability_version: record.agent_version,
+    correlation: correlationOf(record),
+    subject: record.subject,
+    actor: actorOf(record),
+    outcome: type === 'ambit.run.started' || record.status === 'completed' ? 'success' : 'failure',
+    payload,
+  })
+
+const usageNames = ['tool_calls', 'model_turns', 'input_tokens', 'output_tokens', 'cost_cents'] as const
+
+/** The capability that starts a run of an agent. */
+export const capabilityOf = (agentId: string): string => `agent.${agentId}`
+
+export const agentUrnOf = ({ agent_id, agent_version }: Pick<RunRecord, 'agent_id' | 'agent_version'>): string =>
+  `agent:contextos/${agent_id}@${agent_version}`
+
+export const actorOf = (record: RunRecord) => ({ id: agentUrnOf(record), type: 'agent' as const })
+
+/** All calls and events of a tree are one correlation. */
+export const correlationOf = ({ root_run_id, caused_by, trace_id }: RunRecord) => ({
+  correlation_id: root_run_id,
+  trace_id,
+  ...(caused_by !== null && { causation_id: caused_by }),
+})
+
+/** What events of one run say that it has used. */
+function usageIn(events: readonly RunEvent[]): Partial<Usage> {
+  const turns = events
+    .filter(({ type }) => type === 'plan.proposed')
+    .map(({ data }) => data['used'] as Partial<Usage> | undefined)
+  const sum = (name: keyof Usage): number | null =>
+    turns.reduce<number | null>((total, used) => {
+      const more = used?.[name]
+      return total === null || more === null ? null : total + (more ?? 0)
+    }, 0)
+  return {
+    tool_calls: events.filter(({ type }) => type === 'tool.started').length,
+    ...{ model_turns: turns.length, input_tokens: sum('input_tokens') ?? 0, output_tokens: sum('output_tokens') ?? 0 },
+    cost_cents: sum('cost_cents'),
+  }
+}

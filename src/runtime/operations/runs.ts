@@ -1,0 +1,76 @@
+import { Failure, quote } from '../../base/failure.ts'
+import { limits } from '../../base/limits.ts'
+import { defined } from '../../base/object.ts'
+import type { AgentSummary, RunRequest } from '../../model/requests.ts'
+import { callerName, isEnded } from '../../model/run.ts'
+import type { Agent } from '../agents/agent.ts'
+import { demandName } from '../identity/caller.ts'
+import { forgetMemory, listMemory, readMemory } from '../memory/entries.ts'
+import { eraseScope } from '../memory/erase.ts'
+import { listRunsFor, runFor, runToControl, watchRun } from '../runs/read.ts'
+import { revokeGrants } from '../runs/revoke.ts'
+import { type HandlersOf, timeOf } from './context.ts'
+
+export const runHandlers: HandlersOf<'agents' | 'runs' | 'grants' | 'memory'> = {
+  agents: {
+    list: async ({ host }) => ({ agents: (await host()).runs.agents().all.map(summaryOf) }),
+  },
+  runs: {
+    start: async ({ host, caller, served, place }, request) => {
+      demandName(caller)
+      checkNames(request)
+      return (await host()).runs.start(caller, request, defined({ served, place }))
+    },
+    list: ({ ambit, caller }, { since, until, grant, limit, cursor, ...filter }) => {
+      const times = { since: timeOf(ambit, since, '/since'), until: timeOf(ambit, until, '/until') }
+      return listRunsFor(ambit, caller, defined({ ...filter, ...times, grant }), defined({ limit, cursor }))
+    },
+    show: ({ ambit, caller }, { id }) => runFor(ambit, caller, id),
+    events: async (context, { id, since = 0 }) => {
+      const { run_id } = await runFor(context.ambit, context.caller, id)
+      return watchRun(context, run_id, since)
+    },
+    cancel: async ({ ambit, caller, host }, { id }) => {
+      const record = await runToControl(ambit, caller, id)
+      if (!(await (await host()).runs.cancel(record))) throw hasEnded(id)
+      return runFor(ambit, caller, id)
+    },
+    resume: async ({ ambit, caller, host }, { id }) => {
+      const record = await runToControl(ambit, caller, id)
+      if (isEnded(record.status)) throw hasEnded(id)
+      await (await host()).runs.resume(record)
+      return runFor(ambit, caller, id)
+    },
+  },
+  grants: {
+    revoke: async ({ ambit, caller, host }, wish) => revokeGrants(ambit, caller, (await host()).runs, wish),
+  },
+  memory: {
+    list: (context, { limit, cursor, ...place }) => listMemory(context, place, defined({ limit, cursor })),
+    read: readMemory,
+    forget: forgetMemory,
+    erase: (context, { scope, recursive = false, reason = '' }) => eraseScope(context, { scope, recursive, reason }),
+  },
+}
+
+const hasEnded = (id: string): Failure => new Failure('run.finished', `run ${quote(id)} has ended`, { id })
+
+/** The session and the buckets of a request, which its caller names. */
+function checkNames({ sessionId, contextIds = [] }: RunRequest): void {
+  if (contextIds.length > limits.contextIdsMax)
+    throw new Failure('scratchpad.limit', `at most ${limits.contextIdsMax} buckets`, { limit: limits.contextIdsMax })
+  const names = [sessionId ?? [], contextIds].flat()
+  const bad = names.find((name) => !callerName.safeParse(name).success)
+  if (bad !== undefined) throw new Failure('id.invalid', `id ${quote(bad)} is not valid`)
+}
+
+function summaryOf({ definition }: Agent): AgentSummary {
+  const { manifest } = definition
+  return {
+    ...{ id: manifest.id, version: manifest.version, kind: manifest.kind, description: manifest.description ?? null },
+    tools: 'tools' in manifest ? [...(manifest.tools ?? [])] : [],
+    resources: (definition.kind === 'llm' ? definition.resources : []).map(({ name, kind, mode }) => ({
+      ...{ name, kind, mode: mode ?? 'default' },
+    })),
+  }
+}

@@ -1,0 +1,239 @@
+import { randomBytes } from 'node:crypto'
+import { canonical, type Json } from '../../base/canonical.ts'
+import { Failure, quote } from '../../base/failure.ts'
+import { sha256 } from '../../base/hash.ts'
+import { limits } from '../../base/limits.ts'
+import { formatTime } from '../../base/time.ts'
+import type { TraceParent } from '../../base/trace.ts'
+import { callKey } from '../../gateway/call.ts'
+import { writeEvents } from '../../gateway/events.ts'
+import { type GrantRequest, parseGrants } from '../../grants/list.ts'
+import { mintGrants, type ProtectedBranch } from '../../grants/mint.ts'
+import type { Grant } from '../../model/grant.ts'
+import type { RunRequest } from '../../model/requests.ts'
+import type { RunRecord } from '../../model/run.ts'
+import { keyScope } from '../../policy/gates/checks.ts'
+import { addLeg, type Leg } from '../../storage/tables/legs.ts'
+import { rootsAndLast } from '../../storage/tables/revocations.ts'
+import { addRun, runInSession, runOfRequest, type StoredRun } from '../../storage/tables/runs.ts'
+import { sessionOfId } from '../../storage/tables/sessions.ts'
+import type { Change } from '../../storage/work.ts'
+import type { Caller } from '../identity/caller.ts'
+import { callerOf } from '../identity/caller.ts'
+import { rootsFor } from '../loop/authority.ts'
+import { checkInput, newRecord, openNode, startedData, startedPayload } from '../loop/record.ts'
+import { beginRun } from '../loop/spans.ts'
+import { capabilityOf, type RunDeps, type RunPrivate, RunTree } from '../loop/tree.ts'
+
+export interface Started {
+  readonly record: RunRecord
+  /** Missing for a run that an earlier request with the same id has started. */
+  readonly tree?: RunTree
+}
+
+interface StartOptions {
+  readonly protectedBranches: readonly ProtectedBranch[]
+  /** The place in a trace that the request came from. */
+  readonly place?: TraceParent | undefined
+  /** Whether the caller came through a server. */
+  readonly served: boolean
+  /** Called whenever events of the run are on record. */
+  readonly written: (rootId: string) => void
+}
+
+/** Opens a root run: its grants first, then all else that can be wrong with it. A refusal has touched nothing. */
+export async function startRun(
+  host: RunDeps,
+  caller: Caller,
+  request: RunRequest,
+  options: StartOptions,
+): Promise<Started> {
+  const requests = wantedGrants(caller, request)
+  const facts = await readFacts(host, request, options)
+  const { roots } = facts
+  checkGrants(requests, roots, options.protectedBranches)
+  const known = await findRequest(host, caller, request)
+  if (known !== undefined) return { record: known }
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await open(host, caller, request, { ...options, ...facts, requests })
+    } catch (error) {
+      // Another process has taken the id of the run, or the same request came twice.
+      if (!(error instanceof Failure && error.code === 'event.conflict') || attempt === 4) throw error
+      const other = await findRequest(host, caller, request)
+      if (other !== undefined) return { record: other }
+    }
+  }
+}
+
+function wantedGrants({ rights }: Caller, { context }: RunRequest): readonly GrantRequest[] {
+  if (context === undefined) return []
+  if (!rights.includes('mint')) {
+    const help = 'use a key of a principal with the role `grantor`, or leave `context` out'
+    throw new Failure('grant.not_mintable', 'this credential cannot set grants', {}, help)
+  }
+  return parseGrants(context)
+}
+
+const checkGrants = (
+  requests: readonly GrantRequest[],
+  roots: readonly string[] | 'unbounded',
+  protectedBranches: readonly ProtectedBranch[],
+): void =>
+  void mintGrants(requests, {
+    roots,
+    protectedBranches,
+    mintedBy: '',
+    basis: [],
+    ids: requests.map((_, index) => `gr_${index}`),
+  })
+
+/** The run that an equal request of the same caller has started. One that differs is refused. */
+async function findRequest({ deps }: RunDeps, caller: Caller, request: RunRequest): Promise<RunRecord | undefined> {
+  const key = requestKeyOf(caller, request)
+  if (key === null) return undefined
+  const found = await deps.store.read(() => runOfRequest<RunPrivate>(deps.tenant, key))
+  if (found === undefined || found.private.fingerprint === fingerprintOf(request)) return found?.record
+  const id = request.requestId ?? ''
+  throw new Failure(
+    'request.conflict',
+    `request id ${quote(id)} was used for another run`,
+    { id },
+    'use a new request id',
+  )
+}
+
+const requestKeyOf = (caller: Caller, { requestId }: RunRequest): string | null =>
+  requestId === undefined ? null : callKey(callerOf(caller).name, requestId)
+
+const fingerprintOf = (request: RunRequest): string => sha256(canonical(request as unknown as Json))
+
+interface Opening extends StartOptions, Facts {
+  readonly requests: readonly GrantRequest[]
+}
+
+interface Facts {
+  readonly roots: readonly string[] | 'unbounded'
+  /** The number of the last revocation. */
+  readonly last: number
+  readonly sessionId: string | null
+}
+
+/** What the store knows that a new run depends on, of one moment. */
+const readFacts = (
+  { deps: { store, tenant } }: RunDeps,
+  { agent, sessionId }: RunRequest,
+  { served }: StartOptions,
+): Promise<Facts> =>
+  store.read(function* () {
+    const { roots: own, last } = yield* rootsAndLast(tenant)
+    const roots = rootsFor(tenant, own, !served)
+    const named =
+      sessionId !== undefined && isSessionId(sessionId) ? yield* sessionOfId(tenant, agent, sessionId) : undefined
+    return { roots, last, sessionId: named ?? sessionId ?? null }
+  })
+
+async function open(host: RunDeps, caller: Caller, request: RunRequest, opening: Opening): Promise<Started> {
+  const { deps, agents } = host
+  const by = callerOf(caller)
+  if (keyScope({ capabilityId: capabilityOf(request.agent), scopes: by.scopes }) !== undefined)
+    throw new Failure('caller.not_permitted', `this key is not for the agent ${quote(request.agent)}`)
+  const agent = agents().get(request.agent)
+  const input = (request.input ?? null) as Json
+  await checkInput(agent, input)
+  const runId = deps.ids.next('run')
+  const span = beginRun({ agent_id: request.agent, run_id: runId, depth: 0 }, opening.place)
+  const record = newRecord(agent, {
+    ...{ runId, rootId: runId, parentId: null, causedBy: null, depth: 0, tenant: deps.tenant },
+    ...{ subject: caller.subject, traceId: span.place.traceId },
+    ...{ safetyMode: 'network', grants: mint(host, caller, opening), ceilings: {}, input },
+    ...{ at: formatTime(deps.clock.now()), requestId: request.requestId ?? null },
+    ...{ sessionId: opening.sessionId, contextIds: request.contextIds ?? [] },
+  })
+  const kept: RunPrivate = {
+    ...{ caller: by, activeMs: 0, revocationsSeen: opening.last, roots: opening.roots },
+    limits: limitsOf(host, request, agents().priceOf(agent) !== undefined),
+    fenceSeed: randomBytes(16).toString('hex'),
+    toolContext: toolContextOf(request),
+    fingerprint: fingerprintOf(request),
+  }
+  const leg: Leg = { runId, owner: deps.owner, fence: 1, wakes: 0 }
+  const tree = new RunTree(host, leg, {
+    runs: [{ record, private: kept }],
+    events: [],
+    written: () => opening.written(runId),
+  })
+  const node = openNode(tree, record, undefined, span)
+  if (agents().priceOf(agent) === undefined && agent.definition.kind === 'llm')
+    node.record = {
+      ...node.record,
+      warnings: [{ code: 'cost_unknown', message: 'no price of the model is configured' }],
+    }
+  tree.nodes.set(runId, node)
+  await commitStart(tree, { record: node.record, private: kept }, requestKeyOf(caller, request))
+  return { record: node.record, tree }
+}
+
+const isSessionId = (text: string): boolean =>
+  /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(text)
+
+function mint(
+  { deps }: RunDeps,
+  { subject }: Caller,
+  { requests, roots, protectedBranches }: Opening,
+): readonly Grant[] {
+  const by = `${subject.type ?? 'subject'}:${subject.id}`
+  const ids = requests.map(() => deps.ids.next('gr'))
+  const basis = [`subject:${subject.id}`, `tenant:${deps.tenant}`]
+  return mintGrants(requests, { roots, protectedBranches, mintedBy: by, basis, ids })
+}
+
+const reservedNames = ['grants', 'invoke', 'run', 'signal', 'contextIds']
+
+function toolContextOf({ toolContext = {} }: RunRequest): RunPrivate['toolContext'] {
+  const taken = reservedNames.find((name) => Object.hasOwn(toolContext, name))
+  if (taken === undefined) return toolContext as RunPrivate['toolContext']
+  throw new Failure('reserved.name', `${quote(taken)} is reserved`, { pointer: `/toolContext/${taken}` })
+}
+
+const defaultCostCents = 25
+
+/** Those of the request, else the defaults. Without a price only a limit of cost that somebody set refuses to start. */
+function limitsOf(_: RunDeps, { limits: wish = {} }: RunRequest, isPriced: boolean): RunPrivate['limits'] {
+  if (wish.costCents !== undefined && !isPriced) {
+    const help = 'list the price of the model under `prices` in the configuration'
+    throw new Failure(
+      'run.limit',
+      'a limit of cost needs the price of the model',
+      { pointer: '/limits/costCents' },
+      help,
+    )
+  }
+  return {
+    calls: Math.min(wish.calls ?? limits.runCallsMax, limits.runCallsMost),
+    activeMs: Math.min(wish.activeMs ?? limits.runActiveMs, limits.runActiveMost),
+    costCents: wish.costCents ?? (isPriced ? defaultCostCents : null),
+    isCostAsked: wish.costCents !== undefined,
+  }
+}
+
+/** Record, leg, first event and evidence in one transaction. */
+async function commitStart(tree: RunTree, run: StoredRun<RunPrivate>, requestKey: string | null): Promise<void> {
+  const { record } = run
+  const { deps } = tree.host
+  const { run_id: runId, agent_id: agentId, session_id: sessionId } = record
+  tree.note(runId, 'run.started', startedData(record))
+  const begin = tree.journal.begin()
+  const change: Change = function* (tenant) {
+    const busy = sessionId === null ? undefined : yield* runInSession(tenant, agentId, sessionId)
+    if (busy !== undefined)
+      throw new Failure('session.busy', `session ${quote(sessionId ?? '')} has an active run`, {
+        session_id: sessionId,
+        run_id: busy,
+      })
+    const leg = addLeg(tenant, tree.journal.leg, deps.clock.now() + limits.legCheckMs)
+    yield [addRun(tenant, run, requestKey), leg, ...begin.statements(tenant)]
+  }
+  await writeEvents(deps, [tree.draft(record, 'ambit.run.started', startedPayload(record))], [change], runId)
+  begin.done()
+}

@@ -1,0 +1,139 @@
+import { Failure, quote } from '../../base/failure.ts'
+import type { TenantId } from '../../model/identity/tenant-id.ts'
+import type { RunEvent, RunRecord } from '../../model/run.ts'
+import { type Page, type PageOptions, page } from '../page.ts'
+import { type Change, counted, row, rows, type Statement, sql, text, type Value, type Work } from '../work.ts'
+import { bodyOf } from './records.ts'
+
+/** A run with what the runtime knows of it and shows to no caller. */
+export interface StoredRun<Private = unknown> {
+  readonly record: RunRecord
+  readonly private: Private
+}
+
+/** Adds a run. `requestKey` is unique in the tenant: a second run under it breaks the key. */
+export const addRun = (tenant: TenantId, run: StoredRun, requestKey: string | null): Statement => {
+  const { run_id, root_run_id, agent_id, status, session_id } = run.record
+  return sql(insert, tenant, run_id, root_run_id, agent_id, status, session_id, requestKey, JSON.stringify(run))
+}
+
+const insert = `INSERT INTO runs (tenant_id, run_id, root_run_id, agent_id, status, session_id, request_key, cancelled, body)
+  VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?)`
+
+/** Puts the present state of a run in the place of the one before. */
+export const putRun = (tenant: TenantId, run: StoredRun): Statement =>
+  sql(update, run.record.status, JSON.stringify(run), run.record.status, tenant, run.record.run_id)
+
+const update = `UPDATE runs SET status = ?, body = ?,
+  cancelled = CASE WHEN ? IN ('completed', 'failed', 'cancelled') THEN 0 ELSE cancelled END
+  WHERE tenant_id = ? AND run_id = ?`
+
+export function* findRun<P>(tenant: TenantId, runId: string): Work<StoredRun<P> | undefined> {
+  const found = yield* row('SELECT body FROM runs WHERE tenant_id = ? AND run_id = ?', tenant, runId)
+  return found && bodyOf(found)
+}
+
+/** The run, or `run.not_found`. */
+export function* getRun<P>(tenant: TenantId, runId: string): Work<StoredRun<P>> {
+  const found = yield* findRun<P>(tenant, runId)
+  if (found === undefined) throw new Failure('run.not_found', `run ${quote(runId)} not found`, { id: runId })
+  return found
+}
+
+/** All runs of a tree, in the order they were started. */
+export function* runsOfRoot<P>(tenant: TenantId, rootId: string): Work<readonly StoredRun<P>[]> {
+  const select = 'SELECT body FROM runs WHERE tenant_id = ? AND root_run_id = ? ORDER BY run_id'
+  return (yield* rows(select, tenant, rootId)).map((found) => bodyOf<StoredRun<P>>(found))
+}
+
+export function* runOfRequest<P>(tenant: TenantId, requestKey: string): Work<StoredRun<P> | undefined> {
+  const found = yield* row('SELECT body FROM runs WHERE tenant_id = ? AND request_key = ?', tenant, requestKey)
+  return found && bodyOf(found)
+}
+
+/** The run that works in a session of an agent now. */
+export function* runInSession(tenant: TenantId, agentId: string, sessionId: string): Work<string | undefined> {
+  const select = `SELECT run_id FROM runs WHERE tenant_id = ? AND agent_id = ? AND session_id = ?
+    AND session_id IS NOT NULL AND status IN ('pending', 'running', 'paused')`
+  const found = yield* row(select, tenant, agentId, sessionId)
+  return found && text(found, 'run_id')
+}
+
+export interface RunFilter {
+  readonly root?: string
+  readonly agent?: string
+  readonly status?: string
+  /** Run ids between which the runs of a time lie; the second is not included. */
+  readonly from?: string
+  readonly to?: string
+}
+
+/** Runs that pass the filter, newest first. */
+export function listRuns(tenant: TenantId, filter: RunFilter, options: PageOptions = {}): Work<Page<RunRecord>> {
+  const conditions: [string, Value | undefined][] = [
+    ['root_run_id = ?', filter.root],
+    ['agent_id = ?', filter.agent],
+    ['status = ?', filter.status],
+    ['run_id >= ?', filter.from],
+  ]
+  const used = conditions.filter((each): each is [string, Value] => each[1] !== undefined)
+  const where = ['tenant_id = ?', 'run_id < ?', ...used.map(([condition]) => condition)].join(' AND ')
+  const select = `SELECT run_id, body FROM runs WHERE ${where} ORDER BY run_id DESC LIMIT ?`
+  const fetch = (last: string, limit: number) => rows(select, tenant, last, ...used.map(([, value]) => value), limit)
+  return page(options, filter.to ?? '~', 'run_id', fetch, (found) => bodyOf<StoredRun>(found).record)
+}
+
+/** Events of a run tree; written again they stay as they are. */
+export function addRunEvents(tenant: TenantId, events: readonly RunEvent[]): Statement {
+  const places = events.map(() => '(?, ?, ?, ?, ?)').join(', ')
+  const into = 'INSERT INTO run_events (tenant_id, root_run_id, event_id, run_id, body) VALUES'
+  const values = events.flatMap((event): Value[] => [
+    tenant,
+    event.root_run_id,
+    event.event_id,
+    event.run_id,
+    JSON.stringify(event),
+  ])
+  return sql(`${into} ${places} ON CONFLICT DO NOTHING`, ...values)
+}
+
+/** Events of a run tree strictly after a number, in order. */
+export function* runEventsOf(
+  tenant: TenantId,
+  rootId: string,
+  after: number,
+  limit: number,
+): Work<readonly RunEvent[]> {
+  const select = `SELECT body FROM run_events WHERE tenant_id = ? AND root_run_id = ? AND event_id > ?
+    ORDER BY event_id LIMIT ?`
+  return (yield* rows(select, tenant, rootId, after, limit)).map((found) => bodyOf<RunEvent>(found))
+}
+
+/** Asks that a run and all below it end; false if it has ended. */
+export const askToCancel = (runId: string): Change<boolean> =>
+  function* (tenant): Work<boolean> {
+    const [answer = []] = yield [counted(cancel, tenant, runId)]
+    return Number(answer[0]?.['count']) > 0
+  }
+
+const cancel = `UPDATE runs SET cancelled = 1
+  WHERE tenant_id = ? AND run_id = ? AND status IN ('pending', 'running', 'paused')`
+
+/** The runs that are asked to end and have not yet. */
+export function* runsToCancel(tenant: TenantId): Work<readonly string[]> {
+  const select = 'SELECT run_id FROM runs WHERE tenant_id = ? AND cancelled = 1'
+  return (yield* rows(select, tenant)).map((found) => text(found, 'run_id'))
+}
+
+/** What a purge of a correlation takes with it: the runs of that root, their events, messages and legs. */
+export const removeRuns = (tenant: TenantId, rootId: string): readonly Statement[] => [
+  sql(
+    `DELETE FROM session_messages WHERE tenant_id = ? AND run_id IN
+      (SELECT run_id FROM runs WHERE tenant_id = ? AND root_run_id = ?)`,
+    ...[tenant, tenant, rootId],
+  ),
+  ...['run_events', 'runs'].map((name) =>
+    sql(`DELETE FROM ${name} WHERE tenant_id = ? AND root_run_id = ?`, tenant, rootId),
+  ),
+  sql('DELETE FROM legs WHERE tenant_id = ? AND run_id = ?', tenant, rootId),
+]
