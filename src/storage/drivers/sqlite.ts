@@ -21,7 +21,7 @@ export function openSqlite(options: SqliteOptions): Database {
   const prepare: Prepare = (sql) => {
     const known = statements.get(sql)
     if (known !== undefined) return known
-    const statement = connection.prepare(sql)
+    const statement = connection.prepare(spell(sql))
     statements.set(sql, statement)
     return statement
   }
@@ -126,7 +126,7 @@ function drive<T>(prepare: Prepare, work: Work<T>, first: IteratorResult<readonl
 
 function execute(prepare: Prepare, statement: Statement): readonly Row[] {
   if ('sql' in statement) {
-    const prepared = prepare(spell(statement.sql))
+    const prepared = prepare(statement.sql)
     const { params } = statement
     params.forEach(storable)
     return statement.counted ? [{ count: Number(prepared.run(...params).changes) }] : (prepared.all(...params) as Row[])
@@ -150,8 +150,9 @@ function insertInto(table: Table): string {
   return text
 }
 
-// The whole database is locked while a transaction writes, so rows need no locks of their own.
-const spell = (sql: string): string => (sql.endsWith(' FOR UPDATE') ? sql.slice(0, -' FOR UPDATE'.length) : sql)
+// The whole database is locked while a transaction writes, so rows need no locks of their own. A limit that is a bare
+// parameter is planned for: SQLite would compile the statement again at each use.
+const spell = (sql: string): string => sql.replace(/ FOR UPDATE$/, '').replaceAll('LIMIT ?', 'LIMIT ? + 0')
 
 function rollBack(prepare: Prepare): void {
   try {
