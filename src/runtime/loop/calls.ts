@@ -71,7 +71,6 @@ async function invokeOnce(node: RunNode, call: RunCall, { invocationId, span, is
   const noteStart = (): void => {
     // A call that is made again was counted when it was made first.
     if (tree.isStarted(record.run_id, call.callId)) return
-    tree.count(node, { tool_calls: 1 })
     tree.note(record.run_id, 'tool.started', { call_id: call.callId, tool: call.tool, args: call.payload })
   }
   let written: (() => void) | undefined

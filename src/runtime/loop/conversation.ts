@@ -1,9 +1,34 @@
+import { limits } from '../../base/limits.ts'
+import type { LlmDefinition } from '../../runs/definition.ts'
+import type { PromptFacts } from '../../runs/prompt.ts'
 import { asText } from '../../runs/template.ts'
-import { appendBucket } from '../../storage/entries/buckets.ts'
-import { addMessages } from '../../storage/tables/sessions.ts'
+import { appendBucket, readBucket } from '../../storage/entries/buckets.ts'
+import { addMessages, sessionWindow } from '../../storage/tables/sessions.ts'
 import type { Change } from '../../storage/work.ts'
 import { uuidV7 } from '../system.ts'
 import type { RunNode } from './tree.ts'
+
+export async function readConversation(node: RunNode, { manifest }: LlmDefinition): Promise<PromptFacts['history']> {
+  const { session_id: sessionId, agent_id: agentId } = node.record
+  const { strategy = 'window', maxMessages = limits.sessionMessagesMax } = manifest.session ?? {}
+  if (sessionId === null || strategy === 'none') return []
+  const { store, tenant } = node.tree.host.deps
+  const session = await store.read(() => sessionWindow(tenant, { agentId, sessionId }, maxMessages))
+  node.session = session
+  return session.messages
+}
+
+export async function readBuckets({ record, tree }: RunNode): Promise<PromptFacts['scratchpad']> {
+  const { store, tenant } = tree.host.deps
+  const read = async (contextId: string) => ({
+    contextId,
+    entries: (await store.read(() => readBucket(tenant, contextId))).map(({ agent_id, created_at, content }) => ({
+      ...{ agentId: agent_id, createdAt: created_at, content },
+    })),
+  })
+  const found = await Promise.all(record.context_ids.map(read))
+  return found.filter(({ entries }) => entries.length > 0)
+}
 
 /** What a completed run leaves in its conversation, and in the buckets it was given if its agent writes to them. */
 export const endOfConversation = (node: RunNode): readonly Change[] => [...endSession(node), ...writeBuckets(node)]

@@ -25,7 +25,7 @@ export interface JournalWrite {
   /** Asked before anything is noted; its rows are given to `noting`. */
   readonly asking?: (tenant: TenantId) => Statement
   readonly statements?: (tenant: TenantId) => readonly Statement[]
-  /** In place of holding the leg: the statement that ends or pauses it, counted. */
+  /** In place of holding the leg: the statement that makes, pauses or ends it, counted. */
   readonly leaving?: (tenant: TenantId) => Statement
 }
 
@@ -52,8 +52,6 @@ export function openJournal({ leg, traceId, clock, last: recorded, written }: Jo
       unwritten.push(event)
       return event
     },
-    /** The first write, which makes the leg itself. */
-    begin: () => ({ statements: addUnwritten, done: wrote(last) }),
     /** `done` is to be called when the change is committed. */
     write({ noting, asking, statements, leaving }: JournalWrite = {}) {
       let isNoted = false

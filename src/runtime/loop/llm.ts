@@ -2,19 +2,20 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Json } from '../../base/canonical.ts'
 import { Failure } from '../../base/failure.ts'
 import { limits } from '../../base/limits.ts'
+import { draftEvent } from '../../gateway/events.ts'
 import type { Usage } from '../../model/run.ts'
 import { costMicroCents } from '../../models/price.ts'
 import { withRetries } from '../../models/retry.ts'
+import type { ToolAnswer } from '../../runs/answer.ts'
 import type { Prompt } from '../../runs/prompt.ts'
 import { readTranscript } from '../../runs/transcript.ts'
 import type { Message, ToolCall, Turn } from '../../runs/turn.ts'
-import { makeCall, type RunCall } from './calls.ts'
+import { makeCall } from './calls.ts'
 import { runChild } from './child.ts'
-import { denyUnreadable } from './denied.ts'
 import { allOrPause, RunEnd, stopIfEnding } from './endings.ts'
 import { gatherPrompt } from './prompt.ts'
 import { beginTurn, endTurn } from './spans.ts'
-import type { RunNode } from './tree.ts'
+import { actorOf, correlationOf, type RunNode } from './tree.ts'
 
 /** The loop of a model: a turn, the calls it asks for, and again, until it asks for none. Answers its last text. */
 export async function runModel(node: RunNode): Promise<Json> {
@@ -56,7 +57,6 @@ async function takeTurn(node: RunNode, prompt: Prompt, messages: readonly Messag
   stopIfEnding(node)
   const used = usageOf(node, turn)
   endTurn(span, used)
-  tree.count(node, used)
   tree.note(record.run_id, 'plan.proposed', { ...turnData(record.run_id, turn, turns), used: { ...used } })
 }
 
@@ -78,7 +78,30 @@ async function answerCall(node: RunNode, call: ToolCall): Promise<void> {
   // A name that the model was not given is asked for all the same: the denial is on record.
   else if (capabilityId === undefined)
     await makeCall(node, { callId, tool, capabilityId: wireName(tool), payload: args, surface: new Set() })
-  else await makeCall(node, { callId, tool, capabilityId, payload: args } satisfies RunCall)
+  else await makeCall(node, { callId, tool, capabilityId, payload: args })
+}
+
+/** Arguments that are no JSON object never reach the gateway: the denial is on record before the model hears of it. */
+async function denyUnreadable(node: RunNode, call: ToolCall, capabilityId: string): Promise<void> {
+  const { tree, record } = node
+  const message = 'the arguments are no JSON object'
+  const denial = { code: 'input_schema_validation_failed', message, retryable: false }
+  const answer: ToolAnswer = {
+    ...{ status: 'rejected', output: null },
+    error: { code: 'args_invalid', message, retryable: false },
+  }
+  const draft = draftEvent(tree.host.deps, {
+    ...{ event_type: 'execution_denied', invocation_id: call.id, outcome: 'denied', denial },
+    ...{ capability_id: wireName(capabilityId), capability_version: null },
+    ...{ correlation: correlationOf(record), subject: record.subject, actor: actorOf(record) },
+  })
+  await tree.commit({
+    drafts: [draft],
+    noting: () => {
+      tree.note(record.run_id, 'tool.started', { call_id: call.id, tool: call.name, args: call.args })
+      tree.noteAnswer(node, { callId: call.id, tool: call.name }, answer)
+    },
+  })
 }
 
 const wireName = (name: string): string => name.replace(/[^A-Za-z0-9_.:-]/g, '_').slice(0, 256) || '_'
@@ -88,11 +111,11 @@ const sleep = (ms: number, signal: AbortSignal): Promise<void> => pause(ms, unde
 const microPerCent = 1_000_000
 
 /** What one turn has used. Without a price the cost of the run is unknown from then on. */
-function usageOf({ resolved }: RunNode, { usage }: Turn): Partial<Usage> {
+function usageOf({ resolved }: RunNode, { usage }: Turn): Omit<Usage, 'tool_calls' | 'model_turns'> {
   const { inputTokens = 0, outputTokens = 0 } = usage
   const micro = costMicroCents(usage, resolved.price)
   const cost_cents = micro === undefined ? null : micro / microPerCent
-  return { model_turns: 1, input_tokens: inputTokens, output_tokens: outputTokens, cost_cents }
+  return { input_tokens: inputTokens, output_tokens: outputTokens, cost_cents }
 }
 
 /** Refuses another turn once the cost of the tree has reached its limit, or can no longer be held against one that was asked for. */

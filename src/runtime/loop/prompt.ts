@@ -1,12 +1,10 @@
 import type { Json } from '../../base/canonical.ts'
 import { objectHash } from '../../base/hash.ts'
-import { limits } from '../../base/limits.ts'
 import { promptText } from '../../resources/bind.ts'
 import type { LlmDefinition } from '../../runs/definition.ts'
 import { buildPrompt, type Prompt, type PromptFacts } from '../../runs/prompt.ts'
-import { readBucket } from '../../storage/entries/buckets.ts'
-import { sessionWindow } from '../../storage/tables/sessions.ts'
 import { makeTokenCounter } from '../../tokens/count.ts'
+import { readBuckets, readConversation } from './conversation.ts'
 import { RunEnd } from './endings.ts'
 import { beginInjection } from './spans.ts'
 import type { RunNode } from './tree.ts'
@@ -30,28 +28,6 @@ export async function gatherPrompt(node: RunNode): Promise<Prompt> {
       prompt_hash: objectHash({ system: prompt.system, messages: prompt.messages } as unknown as Json),
     })
   return prompt
-}
-
-async function readConversation(node: RunNode, { manifest }: LlmDefinition): Promise<PromptFacts['history']> {
-  const { session_id: sessionId, agent_id: agentId } = node.record
-  const { strategy = 'window', maxMessages = limits.sessionMessagesMax } = manifest.session ?? {}
-  if (sessionId === null || strategy === 'none') return []
-  const { store, tenant } = node.tree.host.deps
-  const session = await store.read(() => sessionWindow(tenant, { agentId, sessionId }, maxMessages))
-  node.session = session
-  return session.messages
-}
-
-async function readBuckets({ record, tree }: RunNode): Promise<PromptFacts['scratchpad']> {
-  const { store, tenant } = tree.host.deps
-  const read = async (contextId: string) => ({
-    contextId,
-    entries: (await store.read(() => readBucket(tenant, contextId))).map(({ agent_id, created_at, content }) => ({
-      ...{ agentId: agent_id, createdAt: created_at, content },
-    })),
-  })
-  const found = await Promise.all(record.context_ids.map(read))
-  return found.filter(({ entries }) => entries.length > 0)
 }
 
 async function askProviders(node: RunNode): Promise<Pick<PromptFacts, 'provided'> & { warnings: Prompt['warnings'] }> {

@@ -10,7 +10,7 @@ import type { Agent } from '../agents/agent.ts'
 import { resolveAgent } from '../agents/resolve.ts'
 import type { Traced } from '../trace.ts'
 import { cancelled, RunEnd } from './endings.ts'
-import type { RunNode, RunTree } from './tree.ts'
+import { noUsage, type RunNode, type RunTree } from './tree.ts'
 
 export interface NewRun {
   readonly runId: string
@@ -43,8 +43,6 @@ export const newRecord = ({ definition: { manifest } }: Agent, made: NewRun): Ru
   ...{ started_at: made.at, ended_at: null, trace_id: made.traceId, usage: noUsage },
 })
 
-const noUsage = { tool_calls: 0, model_turns: 0, input_tokens: 0, output_tokens: 0, cost_cents: 0 }
-
 /** A run of a tree, ready to be driven; what it may call is worked out anew from its grants and ceilings. */
 export function openNode(tree: RunTree, record: RunRecord, parent: RunNode | undefined, span: Traced): RunNode {
   const agent = tree.host.agents().get(record.agent_id)
@@ -56,7 +54,7 @@ export function openNode(tree: RunTree, record: RunRecord, parent: RunNode | und
     ...{ tree, parent, agent, resolved, seed, span, session: undefined, ending },
     thinking: AbortSignal.any([ending.signal, tree.leaving.signal]),
     record: { ...record, status: 'running', waits_for: [], surface, modes: { ...modes } },
-    usage: { ...noUsage, ...tree.usageOnRecord(record.run_id) },
+    usage: tree.usageOf(record.run_id),
   }
   const above = parent?.ending.signal
   if (above?.aborted) ending.abort(above.reason)

@@ -68,6 +68,8 @@ export interface RunNode {
 interface TreeWrite extends JournalWrite {
   readonly changes?: readonly Change[]
   readonly drafts?: readonly EventDraft[]
+  /** Whether the correlation of the tree begins with it. */
+  readonly opens?: boolean
 }
 
 /** A root run with all below it, driven by this process under one leg. */
@@ -122,13 +124,28 @@ export class RunTree {
     this.journal = openJournal({ leg, clock, last, traceId: root.record.trace_id, written })
   }
 
+  /** Each run of the tree as it is now: further on than on record where it was opened in this leg. */
+  private records(): readonly RunRecord[] {
+    const opened = [...this.nodes].map(([id, { record }]) => [id, record] as const)
+    return [...new Map([...this.stored, ...opened]).values()]
+  }
+
+  private isWithin(runId: string, aboveId: string): boolean {
+    if (runId === aboveId) return true
+    const above = (this.nodes.get(runId)?.record ?? this.stored.get(runId))?.parent_run_id
+    return above != null && this.isWithin(above, aboveId)
+  }
+
   /** The run that a call or place of a parent has started, if it has. */
-  childOf(parent: RunNode, place: string): RunRecord | undefined {
-    for (const { record } of this.nodes.values())
-      if (record.parent_run_id === parent.record.run_id && record.caused_by === place) return record
-    for (const record of this.stored.values())
-      if (record.parent_run_id === parent.record.run_id && record.caused_by === place) return record
-    return undefined
+  childOf({ record: { run_id: parent } }: RunNode, place: string): RunRecord | undefined {
+    return this.records().find((each) => each.parent_run_id === parent && each.caused_by === place)
+  }
+
+  /** The runs below one that have not ended. */
+  openBelow({ record: { run_id: top } }: RunNode): readonly RunRecord[] {
+    return this.records().filter(
+      ({ run_id, status }) => run_id !== top && !isEnded(status) && this.isWithin(run_id, top),
+    )
   }
 
   eventsOf(runId: string): readonly RunEvent[] {
@@ -136,9 +153,20 @@ export class RunTree {
   }
 
   note(runId: string, type: RunEventType, data: RunEvent['data']): void {
-    const known = this.events.get(runId) ?? []
-    known.push(this.journal.note(runId, type, data))
-    this.events.set(runId, known)
+    const event = this.journal.note(runId, type, data)
+    const known = this.events.get(runId)
+    if (known === undefined) this.events.set(runId, [event])
+    else known.push(event)
+    const node = this.nodes.get(runId)
+    if (node !== undefined) for (const { usage } of lineOf(node)) addUsage(usage, event)
+  }
+
+  /** What a run has used so far, with all below it. */
+  usageOf(runId: string): RunNode['usage'] {
+    const usage = { ...noUsage }
+    for (const [id, events] of this.events)
+      if (this.isWithin(id, runId)) for (const event of events) addUsage(usage, event)
+    return usage
   }
 
   noteAnswer({ record }: RunNode, { callId, tool }: Pick<RunCall, 'callId' | 'tool'>, answer: ToolAnswer): void {
@@ -153,24 +181,6 @@ export class RunTree {
     )
     const last = about.at(-1)
     return last?.type === 'approval.requested' ? String(last.data['approval_id']) : undefined
-  }
-
-  /** Counts what a run has used, and all above it with it. */
-  count(node: RunNode, used: Partial<Usage>): void {
-    for (const { usage } of lineOf(node))
-      for (const name of usageNames) {
-        const more = used[name]
-        if (more === undefined) continue
-        if (more === null) usage[name as 'cost_cents'] = null
-        else if (usage[name] !== null) (usage[name] as number) += more
-      }
-  }
-
-  /** What the events on record say that a run has used, with all below it. */
-  usageOnRecord(runId: string): Partial<Usage> {
-    const isWithin = (id: string | null): boolean =>
-      id === runId || (id !== null && isWithin(this.stored.get(id)?.parent_run_id ?? null))
-    return usageIn([...this.events].flatMap(([id, events]) => (isWithin(id) ? events : [])))
   }
 
   rootNode(): RunNode {
@@ -194,9 +204,9 @@ export class RunTree {
   }
 
   /** Writes events of the tree with a change and evidence, in one transaction. */
-  async commit({ changes = [], drafts = [], ...write }: TreeWrite): Promise<void> {
+  async commit({ changes = [], drafts = [], opens, ...write }: TreeWrite): Promise<void> {
     const written = this.journal.write(write)
-    await writeEvents(this.host.deps, drafts, [written.change, ...changes])
+    await writeEvents(this.host.deps, drafts, [written.change, ...changes], opens ? this.rootId : undefined)
     written.done()
   }
 
@@ -213,18 +223,6 @@ export class RunTree {
     payload: EventDraft['payload'],
   ): EventDraft {
     return draftRun(this.host.deps, record, type, payload)
-  }
-
-  /** The runs below one that have not ended: those that were not opened in this leg too. */
-  openBelow({ record }: RunNode): readonly RunRecord[] {
-    const all = new Map(this.stored)
-    for (const [runId, node] of this.nodes) all.set(runId, node.record)
-    const isBelow = ({ parent_run_id: parent }: RunRecord): boolean => {
-      if (parent === null) return false
-      const above = all.get(parent)
-      return parent === record.run_id || (above !== undefined && isBelow(above))
-    }
-    return [...all.values()].filter((each) => !isEnded(each.status) && isBelow(each))
   }
 }
 
@@ -246,8 +244,6 @@ const draftRun = (
     payload,
   })
 
-const usageNames = ['tool_calls', 'model_turns', 'input_tokens', 'output_tokens', 'cost_cents'] as const
-
 /** The capability that starts a run of an agent. */
 export const capabilityOf = (agentId: string): string => `agent.${agentId}`
 
@@ -263,19 +259,21 @@ export const correlationOf = ({ root_run_id, caused_by, trace_id }: RunRecord) =
   ...(caused_by !== null && { causation_id: caused_by }),
 })
 
-/** What events of one run say that it has used. */
-function usageIn(events: readonly RunEvent[]): Partial<Usage> {
-  const turns = events
-    .filter(({ type }) => type === 'plan.proposed')
-    .map(({ data }) => data['used'] as Partial<Usage> | undefined)
-  const sum = (name: keyof Usage): number | null =>
-    turns.reduce<number | null>((total, used) => {
-      const more = used?.[name]
-      return total === null || more === null ? null : total + (more ?? 0)
-    }, 0)
-  return {
-    tool_calls: events.filter(({ type }) => type === 'tool.started').length,
-    ...{ model_turns: turns.length, input_tokens: sum('input_tokens') ?? 0, output_tokens: sum('output_tokens') ?? 0 },
-    cost_cents: sum('cost_cents'),
-  }
+export const noUsage = {
+  tool_calls: 0,
+  model_turns: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  cost_cents: 0 as number | null,
+}
+
+/** Counts what an event says was used. A turn without a price makes the cost unknown from then on. */
+function addUsage(usage: RunNode['usage'], { type, data }: RunEvent): void {
+  if (type === 'tool.started') usage.tool_calls++
+  if (type !== 'plan.proposed') return
+  const { input_tokens, output_tokens, cost_cents } = data['used'] as unknown as Usage
+  usage.model_turns++
+  usage.input_tokens += input_tokens
+  usage.output_tokens += output_tokens
+  usage.cost_cents = usage.cost_cents === null || cost_cents === null ? null : usage.cost_cents + cost_cents
 }

@@ -6,10 +6,10 @@ import { limits } from '../../base/limits.ts'
 import { formatTime } from '../../base/time.ts'
 import type { TraceParent } from '../../base/trace.ts'
 import { callKey } from '../../gateway/call.ts'
-import { writeEvents } from '../../gateway/events.ts'
 import { type GrantRequest, parseGrants } from '../../grants/list.ts'
 import { mintGrants, type ProtectedBranch } from '../../grants/mint.ts'
 import type { Grant } from '../../model/grant.ts'
+import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { RunRequest } from '../../model/requests.ts'
 import type { RunRecord } from '../../model/run.ts'
 import { keyScope } from '../../policy/gates/checks.ts'
@@ -17,7 +17,7 @@ import { addLeg, type Leg } from '../../storage/tables/legs.ts'
 import { rootsAndLast } from '../../storage/tables/revocations.ts'
 import { addRun, runInSession, runOfRequest, type StoredRun } from '../../storage/tables/runs.ts'
 import { sessionOfId } from '../../storage/tables/sessions.ts'
-import type { Change } from '../../storage/work.ts'
+import type { Row } from '../../storage/work.ts'
 import type { Caller } from '../identity/caller.ts'
 import { callerOf } from '../identity/caller.ts'
 import { rootsFor } from '../loop/authority.ts'
@@ -50,18 +50,16 @@ export async function startRun(
 ): Promise<Started> {
   const requests = wantedGrants(caller, request)
   const facts = await readFacts(host, request, options)
-  const { roots } = facts
-  checkGrants(requests, roots, options.protectedBranches)
-  const known = await findRequest(host, caller, request)
-  if (known !== undefined) return { record: known }
+  const grants = mint(host, caller, requests, { ...facts, protectedBranches: options.protectedBranches })
+  const opening = { ...options, ...facts, grants }
   for (let attempt = 0; ; attempt++) {
+    const known = await findRequest(host, caller, request)
+    if (known !== undefined) return { record: known }
     try {
-      return await open(host, caller, request, { ...options, ...facts, requests })
+      return await open(host, caller, request, opening)
     } catch (error) {
       // Another process has taken the id of the run, or the same request came twice.
       if (!(error instanceof Failure && error.code === 'event.conflict') || attempt === 4) throw error
-      const other = await findRequest(host, caller, request)
-      if (other !== undefined) return { record: other }
     }
   }
 }
@@ -74,19 +72,6 @@ function wantedGrants({ rights }: Caller, { context }: RunRequest): readonly Gra
   }
   return parseGrants(context)
 }
-
-const checkGrants = (
-  requests: readonly GrantRequest[],
-  roots: readonly string[] | 'unbounded',
-  protectedBranches: readonly ProtectedBranch[],
-): void =>
-  void mintGrants(requests, {
-    roots,
-    protectedBranches,
-    mintedBy: '',
-    basis: [],
-    ids: requests.map((_, index) => `gr_${index}`),
-  })
 
 /** The run that an equal request of the same caller has started. One that differs is refused. */
 async function findRequest({ deps }: RunDeps, caller: Caller, request: RunRequest): Promise<RunRecord | undefined> {
@@ -109,7 +94,7 @@ const requestKeyOf = (caller: Caller, { requestId }: RunRequest): string | null 
 const fingerprintOf = (request: RunRequest): string => sha256(canonical(request as unknown as Json))
 
 interface Opening extends StartOptions, Facts {
-  readonly requests: readonly GrantRequest[]
+  readonly grants: readonly Grant[]
 }
 
 interface Facts {
@@ -146,13 +131,13 @@ async function open(host: RunDeps, caller: Caller, request: RunRequest, opening:
   const record = newRecord(agent, {
     ...{ runId, rootId: runId, parentId: null, causedBy: null, depth: 0, tenant: deps.tenant },
     ...{ subject: caller.subject, traceId: span.place.traceId },
-    ...{ safetyMode: 'network', grants: mint(host, caller, opening), ceilings: {}, input },
+    ...{ safetyMode: 'network', grants: opening.grants, ceilings: {}, input },
     ...{ at: formatTime(deps.clock.now()), requestId: request.requestId ?? null },
     ...{ sessionId: opening.sessionId, contextIds: request.contextIds ?? [] },
   })
   const kept: RunPrivate = {
     ...{ caller: by, activeMs: 0, revocationsSeen: opening.last, roots: opening.roots },
-    limits: limitsOf(host, request, agents().priceOf(agent) !== undefined),
+    limits: limitsOf(request, agents().priceOf(agent) !== undefined),
     fenceSeed: randomBytes(16).toString('hex'),
     toolContext: toolContextOf(request),
     fingerprint: fingerprintOf(request),
@@ -180,12 +165,13 @@ const isSessionId = (text: string): boolean =>
 function mint(
   { deps }: RunDeps,
   { subject }: Caller,
-  { requests, roots, protectedBranches }: Opening,
+  requests: readonly GrantRequest[],
+  { roots, protectedBranches }: Pick<Facts, 'roots'> & Pick<StartOptions, 'protectedBranches'>,
 ): readonly Grant[] {
-  const by = `${subject.type ?? 'subject'}:${subject.id}`
+  const mintedBy = `${subject.type ?? 'subject'}:${subject.id}`
   const ids = requests.map(() => deps.ids.next('gr'))
   const basis = [`subject:${subject.id}`, `tenant:${deps.tenant}`]
-  return mintGrants(requests, { roots, protectedBranches, mintedBy: by, basis, ids })
+  return mintGrants(requests, { roots, protectedBranches, mintedBy, basis, ids })
 }
 
 const reservedNames = ['grants', 'invoke', 'run', 'signal', 'contextIds']
@@ -199,7 +185,7 @@ function toolContextOf({ toolContext = {} }: RunRequest): RunPrivate['toolContex
 const defaultCostCents = 25
 
 /** Those of the request, else the defaults. Without a price only a limit of cost that somebody set refuses to start. */
-function limitsOf(_: RunDeps, { limits: wish = {} }: RunRequest, isPriced: boolean): RunPrivate['limits'] {
+function limitsOf({ limits: wish = {} }: RunRequest, isPriced: boolean): RunPrivate['limits'] {
   if (wish.costCents !== undefined && !isPriced) {
     const help = 'list the price of the model under `prices` in the configuration'
     throw new Failure(
@@ -217,23 +203,24 @@ function limitsOf(_: RunDeps, { limits: wish = {} }: RunRequest, isPriced: boole
   }
 }
 
-/** Record, leg, first event and evidence in one transaction. */
+/** Record, leg, first event and evidence in one transaction, unless the session of the run is busy. */
 async function commitStart(tree: RunTree, run: StoredRun<RunPrivate>, requestKey: string | null): Promise<void> {
-  const { record } = run
-  const { deps } = tree.host
-  const { run_id: runId, agent_id: agentId, session_id: sessionId } = record
-  tree.note(runId, 'run.started', startedData(record))
-  const begin = tree.journal.begin()
-  const change: Change = function* (tenant) {
-    const busy = sessionId === null ? undefined : yield* runInSession(tenant, agentId, sessionId)
-    if (busy !== undefined)
-      throw new Failure('session.busy', `session ${quote(sessionId ?? '')} has an active run`, {
-        session_id: sessionId,
-        run_id: busy,
-      })
-    const leg = addLeg(tenant, tree.journal.leg, deps.clock.now() + limits.legCheckMs)
-    yield [addRun(tenant, run, requestKey), leg, ...begin.statements(tenant)]
-  }
-  await writeEvents(deps, [tree.draft(record, 'ambit.run.started', startedPayload(record))], [change], runId)
-  begin.done()
+  const { run_id: runId, agent_id: agentId, session_id: sessionId } = run.record
+  const checkAtMs = tree.host.deps.clock.now() + limits.legCheckMs
+  await tree.commit({
+    opens: true,
+    leaving: (tenant) => addLeg(tenant, tree.journal.leg, checkAtMs),
+    ...(sessionId !== null && { asking: (tenant: TenantId) => runInSession(tenant, agentId, sessionId) }),
+    noting: ([busy]) => {
+      if (busy !== undefined) throw isBusy(sessionId, busy)
+      tree.note(runId, 'run.started', startedData(run.record))
+    },
+    statements: (tenant) => [addRun(tenant, run, requestKey)],
+    drafts: [tree.draft(run.record, 'ambit.run.started', startedPayload(run.record))],
+  })
+}
+
+function isBusy(sessionId: string | null, { run_id }: Row): Failure {
+  const data = { session_id: sessionId, run_id: String(run_id) }
+  return new Failure('session.busy', `session ${quote(sessionId ?? '')} has an active run`, data)
 }

@@ -13,7 +13,7 @@ export interface Leg {
 
 /** The first leg of a run that its own process drives at once. Others look after it when `checkAtMs` has come. */
 export const addLeg = (tenant: TenantId, { runId, owner, fence, wakes }: Leg, checkAtMs: number): Statement =>
-  sql(
+  counted(
     'INSERT INTO legs (tenant_id, run_id, due_at_ms, wakes, fence, owner) VALUES (?, ?, ?, ?, ?, ?)',
     ...[tenant, runId, checkAtMs, wakes, fence, owner],
   )

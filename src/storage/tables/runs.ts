@@ -52,12 +52,12 @@ export function* runOfRequest<P>(tenant: TenantId, requestKey: string): Work<Sto
 }
 
 /** The run that works in a session of an agent now. */
-export function* runInSession(tenant: TenantId, agentId: string, sessionId: string): Work<string | undefined> {
-  const select = `SELECT run_id FROM runs WHERE tenant_id = ? AND agent_id = ? AND session_id = ?
-    AND session_id IS NOT NULL AND status IN ('pending', 'running', 'paused')`
-  const found = yield* row(select, tenant, agentId, sessionId)
-  return found && text(found, 'run_id')
-}
+export const runInSession = (tenant: TenantId, agentId: string, sessionId: string): Statement =>
+  sql(
+    `SELECT run_id FROM runs WHERE tenant_id = ? AND agent_id = ? AND session_id = ?
+      AND session_id IS NOT NULL AND status IN ('pending', 'running', 'paused')`,
+    ...[tenant, agentId, sessionId],
+  )
 
 export interface RunFilter {
   readonly root?: string
