@@ -21,8 +21,7 @@ type Asked = readonly [context: OperationContext, path: readonly string[], opera
 /** Carries one operation out for a caller: the right first, then the shape of the input, then what it does. */
 export function performOperation(...asked: Asked): unknown {
   const [, , operation] = asked
-  const carryOut = admit(...asked)
-  return operation.stream ? itemsOf(carryOut) : carryOut()
+  return operation.stream ? itemsOf(asked) : answerOf(asked)
 }
 
 /** The items of a stream. Fails before the first of them where there are none to be had. */
@@ -36,6 +35,10 @@ function admit(...[context, path, operation, input]: Asked): () => unknown {
   return () => entryAt<(context: OperationContext, input: unknown) => unknown>(handlers, path)(context, checked)
 }
 
-async function* itemsOf(carryOut: () => unknown) {
-  yield* (await carryOut()) as Items
+async function answerOf(asked: Asked): Promise<unknown> {
+  return admit(...asked)()
+}
+
+async function* itemsOf(asked: Asked) {
+  yield* await openItems(...asked)
 }
