@@ -25,6 +25,7 @@ const benches: Readonly<Record<string, () => Promise<{ default: Bench }>>> = {
   gateway: () => import('./gateway.ts'),
   calls: () => import('./calls.ts'),
   runs: () => import('./runs.ts'),
+  memory: () => import('./memory.ts'),
   resolve: () => import('./knowledge-resolve.ts'),
   package: () => import('./package.ts'),
   scan: () => import('./knowledge-scan.ts'),
