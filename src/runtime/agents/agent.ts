@@ -87,7 +87,8 @@ export function defineAgent(spec: AgentSpec): Agent {
   })
   const edges = { input: edgeOf(input, 'input'), output: isPipeline ? undefined : edgeOf(output, 'output') }
   return Object.freeze({
-    ...{ definition: readManifest(manifest, 'defineAgent'), ...edges },
+    ...edges,
+    definition: readManifest(manifest, 'defineAgent'),
     model: model === undefined || typeof model === 'string' ? undefined : asModel(model),
     run: run as AgentCode | undefined,
     agents: [...listed.filter(isAgent), ...((steps ?? []) as { agent?: Agent }[]).flatMap(({ agent }) => agent ?? [])],
@@ -99,7 +100,9 @@ export function defineAgent(spec: AgentSpec): Agent {
 export const agentOf = (definition: AgentDefinition): Agent =>
   Object.freeze({
     definition,
-    ...{ model: undefined, run: undefined, capabilities: [] },
+    model: undefined,
+    run: undefined,
+    capabilities: [],
     input: edgeOf(definition.manifest.inputSchema as JsonSchema | undefined, 'inputSchema'),
     output: edgeOf(definition.manifest.outputSchema as JsonSchema | undefined, 'outputSchema'),
     agents: ('steps' in definition ? definition.steps : []).flatMap(({ agent }) =>

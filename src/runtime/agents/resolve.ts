@@ -63,15 +63,25 @@ export function resolveAgent(agents: Agents, agent: Agent, record: RunRecord, se
   }
   const shown = authority.tools.filter(({ hidden }) => hidden === undefined)
   return {
-    ...{ surface: authority.surface, modes: authority.modes, handedOn: authority.ceilingsBelow, resources },
+    surface: authority.surface,
+    modes: authority.modes,
+    handedOn: authority.ceilingsBelow,
+    resources,
     tools: shown.map(({ name, capabilityId }) => describe(agents, name, capabilityId, seed)),
     capabilityIds: new Set(known.values()),
     capabilityOf: (tool) => known.get(tool),
     agentOf: asAgent,
     runTools: toolsFor(resources),
     entry: {
-      ...{ run_id: record.run_id, tool_call_id: null, policy_decision_id: null, approval_mode_effective: null },
-      ...{ grants: grants.map(({ path }) => path), ceilings: { ...ceilings }, provider: null, mode: null, scopes: [] },
+      run_id: record.run_id,
+      tool_call_id: null,
+      policy_decision_id: null,
+      approval_mode_effective: null,
+      grants: grants.map(({ path }) => path),
+      ceilings: { ...ceilings },
+      provider: null,
+      mode: null,
+      scopes: [],
       surface: objectHash(authority.surface as unknown as Json) as `sha256:${string}`,
     },
     model: () => agents.modelOf(agent),
@@ -118,18 +128,21 @@ function factsOf({ tree, record, span }: RunNode, toolCallId: string | null): Om
   const { store, tenant, clock, ids } = tree.host.deps
   return {
     run: {
-      ...{ runId: record.run_id, rootId: record.root_run_id, parentId: record.parent_run_id },
-      ...{
-        agentId: record.agent_id,
-        sessionId: record.session_id,
-        tenantId: tenant,
-        subject: record.subject,
-        toolCallId,
-      },
+      runId: record.run_id,
+      rootId: record.root_run_id,
+      parentId: record.parent_run_id,
+      agentId: record.agent_id,
+      sessionId: record.session_id,
+      tenantId: tenant,
+      subject: record.subject,
+      toolCallId,
       traceparent: formatTraceparent(tree.authority.callUnderWay(toolCallId ?? '')?.place ?? span.place),
     },
     roots: tree.authority.roots(),
-    ...{ store, tenant, clock, ids },
+    store,
+    tenant,
+    clock,
+    ids,
   }
 }
 

@@ -40,10 +40,10 @@ export function openAuthority(
   }
   const read = async () => add(await store.read(() => revocationsAfter(tenant, last)))
   const liveUnder = (node: RunNode, now: number, revocations: readonly Revocation[]): readonly Grant[] => {
-    const line = lineOf(node).map(({ record }) => ({
-      ...{ runId: record.run_id, subject: record.subject.id },
-      grants: record.grants.filter(({ path }) => roots === 'unbounded' || roots.some((root) => covers(root, path))),
-    }))
+    const isRooted = ({ path }: Grant): boolean => roots === 'unbounded' || roots.some((root) => covers(root, path))
+    const line = lineOf(node).map(({ record: { run_id: runId, subject, grants } }) => {
+      return { runId, subject: subject.id, grants: grants.filter(isRooted) }
+    })
     return liveGrants(line, { now, revocations })
   }
   /** Whether nothing is granted any more for the resource of a call, as far as revocations are known. */

@@ -118,14 +118,11 @@ async function invokeOnce(node: RunNode, call: RunCall, { invocationId, span, is
 }
 
 /** A result that came after what it rests on was revoked: no model reads it. */
-const withheld = (result: InvocationResult): InvocationResult => ({
-  ...result,
-  ...{ outcome: 'denied', success: false, data: null, error: null },
-  denial: {
-    ...{ code: 'policy_blocked', message: 'the grants of the call were revoked while it ran', retryable: false },
-    details: { reason: 'grant_revoked' },
-  },
-})
+function withheld(result: InvocationResult): InvocationResult {
+  const message = 'the grants of the call were revoked while it ran'
+  const denial = { code: 'policy_blocked', message, retryable: false, details: { reason: 'grant_revoked' } } as const
+  return { ...result, outcome: 'denied', success: false, data: null, error: null, denial }
+}
 
 /** The work, done at most once. */
 export function once(work: () => void): () => void {

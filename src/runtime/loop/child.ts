@@ -77,7 +77,11 @@ async function startChild(parent: RunNode, request: ChildRequest, span: Traced):
   const made: { node?: RunNode } = {}
   const answer = await makeCall(parent, {
     span,
-    ...{ callId: place, tool, capabilityId: capabilityOf(agentId), payload, isChild: true },
+    callId: place,
+    tool,
+    capabilityId: capabilityOf(agentId),
+    payload,
+    isChild: true,
     bound: {
       handler: async () => {
         const node = await prepareChild(parent, request, span)
@@ -110,16 +114,20 @@ async function prepareChild(parent: RunNode, request: ChildRequest, { place }: T
   const wanted = requestOf(live, request)
   const ids = Array.from({ length: (wanted ?? live).length }, () => deps.ids.next('gr'))
   const grants = narrow(live, wanted, { mintedBy: `run:${record.run_id}`, ids })
+  const { root_run_id, tenant_id, subject, trace_id, safety_mode } = record
   const made = newRecord(agents().get(request.agentId), {
-    ...{ runId: deps.ids.next('run'), rootId: tree.rootId, parentId: record.run_id, causedBy: request.place, depth },
-    ...{ tenant: deps.tenant, subject: record.subject, traceId: record.trace_id, safetyMode: record.safety_mode },
-    ...{
-      grants,
-      ceilings: parent.resolved.handedOn,
-      input: request.payload['input'] ?? null,
-      at: formatTime(deps.clock.now()),
-    },
-    ...{ sessionId: request.sessionId ?? null, contextIds: request.contextIds ?? [], requestId: null },
+    ...{ root_run_id, tenant_id, subject, trace_id, safety_mode },
+    run_id: deps.ids.next('run'),
+    parent_run_id: record.run_id,
+    caused_by: request.place,
+    depth,
+    request_id: null,
+    session_id: request.sessionId ?? null,
+    context_ids: [...(request.contextIds ?? [])],
+    grants: [...grants],
+    ceilings: { ...parent.resolved.handedOn },
+    input: request.payload['input'] ?? null,
+    started_at: formatTime(deps.clock.now()),
   })
   return openNode(tree, made, parent, beginRun(made, place))
 }

@@ -22,9 +22,9 @@ export async function readBuckets({ record, tree }: RunNode): Promise<PromptFact
   const { store, tenant } = tree.host.deps
   const read = async (contextId: string) => ({
     contextId,
-    entries: (await store.read(() => readBucket(tenant, contextId))).map(({ agent_id, created_at, content }) => ({
-      ...{ agentId: agent_id, createdAt: created_at, content },
-    })),
+    entries: (await store.read(() => readBucket(tenant, contextId))).map(
+      ({ agent_id: agentId, created_at: createdAt, content }) => ({ agentId, createdAt, content }),
+    ),
   })
   const found = await Promise.all(record.context_ids.map(read))
   return found.filter(({ entries }) => entries.length > 0)

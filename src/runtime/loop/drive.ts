@@ -106,11 +106,11 @@ function endAll(node: RunNode, ending: Ending): readonly RunRecord[] {
   return [...below, node.record]
 }
 
-const finishedPayload = ({ host: { deps } }: RunTree, { run_id, status, error, usage, result }: RunRecord) => ({
-  ...{ run_id, status, code: error?.code ?? null },
-  usage: { ...usage, cost_cents: usage.cost_cents === null ? null : String(usage.cost_cents) },
-  ...(result !== null && { output: outputDigest(deps.digest, result) }),
-})
+function finishedPayload({ host: { deps } }: RunTree, { run_id, status, error, usage, result }: RunRecord) {
+  const cost_cents = usage.cost_cents === null ? null : String(usage.cost_cents)
+  const said = { run_id, status, code: error?.code ?? null, usage: { ...usage, cost_cents } }
+  return result === null ? said : { ...said, output: outputDigest(deps.digest, result) }
+}
 
 async function pause(tree: RunTree, { approvals, untilMs }: Paused): Promise<void> {
   const waiting = [...tree.nodes.values()].filter(({ record }) => record.status === 'running')

@@ -86,14 +86,18 @@ async function denyUnreadable(node: RunNode, call: ToolCall, capabilityId: strin
   const { tree, record } = node
   const message = 'the arguments are no JSON object'
   const denial = { code: 'input_schema_validation_failed', message, retryable: false }
-  const answer: ToolAnswer = {
-    ...{ status: 'rejected', output: null },
-    error: { code: 'args_invalid', message, retryable: false },
-  }
+  const error = { code: 'args_invalid', message, retryable: false }
+  const answer: ToolAnswer = { status: 'rejected', output: null, error }
   const draft = draftEvent(tree.host.deps, {
-    ...{ event_type: 'execution_denied', invocation_id: call.id, outcome: 'denied', denial },
-    ...{ capability_id: wireName(capabilityId), capability_version: null },
-    ...{ correlation: correlationOf(record), subject: record.subject, actor: actorOf(record) },
+    event_type: 'execution_denied',
+    invocation_id: call.id,
+    capability_id: wireName(capabilityId),
+    capability_version: null,
+    correlation: correlationOf(record),
+    subject: record.subject,
+    actor: actorOf(record),
+    outcome: 'denied',
+    denial,
   })
   await tree.commit({
     drafts: [draft],

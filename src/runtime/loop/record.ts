@@ -1,10 +1,7 @@
 import type { Json } from '../../base/canonical.ts'
 import { Failure } from '../../base/failure.ts'
 import { readJson } from '../../base/json.ts'
-import type { Ceilings } from '../../grants/ceilings.ts'
 import type { EventDraft } from '../../model/evidence.ts'
-import type { Grant } from '../../model/grant.ts'
-import type { Subject } from '../../model/identity/subject.ts'
 import type { RunRecord } from '../../model/run.ts'
 import type { Agent } from '../agents/agent.ts'
 import { resolveAgent } from '../agents/resolve.ts'
@@ -12,35 +9,27 @@ import type { Traced } from '../trace.ts'
 import { cancelled, RunEnd } from './endings.ts'
 import { noUsage, type RunNode, type RunTree } from './tree.ts'
 
-export interface NewRun {
-  readonly runId: string
-  readonly rootId: string
-  readonly parentId: string | null
-  readonly causedBy: string | null
-  readonly depth: number
-  readonly tenant: string
-  readonly subject: Subject
-  readonly traceId: string
-  readonly safetyMode: RunRecord['safety_mode']
-  readonly grants: readonly Grant[]
-  /** What the runs above leave of each kind. */
-  readonly ceilings: Ceilings
-  readonly input: Json
-  readonly at: string
-  readonly requestId: string | null
-  readonly sessionId: string | null
-  readonly contextIds: readonly string[]
-}
+/** What follows from the agent of a run, and what is yet to come when it begins. */
+const begun = {
+  modes: {},
+  surface: { tools: [], hidden: [] },
+  status: 'running',
+  result: null,
+  error: null,
+  warnings: [],
+  waits_for: [],
+  ended_at: null,
+  usage: noUsage,
+} satisfies Partial<RunRecord>
 
-/** The record of a run that begins: its surface follows from its agent, grants and ceilings. */
+type NewRun = Omit<RunRecord, keyof typeof begun | 'agent_id' | 'agent_version'>
+
+/** The record of a run that begins. Its surface is worked out when it is opened. */
 export const newRecord = ({ definition: { manifest } }: Agent, made: NewRun): RunRecord => ({
-  ...{ run_id: made.runId, root_run_id: made.rootId, parent_run_id: made.parentId, caused_by: made.causedBy },
-  ...{ depth: made.depth, tenant_id: made.tenant, subject: made.subject },
-  ...{ agent_id: manifest.id, agent_version: manifest.version, request_id: made.requestId },
-  ...{ session_id: made.sessionId, context_ids: [...made.contextIds], grants: [...made.grants] },
-  ...{ ceilings: { ...made.ceilings }, modes: {}, surface: { tools: [], hidden: [] }, safety_mode: made.safetyMode },
-  ...{ status: 'running', input: made.input, result: null, error: null, warnings: [], waits_for: [] },
-  ...{ started_at: made.at, ended_at: null, trace_id: made.traceId, usage: noUsage },
+  ...made,
+  ...begun,
+  agent_id: manifest.id,
+  agent_version: manifest.version,
 })
 
 /** A run of a tree, ready to be driven; what it may call is worked out anew from its grants and ceilings. */
@@ -51,7 +40,14 @@ export function openNode(tree: RunTree, record: RunRecord, parent: RunNode | und
   const { surface, modes } = resolved
   const ending = new AbortController()
   const node: RunNode = {
-    ...{ tree, parent, agent, resolved, seed, span, session: undefined, ending },
+    tree,
+    parent,
+    agent,
+    resolved,
+    seed,
+    span,
+    session: undefined,
+    ending,
     thinking: AbortSignal.any([ending.signal, tree.leaving.signal]),
     record: { ...record, status: 'running', waits_for: [], surface, modes: { ...modes } },
     usage: tree.usageOf(record.run_id),
@@ -64,17 +60,15 @@ export function openNode(tree: RunTree, record: RunRecord, parent: RunNode | und
 }
 
 /** What the first event of a run says. Its authority is on its record and in its evidence. */
-export const startedData = ({ parent_run_id, caused_by, agent_id: agent, agent_version, depth, input }: RunRecord) => ({
-  ...{ agent, agent_version, depth, parent_run_id, caused_by, input },
-})
+export function startedData({ agent_id: agent, agent_version, depth, parent_run_id, caused_by, input }: RunRecord) {
+  return { agent, agent_version, depth, parent_run_id, caused_by, input }
+}
 
 /** What the evidence of a run says of how it began. */
-export const startedPayload = (record: RunRecord): EventDraft['payload'] => ({
-  ...{ run_id: record.run_id, parent_run_id: record.parent_run_id, agent: record.agent_id, depth: record.depth },
-  grants: record.grants as unknown as Json,
-  ...{ ceilings: record.ceilings, modes: record.modes, surface: record.surface as unknown as Json },
-  safety_mode: record.safety_mode,
-})
+export function startedPayload(record: RunRecord): EventDraft['payload'] {
+  const { run_id, parent_run_id, agent_id: agent, depth, grants, ceilings, modes, surface, safety_mode } = record
+  return { run_id, parent_run_id, agent, depth, grants: grants as Json, ceilings, modes, surface, safety_mode }
+}
 
 /** The result of a run, held against the schema of its agent. A model's text is read as JSON where that is asked for. */
 export async function checkOutput({ agent }: RunNode, result: Json): Promise<Json> {

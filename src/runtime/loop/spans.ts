@@ -19,9 +19,9 @@ export const beginRun = (
   })
 
 /** Where a run lies in its trace when it is taken up: the span that it began with is gone. */
-export const placeOfRun = ({ trace_id, run_id }: RunRecord): TraceParent => ({
-  ...{ traceId: trace_id, spanId: run_id.slice('run_'.length), sampled: true },
-})
+export const placeOfRun = ({ trace_id: traceId, run_id }: RunRecord): TraceParent => {
+  return { traceId, spanId: run_id.slice('run_'.length), sampled: true }
+}
 
 export const endRun = ({ span, record: { status, error } }: RunNode): void =>
   span.end({ 'ambit.run.status': isEnded(status) ? status : 'paused' }, error?.code)

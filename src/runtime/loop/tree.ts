@@ -72,6 +72,12 @@ interface TreeWrite extends JournalWrite {
   readonly opens?: boolean
 }
 
+/** All that is on record of a root run. */
+export interface WholeTree {
+  readonly runs: readonly StoredRun<RunPrivate>[]
+  readonly events: readonly RunEvent[]
+}
+
 /** A root run with all below it, driven by this process under one leg. */
 export class RunTree {
   readonly host: RunDeps
@@ -95,19 +101,7 @@ export class RunTree {
   readonly toCancel = new Set<string>()
   private readonly begunMs: number
 
-  constructor(
-    host: RunDeps,
-    leg: Leg,
-    {
-      runs,
-      events,
-      written,
-    }: {
-      readonly runs: readonly StoredRun<RunPrivate>[]
-      readonly events: readonly RunEvent[]
-      readonly written: () => void
-    },
-  ) {
+  constructor(host: RunDeps, leg: Leg, { runs, events }: WholeTree, written: () => void) {
     const root = runs.find(({ record }) => record.run_id === leg.runId)
     if (root === undefined) throw new Error('a leg without its run')
     const { clock } = host.deps
@@ -219,30 +213,23 @@ export class RunTree {
   /** An event about a run in the evidence of its tree. */
   draft(
     record: RunRecord,
-    type: 'ambit.run.started' | 'ambit.run.finished',
+    event_type: 'ambit.run.started' | 'ambit.run.finished',
     payload: EventDraft['payload'],
   ): EventDraft {
-    return draftRun(this.host.deps, record, type, payload)
+    const isGood = event_type === 'ambit.run.started' || record.status === 'completed'
+    return draftEvent(this.host.deps, {
+      event_type,
+      invocation_id: record.run_id,
+      capability_id: capabilityOf(record.agent_id),
+      capability_version: record.agent_version,
+      correlation: correlationOf(record),
+      subject: record.subject,
+      actor: actorOf(record),
+      outcome: isGood ? 'success' : 'failure',
+      payload,
+    })
   }
 }
-
-const draftRun = (
-  deps: GatewayDeps,
-  record: RunRecord,
-  type: 'ambit.run.started' | 'ambit.run.finished',
-  payload: EventDraft['payload'],
-): EventDraft =>
-  draftEvent(deps, {
-    event_type: type,
-    invocation_id: record.run_id,
-    capability_id: capabilityOf(record.agent_id),
-    capability_version: record.agent_version,
-    correlation: correlationOf(record),
-    subject: record.subject,
-    actor: actorOf(record),
-    outcome: type === 'ambit.run.started' || record.status === 'completed' ? 'success' : 'failure',
-    payload,
-  })
 
 /** The capability that starts a run of an agent. */
 export const capabilityOf = (agentId: string): string => `agent.${agentId}`

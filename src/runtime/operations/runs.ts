@@ -66,11 +66,9 @@ function checkNames({ sessionId, contextIds = [] }: RunRequest): void {
 
 function summaryOf({ definition }: Agent): AgentSummary {
   const { manifest } = definition
-  return {
-    ...{ id: manifest.id, version: manifest.version, kind: manifest.kind, description: manifest.description ?? null },
-    tools: 'tools' in manifest ? [...(manifest.tools ?? [])] : [],
-    resources: (definition.kind === 'llm' ? definition.resources : []).map(({ name, kind, mode }) => ({
-      ...{ name, kind, mode: mode ?? 'default' },
-    })),
-  }
+  const { id, version, kind, description = null } = manifest
+  const declared = definition.kind === 'llm' ? definition.resources : []
+  const resources = declared.map(({ name, kind, mode = 'default' }) => ({ name, kind, mode }))
+  const tools = 'tools' in manifest ? [...(manifest.tools ?? [])] : []
+  return { id, version, kind, description, tools, resources }
 }

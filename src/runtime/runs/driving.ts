@@ -2,9 +2,10 @@ import { limits } from '../../base/limits.ts'
 import type { RunEvent, RunRecord } from '../../model/run.ts'
 import { type Leg, releaseLeg, triesOf } from '../../storage/tables/legs.ts'
 import { runEventsOf, runsOfRoot, runsToCancel } from '../../storage/tables/runs.ts'
+import type { Work } from '../../storage/work.ts'
 import { driveTree } from '../loop/drive.ts'
 import { cancelled } from '../loop/endings.ts'
-import { type RunPrivate, RunTree } from '../loop/tree.ts'
+import { type RunPrivate, RunTree, type WholeTree } from '../loop/tree.ts'
 import { type PrepareOptions, prepareLeg } from './prepare.ts'
 
 export interface DrivingOptions extends PrepareOptions {
@@ -40,7 +41,7 @@ export function openDriving(options: DrivingOptions) {
   const takeUp = async (leg: Leg, wasLeft: boolean): Promise<void> => {
     if (wasLeft) await options.gateway.tidyUp()
     const found = await deps.store.read(() => wholeTree(options, leg.runId))
-    const tree = new RunTree(options, leg, { ...found, written: () => wake(leg.runId) })
+    const tree = new RunTree(options, leg, found, () => wake(leg.runId))
     if (await prepareLeg(tree, options)) await drive(tree)
   }
   /** Ends the runs that are asked to end, and takes calls back whose grants are gone. */
@@ -56,7 +57,11 @@ export function openDriving(options: DrivingOptions) {
     }
   }
   return {
-    ...{ drive, takeUp, lookAfter, watch, wake },
+    drive,
+    takeUp,
+    lookAfter,
+    watch,
+    wake,
     isDriven: (rootId: string): boolean => trees.has(rootId),
     follow: (rootId: string) => underWay.get(rootId),
     /** Leaves runs to others: turns of models are cut off, calls under way go on to their end. */
@@ -73,7 +78,7 @@ async function giveBack({ deps }: DrivingOptions, { leaving, journal: { leg } }:
   await deps.store.write(deps.tenant, releaseLeg(leg, deps.clock.now() + waitMs)).catch(() => undefined)
 }
 
-function* wholeTree({ deps: { tenant } }: DrivingOptions, rootId: string) {
+function* wholeTree({ deps: { tenant } }: DrivingOptions, rootId: string): Work<WholeTree> {
   const runs = yield* runsOfRoot<RunPrivate>(tenant, rootId)
   const events: RunEvent[] = []
   for (;;) {

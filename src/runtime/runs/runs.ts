@@ -37,8 +37,11 @@ export function openRuns(options: RunsOptions) {
       { served = false, place }: StartedBy = {},
     ): Promise<RunRecord> => {
       if (closing) throw new Failure('host.closed', 'the host is closing', {}, 'retry later, or on another instance')
+      const protectedBranches = options.protectedBranches()
       const { record, tree } = await startRun(options, caller, request, {
-        ...{ protectedBranches: options.protectedBranches(), place, served },
+        protectedBranches,
+        place,
+        served,
         written: wake,
       })
       if (tree !== undefined) void drive(tree)

@@ -129,25 +129,36 @@ async function open(host: RunDeps, caller: Caller, request: RunRequest, opening:
   const runId = deps.ids.next('run')
   const span = beginRun({ agent_id: request.agent, run_id: runId, depth: 0 }, opening.place)
   const record = newRecord(agent, {
-    ...{ runId, rootId: runId, parentId: null, causedBy: null, depth: 0, tenant: deps.tenant },
-    ...{ subject: caller.subject, traceId: span.place.traceId },
-    ...{ safetyMode: 'network', grants: opening.grants, ceilings: {}, input },
-    ...{ at: formatTime(deps.clock.now()), requestId: request.requestId ?? null },
-    ...{ sessionId: opening.sessionId, contextIds: request.contextIds ?? [] },
+    run_id: runId,
+    root_run_id: runId,
+    parent_run_id: null,
+    caused_by: null,
+    depth: 0,
+    tenant_id: deps.tenant,
+    subject: caller.subject,
+    trace_id: span.place.traceId,
+    safety_mode: 'network',
+    request_id: request.requestId ?? null,
+    session_id: opening.sessionId,
+    context_ids: request.contextIds ?? [],
+    grants: [...opening.grants],
+    ceilings: {},
+    input,
+    started_at: formatTime(deps.clock.now()),
   })
   const kept: RunPrivate = {
-    ...{ caller: by, activeMs: 0, revocationsSeen: opening.last, roots: opening.roots },
+    caller: by,
+    activeMs: 0,
+    revocationsSeen: opening.last,
+    roots: opening.roots,
     limits: limitsOf(request, agents().priceOf(agent) !== undefined),
     fenceSeed: randomBytes(16).toString('hex'),
     toolContext: toolContextOf(request),
     fingerprint: fingerprintOf(request),
   }
   const leg: Leg = { runId, owner: deps.owner, fence: 1, wakes: 0 }
-  const tree = new RunTree(host, leg, {
-    runs: [{ record, private: kept }],
-    events: [],
-    written: () => opening.written(runId),
-  })
+  const found = { runs: [{ record, private: kept }], events: [] }
+  const tree = new RunTree(host, leg, found, () => opening.written(runId))
   const node = openNode(tree, record, undefined, span)
   if (agents().priceOf(agent) === undefined && agent.definition.kind === 'llm')
     node.record = {
