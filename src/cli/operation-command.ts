@@ -1,11 +1,12 @@
 import type { Command } from 'commander'
 import { defined } from '../base/object.ts'
 import { entryAt, type InputOf, type Operation, type OutputOf, performOn } from '../operations/operation.ts'
+import { summaryOf } from '../operations/summary.ts'
 import { operations } from '../operations/table.ts'
 import { wholeList } from '../runtime/pages.ts'
 import { type AmbitOptions, atAmbit, type Session, withAmbit } from './ambit.ts'
 import { addInput, type Words } from './operation-options.ts'
-import { type Io, jsonText, line, printJson, type Register } from './terminal/io.ts'
+import { type Io, jsonText, line, paint, printJson, type Register } from './terminal/io.ts'
 
 /** One use of a command: what was typed, and the Ambit it goes to. */
 export interface Use<Op extends Operation = Operation> extends Session {
@@ -70,7 +71,7 @@ function addOperation(command: Command, io: Io, path: readonly string[], view: V
     ...Object.fromEntries(unasked.map((name) => [name, false as const])),
   })
   const isOfTenant = path[0] === 'tenants'
-  withAmbit(command, { tenant: !isOfTenant }).description(view.summary ?? asPhrase(operation.summary))
+  withAmbit(command, { tenant: !isOfTenant }).description(view.summary ?? asPhrase(summaryOf(operation)))
   view.own?.(command)
   if (view.help !== undefined) command.addHelpText('after', `\n${view.help}`)
   command.action(async () => {
@@ -92,6 +93,9 @@ function addOperation(command: Command, io: Io, path: readonly string[], view: V
       const answer = await (view.perform ? view.perform((wish) => run(wish as Wish), use, io) : run(given))
       if (view.print === undefined || (options.json && !view.ownJson)) return printJson(io, answer)
       await view.print(io, answer, use)
+      // Beside the table, not in it: a table that is piped on stays whole.
+      const { next } = answer as { readonly next?: string }
+      if (view.paged && next !== undefined) io.err(`${paint(io, 'dim', `more: --cursor ${next}`)}\n`)
     })
   })
 }

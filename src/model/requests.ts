@@ -9,13 +9,12 @@ import { permission, principal, principalKind } from './identity/principal.ts'
 import { tenantIdText } from './identity/tenant.ts'
 import { jsonObject, jsonValue } from './json.ts'
 import { runLimits, runRecord, runStatus } from './run.ts'
-import { capabilityId, capabilityScope, form, id, line, minted, prose } from './text.ts'
+import { capabilityId, capabilityScope, duration, form, id, line, minted, prose } from './text.ts'
 import { environment, wireId } from './wire/correlation.ts'
 import { next, wireShapes } from './wire/wire.ts'
 
 const page = { limit: z.int().min(1).max(limits.pageRowsMax).optional(), cursor: z.string().max(1_024).optional() }
 
-const duration = form(/^[1-9][0-9]{0,5}[smhd]$/u, 'a number and s, m, h or d, such as `90d`')
 const moment = form(
   /^(?:[1-9][0-9]{0,5}[smhd]|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{5,18}(?:Z|[+-][0-9]{2}:[0-9]{2}))$/u,
   'a time such as `2026-01-31T08:00:00Z`, or an age such as `7d`',
@@ -23,12 +22,14 @@ const moment = form(
 const approvalId = minted('apr')
 const apiKeyId = minted('key')
 
+/** What a provider keeps, in whatever state it is. */
 const storedEntry = z.strictObject({
   collection: z.string().describe('The kind of the provider that keeps it.'),
   entry_id: z.string(),
   scope: z.string().describe('The path it lies at.'),
   state: z.enum(['active', 'superseded', 'forgotten']),
   content: z.string(),
+  /** Null in a log: there equal entries stay, and are not looked up by words. */
   content_hash: z.string().nullable(),
   topics: z.array(z.string()),
   body: jsonObject,
@@ -36,9 +37,11 @@ const storedEntry = z.strictObject({
   run_id: z.string().describe('The run that wrote it.'),
   created_at: z.string(),
   updated_at: z.string(),
+  /** The entry that superseded it. */
   replaced_by: z.string().nullable(),
   expires_at_ms: z.number().nullable(),
 })
+export type StoredEntry = z.infer<typeof storedEntry>
 
 /** A provider's kind; what is listed, read or forgotten is memory unless another is named. */
 const collection = line.optional()
@@ -73,7 +76,7 @@ export const requests = {
     state: approvalState.optional(),
     ...page,
   }),
-  'approval-decision-request': takes("One person's decision about one approval.", {
+  'approval-decision-request': takes('A yes or no to one request; an edit is a yes to another payload.', {
     ...wireShapes['approval-decision'][1].shape,
     id: approvalId,
   }),
@@ -91,7 +94,7 @@ export const requests = {
     context: jsonObject.optional(),
   }),
   /** What is wrong with `context`, `contextIds` or `sessionId` is said when the run is to start. */
-  'run-request': takes('Starts a run of an agent.', {
+  'run-request': takes('Starts a run of an agent. Naming grants needs the right to mint.', {
     agent: z.string().max(256),
     input: jsonValue.optional(),
     context: z.unknown().optional(),
@@ -102,7 +105,7 @@ export const requests = {
     limits: runLimits.optional(),
   }),
   'run-name': takes('Names one run.', { id: wireId }),
-  'run-control': takes('Ends one run.', { id: wireId, control: z.literal('cancel').optional() }),
+  'run-control': takes('Ends a run and all runs below it.', { id: wireId, control: z.literal('cancel').optional() }),
   'run-watch': takes('Asks for the events of one run: all, or those after a number.', {
     id: wireId,
     since: z.int().min(0).optional(),
@@ -117,7 +120,10 @@ export const requests = {
     grant: z.string().max(1_024).optional(),
     ...page,
   }),
-  'run-list': gives('One page of runs, newest first.', { runs: z.array(runRecord), next }),
+  'run-list': gives('Runs, newest first: your own, or all with the right to audit.', {
+    runs: z.array(runRecord),
+    next,
+  }),
   'agent-list': gives('The agents that are here.', { agents: z.array(agentSummary) }),
   /** `cancel` ends the runs too that hold what is revoked. */
   'revocation-request': takes('Ends a grant, all grants of a run or a subject, or all at or below a path.', {
@@ -135,7 +141,7 @@ export const requests = {
     cancelled: z.array(z.string()),
   }),
   'memory-query': takes('Lists what is remembered in exactly one scope.', { scope, collection, ...page }),
-  'memory-list': gives('One page of entries, newest first; superseded and forgotten ones as well.', {
+  'memory-list': gives('What is remembered in one scope, newest first; superseded and forgotten entries as well.', {
     entries: z.array(storedEntry),
     next,
   }),
@@ -144,7 +150,11 @@ export const requests = {
     ...storedEntry.shape,
     history: z.array(jsonObject),
   }),
-  'memory-forget-request': takes('Takes one entry out of every reading.', { id, collection, reason: prose.optional() }),
+  'memory-forget-request': takes('Takes one entry out of every reading; it stays on record until an erase.', {
+    id,
+    collection,
+    reason: prose.optional(),
+  }),
   'erase-request': takes('Removes what all providers keep in a scope, for good.', {
     scope,
     recursive: z.boolean().optional(),
@@ -175,9 +185,9 @@ export const requests = {
     until: moment.optional(),
     ...page,
   }),
-  'evidence-list': gives('One page of events, newest first.', { events: z.array(evidenceEvent), next }),
+  'evidence-list': gives('Events, newest first.', { events: z.array(evidenceEvent), next }),
   /** `preview` changes nothing. */
-  'purge-request': takes('Which correlations are purged: one, or all whose newest event is older.', {
+  'purge-request': takes('Removes whole correlations for good; signed heads still hold.', {
     correlation: wireId.optional(),
     before: moment.optional(),
     indeterminate: z.boolean().optional(),
@@ -189,7 +199,7 @@ export const requests = {
     events: z.int().min(0),
     kept: z.array(z.strictObject({ correlation: wireId, reason: z.string() })),
   }),
-  'head-list': gives('One page of signed heads of the log, newest first.', { heads: z.array(checkpoint), next }),
+  'head-list': gives('The signed heads of the log, newest first.', { heads: z.array(checkpoint), next }),
   'principal-request': takes('Adds a person, service, agent or automation.', {
     id,
     kind: principalKind.optional(),
@@ -198,8 +208,8 @@ export const requests = {
     permissions: z.array(permission).optional(),
   }),
   'permission-request': takes('Gives or takes one permission.', { id, permission }),
-  'principal-list': gives('One page of principals.', { principals: z.array(principal), next }),
-  'key-request': takes('Makes an API key for a principal.', {
+  'principal-list': gives('The principals of the tenant.', { principals: z.array(principal), next }),
+  'key-request': takes('Makes an API key for a principal. Its secret is in the answer and nowhere else.', {
     principal: id,
     name: line.optional(),
     scopes: z.array(capabilityScope).optional(),
@@ -209,7 +219,7 @@ export const requests = {
     id: apiKeyId,
     grace: duration.optional(),
   }),
-  'key-list': gives('One page of API keys, without the hashes of their secrets.', {
+  'key-list': gives('The API keys of the tenant, never their secrets.', {
     keys: z.array(apiKey.omit({ secret_hash: true })),
     next,
   }),
@@ -220,20 +230,23 @@ export const requests = {
     key: publicKey.optional(),
     expires: duration.optional(),
   }),
-  'approver-list': gives('One page of approvers.', { approvers: z.array(approver), next }),
+  'approver-list': gives('The approvers of the tenant.', { approvers: z.array(approver), next }),
   'approver-end': gives('That an approver decides about nothing any more.', {
     approver_id: id,
     revoked: z.literal(true),
   }),
-  'secret-request': takes('Keeps a secret.', { name: line, value: z.string().min(1).max(limits.secretBytesMax) }),
+  'secret-request': takes('Keeps a secret, to be used by its handle.', {
+    name: line,
+    value: z.string().min(1).max(limits.secretBytesMax),
+  }),
   'secret-name': takes('Names one secret.', { name: line }),
   'kept-secret': gives('A secret by its handle, never its value.', { name: line, handle: z.string() }),
-  'secret-list': gives('The names of secrets.', {
+  'secret-list': gives('The names of the secrets, never their values.', {
     secrets: z.array(z.strictObject({ name: line, created_at: z.string() })),
   }),
   'secret-end': gives('That a secret is gone.', { name: line, removed: z.literal(true) }),
   'tenant-rotation-request': takes(
-    'Gives a tenant a new signing key; `revoke` lists the old one as no longer to be believed.',
+    'Gives a tenant a new signing key, which the old one vouches for; `revoke` ends trust in the old one.',
     { id: tenantIdText, revoke: z.boolean().optional() },
   ),
   explanation: gives('Why one call ended as it did, from its record.', {

@@ -62,7 +62,7 @@ const shapes = {
   'agent-manifest': ['in', agentManifest, 'What an agent is, as a file says it.'],
   'api-key': ['disk', apiKey, 'An API key as stored: the hash of its secret, never the secret.', 'API key'],
   'approval-grant': ['both', approvalGrant, "An approver's signed yes to one exact call."],
-  'approval-request': ['out', approvalRequest, 'The one row of an approval.'],
+  'approval-request': ['out', approvalRequest, 'One request for approval: what it asks, and how it stands.'],
   'approval-vote': ['both', vote, "One person's signed yes or no to one exact call."],
   approver: ['disk', approver, 'A registered person whose votes count, with the key that signs them.'],
   'auth-token': ['both', statement.authToken, 'A caller proves who it is to one host for a while.'],

@@ -22,6 +22,8 @@ export const id = form(
   `an id: at most ${limits.idCharsMax} letters, digits and . _ : @ / + - with a letter or digit first`,
 )
 
+export const duration = form(/^[1-9][0-9]{0,5}[smhd]$/u, 'a number and s, m, h or d, such as `90d`')
+
 /** An id we minted: what it names, then lower-case letters and digits. */
 export const minted = (prefix: string): z.ZodString =>
   form(new RegExp(`^${prefix}_[0-9a-z]{1,64}$`, 'u'), `\`${prefix}_\` with lower-case letters and digits after it`)

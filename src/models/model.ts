@@ -14,8 +14,6 @@ export function asModel(value: unknown): Model {
 const expected =
   'a language model of the AI SDK (specification v2, v3 or v4), not its name alone, or an object with `id` and `turn`'
 
-export const isModel = (value: unknown): boolean => isOwn(value) || isAiSdkModel(value)
-
 const isOwn = (value: unknown): value is Model =>
   isObject(value) && typeof value['id'] === 'string' && typeof value['turn'] === 'function'
 

@@ -12,15 +12,16 @@ export interface Operation<
   P extends readonly string[] = readonly string[],
   S extends boolean = boolean,
 > {
-  readonly summary: string
-  readonly route: `${'GET' | 'POST'} /v1/${string}`
   readonly right: OperationRight
+  readonly route: `${'GET' | 'POST'} /v1/${string}`
   readonly input: I
   /** Of a stream: one item of it. */
   readonly output: O
   /** Members of the input that a call gives by position, in order. */
   readonly args: P
   readonly stream: S
+  /** What it does, where the description of its input (`POST`) or output (`GET`) does not say it. */
+  readonly summary?: string
   /** Of a stream whose items are numbered: the member that has the number, from which a reader goes on. */
   readonly resumes?: string
   /** The member of the output that ends the address of what was made. */
@@ -44,19 +45,18 @@ export function operation<
   S extends boolean = false,
 >(
   right: OperationRight,
-  summary: string,
-  given: {
-    readonly route: R
-    readonly schemas: readonly [I, O]
+  route: R,
+  input: I,
+  output: O,
+  given: Pick<Operation, 'summary'> & {
     readonly args?: P
     readonly stream?: S
     readonly resumes?: keyof Output<O> & string
     readonly creates?: keyof Output<O> & string
-  },
+  } = {},
 ): Operation<I, O, P, S> {
-  const { route, schemas, args = routeOf(given).inPath as unknown as P, stream = false as S, resumes, creates } = given
-  const [input, output] = schemas
-  return { summary, route, right, input, output, args, stream, ...defined({ resumes, creates }) }
+  const { args = routeOf({ route }).inPath as unknown as P, stream = false as S, ...rest } = given
+  return { right, route, input, output, args, stream, ...rest }
 }
 
 /** Operations by name, in groups. */
@@ -93,7 +93,7 @@ export type Handlers<T, Context> = {
 }
 
 const isOperation = (entry: Operation | Operations): entry is Operation =>
-  typeof (entry as Operation).summary === 'string'
+  typeof (entry as Operation).route === 'string'
 
 /** Every operation of a table, with its path of names. */
 export function* walkOperations(

@@ -72,9 +72,7 @@ export async function promptText(
   const { prompt } = provider
   if (prompt === undefined || facts.resource.grants.length === 0) return {}
   const late = new AbortController()
-  const { signal } = late
-  const leave = (): void => late.abort(facts.signal.reason)
-  facts.signal.addEventListener('abort', leave, { once: true })
+  const signal = AbortSignal.any([facts.signal, late.signal])
   const bound = bind(provider, 'read', facts, signal)
   const unavailable = { warning: 'resource_context_unavailable' } as const
   const asked = ask(facts, bound, async (): Promise<PromptAnswer> => {
@@ -86,11 +84,10 @@ export async function promptText(
     facts.signal.throwIfAborted()
     return unavailable
   })
-  const answered = within(asked, ms, () => {
+  return within(asked, ms, () => {
     late.abort(new Error('the prompt does not wait any longer'))
     return unavailable
   })
-  return answered.finally(() => facts.signal.removeEventListener('abort', leave))
 }
 
 function toolOf(provider: Provider, name: string, { resource }: BindFacts): DefinedTool {

@@ -1,9 +1,12 @@
+import { z } from 'zod'
 import { Failure, quote } from '../base/failure.ts'
+import { limits } from '../base/limits.ts'
 import { isObject } from '../base/object.ts'
-import { type ReadSchema, readSchema } from '../gateway/schema-like.ts'
+import { type ReadSchema, readSchema, type SchemaLike } from '../gateway/schema-like.ts'
 import type { ResourceMode } from '../grants/ceilings.ts'
+import { resourceMode, resourceName } from '../model/agent.ts'
 import { parseAs } from '../model/parse.ts'
-import { providerSpec } from '../model/provider.ts'
+import { form } from '../model/text.ts'
 import type { ProviderSpec, ProviderTool, Reach } from './provider.ts'
 
 /** A provider that passed every check, frozen. */
@@ -21,23 +24,56 @@ export interface DefinedTool extends Omit<ProviderTool, 'input' | 'mode'> {
 
 /** What stands behind one kind of resource. A spec with anything wrong in it is refused with the place of it. */
 export function defineProvider<Config, Inputs>(spec: ProviderSpec<Config, Inputs>): Provider {
-  const { config, tools, reads, writes, ...rest } = parseAs(providerSpec, spec, 'provider') as unknown as Read
+  const { config, tools, ...rest } = parseAs(providerSpec, spec, 'provider') as unknown as Read
   const defined = Object.entries(tools).map(([name, tool]) => {
     const input = readSchema(tool.input, `tools/${name}/input`)
     return [name, Object.freeze({ ...tool, input })]
   })
   return Object.freeze({
     ...rest,
-    ...{
-      reads: Object.freeze(reads),
-      writes: Object.freeze(writes),
-      tools: Object.freeze(Object.fromEntries(defined)),
-    },
+    reads: Object.freeze(rest.reads),
+    writes: Object.freeze(rest.writes),
+    tools: Object.freeze(Object.fromEntries(defined)),
     ...(config && { config: readSchema(config, 'config') }),
   })
 }
 
 type Read = ProviderSpec & Pick<Provider, 'defaultMode' | 'writes'>
+
+// Prefixes of ours, and where legacy buckets are kept.
+const reserved = ['ambit', 'workspace', 'context']
+const code = z.custom<(...args: never[]) => unknown>((value) => typeof value === 'function', 'must be a function')
+
+const toolSpec = z.strictObject({
+  description: z.string().min(1).max(limits.toolDescriptionCharsMax),
+  input: z.custom<SchemaLike>(isObject, 'must be a schema').optional(),
+  mode: resourceMode.default('read'),
+  effects: z.array(z.string()).optional(),
+  run: code,
+})
+
+/** What a provider is made from, as its author writes it. */
+const providerSpec = z
+  .strictObject({
+    kind: resourceName.refine((kind) => !reserved.includes(kind.toLowerCase()), 'must not be a reserved word'),
+    defaultMode: resourceMode.default('read'),
+    maxMode: resourceMode,
+    reads: z.array(z.enum(['up', 'at', 'down'])).min(1),
+    writes: z.array(z.enum(['at', 'down'])).default([]),
+    config: z
+      .custom<object>((value) => isObject(value) && '~standard' in value, 'must be a Standard Schema')
+      .optional(),
+    tools: z.record(form(/^[a-z][a-z0-9_]{0,31}$/u, 'a small letter, then small letters, digits and _'), toolSpec),
+    prompt: code.optional(),
+    bucket: z.enum(['evidence', 'memory', 'business', 'session']).optional(),
+    erase: code.optional(),
+    open: code.optional(),
+    close: code.optional(),
+  })
+  .refine(({ maxMode, defaultMode, writes, tools }) => {
+    const modes = [defaultMode, ...Object.values(tools).map(({ mode }) => mode)]
+    return maxMode === 'read-write' || (writes.length === 0 && !modes.includes('read-write'))
+  }, 'writes, and its `maxMode` is `read`')
 
 /**
  * The config that a manifest gives a resource, as the provider's schema hands it on: the members of `config`, and all keys

@@ -7,6 +7,7 @@ import { defined } from '../base/object.ts'
 import { type Clock, formatTime } from '../base/time.ts'
 import { covers } from '../grants/cover.ts'
 import type { TenantId } from '../model/identity/tenant-id.ts'
+import type { StoredEntry } from '../model/requests.ts'
 import {
   addEntry,
   amendEntry,
@@ -18,7 +19,6 @@ import {
   supersedeEntry,
 } from '../storage/entries/entries.ts'
 import { type Area, findEntries, topicsIn } from '../storage/entries/entry-index.ts'
-import type { StoredEntry } from '../storage/entries/row.ts'
 import { wordsOf } from '../storage/entries/words.ts'
 import type { Store } from '../storage/store.ts'
 import type { Change } from '../storage/work.ts'
@@ -189,16 +189,21 @@ function newEntry(facts: EntryStoreFacts, entry: Parameters<EntryStore['add']>[0
   if (Buffer.byteLength(content) > limits.scratchpadEntryBytesMax)
     throw new Failure('memory.too_large', `an entry has at most ${limits.scratchpadEntryBytesMax} bytes`)
   return {
-    ...{ collection: facts.collection, entry_id: facts.ids.next('mem'), scope, content },
+    collection: facts.collection,
+    entry_id: facts.ids.next('mem'),
+    scope,
+    content,
     content_hash: expiresInMs === undefined ? contentHash(content) : null,
     topics: checkedTopics(topics).slice(0, limits.entryTopicsMax),
     body: JSON.parse(JSON.stringify(body)),
-    ...{ agent_id: facts.source.agentId, run_id: facts.source.runId, created_at: formatTime(now) },
+    agent_id: facts.source.agentId,
+    run_id: facts.source.runId,
+    created_at: formatTime(now),
     expires_at_ms: expiresInMs === undefined ? null : now + expiresInMs,
   }
 }
 
-function checkedTopics(topics: readonly string[]): readonly string[] {
+function checkedTopics(topics: readonly string[]): string[] {
   if (topics.some((topic) => topic === '' || topic.length > limits.entryTopicCharsMax))
     throw new Failure('memory.content_invalid', `a topic has 1 to ${limits.entryTopicCharsMax} characters`)
   return [...new Set(topics)]
@@ -221,8 +226,13 @@ function stepOf({ clock, source }: EntryStoreFacts, action: EntryStep['action'])
 }
 
 const entryOf = (stored: StoredEntry): Entry => ({
-  ...{ id: stored.entry_id, scope: stored.scope, content: stored.content, topics: stored.topics },
-  ...{ body: stored.body as Entry['body'], createdAt: stored.created_at, updatedAt: stored.updated_at },
+  id: stored.entry_id,
+  scope: stored.scope,
+  content: stored.content,
+  topics: stored.topics,
+  body: stored.body as Entry['body'],
+  createdAt: stored.created_at,
+  updatedAt: stored.updated_at,
   source: { agentId: stored.agent_id, runId: stored.run_id },
   ...(stored.replaced_by !== null && { replacedBy: stored.replaced_by }),
 })

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { byUnit } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
 import { sha256 } from '../base/hash.ts'
@@ -9,12 +10,43 @@ import { openRoot } from '../files/root.ts'
 import { type FileTree, fileTree, type TreeEntry } from '../files/tree.ts'
 import { telling, unlessMissing } from '../files/trouble.ts'
 import type { SchemaLike } from '../gateway/schema-like.ts'
-import { type FilesInput, filesInput } from '../model/resources/files.ts'
 import { answer, type Found } from './answer.ts'
 import { defineProvider, type Provider } from './define.ts'
 import { bytesOf, linesWith, showBytes } from './file-content.ts'
 import { encodeName, fileSpot, folderSpots, pathBelow, type Spot, scopeFolder } from './file-paths.ts'
 import type { ProviderTool, ResourceToolContext } from './provider.ts'
+
+const path = z.string().max(limits.filePathCharsMax).describe('A path such as `notes/today.md`.')
+const folder = path.optional().describe('A folder; all there is unless said otherwise.')
+const ifHash = z.string().max(64).optional()
+
+const input = {
+  list: z.strictObject({
+    path: folder,
+    depth: z.int().min(1).max(5).optional().describe('How many levels of folders; 1 unless said otherwise.'),
+    limit: z.int().min(1).max(500).optional().describe('How many at most; 200 unless said otherwise.'),
+    cursor: path.optional().describe('`nextCursor` of the page before.'),
+  }),
+  read: z.strictObject({
+    path,
+    offset: z.int().min(0).optional().describe('The byte to begin at.'),
+    length: z.int().min(1).max(limits.fileReadBytesMax).optional().describe('How many bytes at most.'),
+  }),
+  search: z.strictObject({
+    query: z.string().min(1).max(256).describe('What a line must contain, in small or capital letters.'),
+    path: folder,
+    limit: z.int().min(1).max(200).optional().describe('How many at most; 50 unless said otherwise.'),
+  }),
+  write: z.strictObject({
+    path,
+    content: z.string().max(limits.jsonBytesMax),
+    encoding: z.enum(['utf8', 'base64']).optional(),
+    ifHash: ifHash.describe('Only if the file has this hash now; `absent`: only if there is none.'),
+  }),
+  delete: z.strictObject({ path, ifHash: ifHash.describe('Only if the file has this hash now.') }),
+}
+
+type Input<Tool extends keyof typeof input> = z.infer<(typeof input)[Tool]>
 
 /** Files below `<root>/<tenant>/<grant>`. The root is given by trusted code, never by a manifest. */
 export function files({ root }: { readonly root: string }): Provider {
@@ -43,11 +75,11 @@ export function files({ root }: { readonly root: string }): Provider {
     reads: ['at', 'down'],
     writes: ['at', 'down'],
     tools: {
-      list: tool('Lists files and folders.', filesInput.list, list),
-      read: tool('Reads a file, or part of it.', filesInput.read, read),
-      search: tool('Finds lines of text in files.', filesInput.search, search),
-      write: { ...tool('Writes a whole file. Folders are made on the way.', filesInput.write, write), ...writing },
-      delete: { ...tool('Deletes a file.', filesInput.delete, remove), ...writing },
+      list: tool('Lists files and folders.', input.list, list),
+      read: tool('Reads a file, or part of it.', input.read, read),
+      search: tool('Finds lines of text in files.', input.search, search),
+      write: { ...tool('Writes a whole file. Folders are made on the way.', input.write, write), ...writing },
+      delete: { ...tool('Deletes a file.', input.delete, remove), ...writing },
     },
     open: async () => void (await openRoot(root, { create: true })),
     erase: async ({ tenantId, scope, recursive }) => {
@@ -78,7 +110,7 @@ async function naming<T>(path: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-const list: Run<FilesInput<'list'>> = async ({ path = '', depth = 1, limit = 200, cursor = '' }, files) => {
+const list: Run<Input<'list'>> = async ({ path = '', depth = 1, limit = 200, cursor = '' }, files) => {
   const { entries, scopes } = await entriesBelow(path, depth, files)
   const left = entries.filter((entry) => cursor === '' || byUnit(entry.path, cursor) > 0)
   const shown = left.slice(0, limit)
@@ -89,7 +121,7 @@ const list: Run<FilesInput<'list'>> = async ({ path = '', depth = 1, limit = 200
   return { result: { items, ...more }, scopes }
 }
 
-const read: Run<FilesInput<'read'>> = async ({ path, offset = 0, length }, { tree, grants }) => {
+const read: Run<Input<'read'>> = async ({ path, offset = 0, length }, { tree, grants }) => {
   const spot = fileSpot(grants, path)
   const bytes = await tree.read(spot.host)
   const to = offset + Math.min(length ?? limits.fileReadBytesMax, limits.fileReadBytesMax)
@@ -98,7 +130,7 @@ const read: Run<FilesInput<'read'>> = async ({ path, offset = 0, length }, { tre
   return { result: { ...shown, bytes: bytes.length, hash: sha256(bytes), truncated }, scopes: [spot.grant] }
 }
 
-const search: Run<FilesInput<'search'>> = async ({ query, path = '', limit = 50 }, files) => {
+const search: Run<Input<'search'>> = async ({ query, path = '', limit = 50 }, files) => {
   const { entries, scopes } = await entriesBelow(path, limits.fileDepthMax, files)
   const matches: { path: string; line: number; text: string }[] = []
   let [bytesLeft, truncated] = [limits.fileSearchBytesMax, false]
@@ -116,14 +148,14 @@ const search: Run<FilesInput<'search'>> = async ({ query, path = '', limit = 50 
   return { result: { matches, truncated }, scopes }
 }
 
-const write: Run<FilesInput<'write'>> = async ({ path, content, encoding, ifHash }, { tree, grants }) => {
+const write: Run<Input<'write'>> = async ({ path, content, encoding, ifHash }, { tree, grants }) => {
   const spot = fileSpot(grants, path)
   const bytes = bytesOf(content, encoding)
   const previousHash = await change(tree, spot, ifHash, bytes)
   return { result: { path, bytes: bytes.length, hash: sha256(bytes), previousHash }, scopes: [spot.grant] }
 }
 
-const remove: Run<FilesInput<'delete'>> = async ({ path, ifHash }, { tree, grants }) => {
+const remove: Run<Input<'delete'>> = async ({ path, ifHash }, { tree, grants }) => {
   const spot = fileSpot(grants, path)
   return { result: { path, previousHash: await change(tree, spot, ifHash, undefined) }, scopes: [spot.grant] }
 }

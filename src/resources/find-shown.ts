@@ -1,5 +1,13 @@
+import { z } from 'zod'
 import { limits } from '../base/limits.ts'
 import type { Entry, EntryQuery, EntryStore } from './entry-store.ts'
+
+export const shownLimit = z
+  .int()
+  .min(1)
+  .max(limits.memoryReadMax)
+  .optional()
+  .describe('How many at most; 20 unless said otherwise.')
 
 /** Entries as a tool shows them: fewer than are asked for, where more would be too large for a result. */
 export async function findShown<T>(

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { Failure, quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import { disarm } from '../fence/disarm.ts'
@@ -6,7 +7,6 @@ import { covers } from '../grants/cover.ts'
 import type { CatalogEntry } from '../knowledge/catalog.ts'
 import type { Diagnostic } from '../knowledge/diagnostic.ts'
 import { type Passage, type PassageRef, readRef } from '../knowledge/passages.ts'
-import { type KnowledgeInput, knowledgeInput } from '../model/resources/knowledge.ts'
 import { answer, type Found } from './answer.ts'
 import { defineProvider, type Provider } from './define.ts'
 import type { ProviderTool, ResourceToolContext } from './provider.ts'
@@ -35,6 +35,18 @@ export interface KnowledgeSource {
   view(reach: { readonly grants: readonly string[]; readonly above: readonly string[] }, session: string): KnowledgeView
 }
 
+const input = {
+  catalog: z.strictObject({}),
+  search: z.strictObject({
+    query: z.string().min(1).max(limits.knowledgeQueryCharsMax).describe('A question, in the words of its subject.'),
+    packs: z.array(z.string()).min(1).max(16).optional().describe('Names of packs; else those that fit the question.'),
+    limit: z.int().min(1).max(20).optional().describe('How many at most; 8 unless said otherwise.'),
+  }),
+  open: z.strictObject({
+    ref: z.string().min(1).max(4_096).describe('The name of a pack for its guide, or `ref` of a passage for its text.'),
+  }),
+}
+
 /** Knowledge packs, as far as the grants of a run reach. */
 export function knowledge(source: KnowledgeSource): Provider {
   const tool = <In>(description: string, input: SchemaLike<In>, run: Run<In>): ProviderTool<unknown, In> => ({
@@ -52,13 +64,9 @@ export function knowledge(source: KnowledgeSource): Provider {
     maxMode: 'read',
     reads: ['at', 'down', 'up'],
     tools: {
-      catalog: tool(
-        'Lists knowledge packs: what each is about, how far it is trusted.',
-        knowledgeInput.catalog,
-        catalog,
-      ),
-      search: tool('Finds passages of knowledge packs that answer a question.', knowledgeInput.search, search),
-      open: tool('Gives the guide of a knowledge pack, or a passage that was found.', knowledgeInput.open, open),
+      catalog: tool('Lists knowledge packs: what each is about, how far it is trusted.', input.catalog, catalog),
+      search: tool('Finds passages of knowledge packs that answer a question.', input.search, search),
+      open: tool('Gives the guide of a knowledge pack, or a passage that was found.', input.open, open),
     },
   })
 }
@@ -85,14 +93,14 @@ const catalog: Run<unknown> = async (_, view) => ({
   })),
 })
 
-const search: Run<KnowledgeInput<'search'>> = async ({ query, packs, limit = 8 }, view) => {
+const search: Run<z.infer<typeof input.search>> = async ({ query, packs, limit = 8 }, view) => {
   const among = packs === undefined ? {} : { ranked: packs, implicit: false }
   const { passages, trace } = await view.resolve({ query, ...among, passages: limit })
   const shown = passages.map(({ ref, pack, path, anchor, text, hash }) => ({ ref, pack, path, anchor, text, hash }))
   return { passages: shown, warnings: tell(trace.findings) }
 }
 
-const open: Run<KnowledgeInput<'open'>> = async ({ ref }, view) => {
+const open: Run<z.infer<typeof input.open>> = async ({ ref }, view) => {
   const section = readRef(ref)
   if (section === undefined) {
     const { text, already, warnings } = await view.open(ref)

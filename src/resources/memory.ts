@@ -1,14 +1,44 @@
+import { z } from 'zod'
 import type { Json } from '../base/canonical.ts'
 import { limits } from '../base/limits.ts'
 import { defined } from '../base/object.ts'
 import { covers } from '../grants/cover.ts'
-import { type MemoryConfig, type MemoryInput, memoryConfig, memoryInput } from '../model/resource-tools.ts'
+import { grantPath } from '../model/grant.ts'
 import { defineProvider, type Provider } from './define.ts'
 import type { Entry } from './entry-store.ts'
-import { findShown } from './find-shown.ts'
+import { findShown, shownLimit } from './find-shown.ts'
 import type { ResourceToolContext, Touched } from './provider.ts'
 
-type Context = ResourceToolContext<MemoryConfig>
+const text = z.string().max(limits.jsonBytesMax)
+const topic = z.string().min(1).max(limits.entryTopicCharsMax)
+const topics = z.array(topic).max(limits.memoryTopicsMax)
+const content = text.describe(`1 to ${limits.memoryContentCharsMax} characters.`)
+const id = z.string().max(limits.idCharsMax).describe('The id of an entry, as reading gives it.')
+
+const config = z.strictObject({
+  readUp: z.boolean().default(true).describe('Whether entries of higher nodes are read, as far as the tenant root.'),
+  includeBelow: z.boolean().default(false).describe('Whether entries below the granted nodes are read.'),
+  writeTo: grantPath.optional().describe('Where below the first grant new entries go.'),
+})
+
+const input = {
+  read: z.strictObject({
+    topics: z.union([topic, topics]).optional().describe('Only entries with one of these topics.'),
+    query: text.max(1_000).optional().describe('Only entries in which all of these words occur.'),
+    limit: shownLimit,
+    cursor: z.string().max(1_000).optional().describe('`nextCursor` of the page before.'),
+  }),
+  write: z.strictObject({
+    content,
+    topics: topics.optional().describe('What it is about; `general` unless said otherwise.'),
+    type: z.enum(['fact', 'preference', 'event', 'summary']).optional(),
+  }),
+  correct: z.strictObject({ id, content }),
+  forget: z.strictObject({ id, reason: text.max(1_000).optional() }),
+}
+
+type Input<Tool extends keyof typeof input> = z.infer<(typeof input)[Tool]>
+type Context = ResourceToolContext<z.infer<typeof config>>
 
 /** Durable facts by topic, in the scopes of the grants. A model neither names nor sees a scope. */
 export const memory = (): Provider =>
@@ -17,19 +47,19 @@ export const memory = (): Provider =>
     maxMode: 'read-write',
     reads: ['up', 'at', 'down'],
     writes: ['at', 'down'],
-    config: memoryConfig,
+    config,
     bucket: 'memory',
     tools: {
       topics: { description: 'Lists the topics of what is remembered, with counts.', run: listTopics },
-      read: { description: 'Reads what is remembered, newest first.', input: memoryInput.read, run: readEntries },
-      write: { description: 'Remembers one thing.', mode: 'read-write', input: memoryInput.write, run: writeEntry },
+      read: { description: 'Reads what is remembered, newest first.', input: input.read, run: readEntries },
+      write: { description: 'Remembers one thing.', mode: 'read-write', input: input.write, run: writeEntry },
       correct: {
         description: 'Puts other content in the place of an entry that is remembered.',
         mode: 'read-write',
-        input: memoryInput.correct,
+        input: input.correct,
         run: correctEntry,
       },
-      forget: { description: 'Forgets an entry.', mode: 'read-write', input: memoryInput.forget, run: forgetEntry },
+      forget: { description: 'Forgets an entry.', mode: 'read-write', input: input.forget, run: forgetEntry },
     },
     prompt: describeTopics,
   })
@@ -53,28 +83,26 @@ async function describeTopics(context: Context): Promise<Touched & { result: str
 
 const topicsShownMax = 50
 
-async function readEntries(
-  { topics, query, limit = 20, cursor }: MemoryInput<'read'>,
-  context: Context,
-): Promise<Touched> {
+async function readEntries({ topics, query, limit = 20, cursor }: Input<'read'>, context: Context): Promise<Touched> {
   const wanted = { ...view(context), topics: normalTopics([topics ?? []].flat()), ...defined({ words: query, cursor }) }
   const { shown, next } = await findShown(context.store, { ...wanted, limit }, (entry) => shownEntry(entry, context))
   return done({ entries: shown, ...(next !== undefined && { nextCursor: next }) })
 }
 
 const shownEntry = (entry: Entry, context: Context) => ({
-  ...{ id: entry.id, content: entry.content, topics: entry.topics, type: entry.body['type'] ?? 'fact' },
+  id: entry.id,
+  content: entry.content,
+  topics: entry.topics,
+  type: entry.body['type'] ?? 'fact',
   origin: isOwn(entry, context) ? 'own' : 'inherited',
-  ...{ createdAt: entry.createdAt, source: { ...entry.source } },
+  createdAt: entry.createdAt,
+  source: { ...entry.source },
 })
 
 const isOwn = ({ scope }: Pick<Entry, 'scope'>, { grants }: Context): boolean =>
   grants.some((grant) => covers(grant, scope))
 
-async function writeEntry(
-  { content, topics = [], type = 'fact' }: MemoryInput<'write'>,
-  context: Context,
-): Promise<Touched> {
+async function writeEntry({ content, topics = [], type = 'fact' }: Input<'write'>, context: Context): Promise<Touched> {
   const refusal = contentRefusal(content)
   if (refusal !== undefined) return refusal
   const { grants, config, store } = context
@@ -90,7 +118,7 @@ async function writeEntry(
   return done({ action: 'deduplicated', id: equal.id }, [equal])
 }
 
-async function correctEntry({ id, content }: MemoryInput<'correct'>, context: Context): Promise<Touched> {
+async function correctEntry({ id, content }: Input<'correct'>, context: Context): Promise<Touched> {
   const refusal = contentRefusal(content)
   const entry = refusal ?? (await currentEntry(id, context))
   if ('result' in entry) return entry
@@ -99,7 +127,7 @@ async function correctEntry({ id, content }: MemoryInput<'correct'>, context: Co
   return done({ action: 'superseded', id: context.store.supersede(entry, { content }), previousId: id }, [entry])
 }
 
-async function forgetEntry({ id, reason }: MemoryInput<'forget'>, context: Context): Promise<Touched> {
+async function forgetEntry({ id, reason }: Input<'forget'>, context: Context): Promise<Touched> {
   const entry = await currentEntry(id, context)
   if ('result' in entry) return entry
   context.store.forget(entry, reason)

@@ -1,8 +1,9 @@
+import { z } from 'zod'
 import { limits } from '../base/limits.ts'
 import { parseDuration } from '../base/time.ts'
-import { scratchpadConfig, scratchpadInput } from '../model/resource-tools.ts'
+import { duration } from '../model/text.ts'
 import { defineProvider, type Provider } from './define.ts'
-import { findShown } from './find-shown.ts'
+import { findShown, shownLimit } from './find-shown.ts'
 
 /** A log that agents share: one bucket for the first grant and the name of the resource, whose lines go after a time. */
 export const scratchpad = (): Provider =>
@@ -11,16 +12,19 @@ export const scratchpad = (): Provider =>
     maxMode: 'read-write',
     reads: ['at'],
     writes: ['at'],
-    config: scratchpadConfig,
+    config: z.strictObject({ ttl: duration.default('7d').describe('How long an entry stays.') }),
     bucket: 'session',
     tools: {
       read: {
         description: 'Reads the newest entries of the shared scratchpad, oldest first.',
-        input: scratchpadInput.read,
+        input: z.strictObject({ limit: shownLimit }),
         run: async ({ limit = limits.scratchpadEntriesShownMax }, { resourceName, grants, store }) => {
           const scopes = grants.slice(0, 1)
           const { shown } = await findShown(store, { scopes, topics: [resourceName], limit }, (entry) => ({
-            ...{ id: entry.id, agentId: entry.source.agentId, content: entry.content, createdAt: entry.createdAt },
+            id: entry.id,
+            agentId: entry.source.agentId,
+            content: entry.content,
+            createdAt: entry.createdAt,
           }))
           return { result: { ok: true, entries: shown.reverse() }, scopes }
         },
@@ -28,7 +32,7 @@ export const scratchpad = (): Provider =>
       append: {
         description: 'Adds an entry to the shared scratchpad.',
         mode: 'read-write',
-        input: scratchpadInput.append,
+        input: z.strictObject({ content: text }),
         run: ({ content }, { resourceName, grants, config, store }) => {
           const scopes = grants.slice(0, 1)
           const code = refusalOf(content)
@@ -40,6 +44,8 @@ export const scratchpad = (): Provider =>
       },
     },
   })
+
+const text = z.string().max(limits.jsonBytesMax).describe(`At most ${limits.scratchpadEntryBytesMax} bytes.`)
 
 const refusalOf = (content: string): string | undefined => {
   if (content.trim() === '' || content.includes('\0') || !content.isWellFormed()) return 'args_invalid'

@@ -16,24 +16,19 @@ export interface ProviderFacts {
 /** By kind. */
 export type Providers = ReadonlyMap<string, ProviderFacts>
 
-/** All agents by id, those that stand in a step of a pipeline among them. */
-export interface AgentRegistry {
-  readonly ids: readonly string[]
-  get(id: string): AgentDefinition | undefined
-}
-
 /**
- * Takes the agents of a host, all or none: what they name exists, no two tools of an agent have one name in front of its
- * model, and a capability id means the same in all of them. A refusal names the agent, and the resource and its kind.
+ * Takes the agents of a host with those that stand in steps, all or none: what they name exists, no two tools of an agent
+ * have one name in front of its model, and a capability id means the same in all of them. A refusal names the agent, and
+ * the resource and its kind. Answers all by their ids.
  */
 export function registerAgents(
   agents: readonly AgentDefinition[],
   providers: Providers,
   capabilityIds: readonly string[],
-): AgentRegistry {
+): ReadonlyMap<string, AgentDefinition> {
   const byId = new Map<string, AgentDefinition>()
   const capabilities = new Set(capabilityIds)
-  for (const definition of agents.flatMap(withInline)) {
+  for (const definition of new Set(agents.flatMap(withInline))) {
     const { id } = definition.manifest
     if (byId.has(id)) throw refusal('manifest.invalid', id, undefined, 'another agent has this id')
     if (capabilities.has(agentToolId(id))) throw conflict(id, undefined, agentToolId(id))
@@ -50,7 +45,7 @@ export function registerAgents(
     }
     checkToolNames(agent, definition, providers)
   }
-  return Object.freeze({ ids: Object.freeze([...byId.keys()]), get: (id: string) => byId.get(id) })
+  return byId
 }
 
 /** The provider of a resource; fails with `resource.unknown_kind` if there is none. */

@@ -1,6 +1,7 @@
 import type { Json } from '../base/canonical.ts'
 import type { InvocationResult } from '../model/wire/result.ts'
 import { type Operation, routeOf, walkOperations } from '../operations/operation.ts'
+import { summaryOf } from '../operations/summary.ts'
 import { operations } from '../operations/table.ts'
 import { openItems, performOperation } from '../runtime/operations/perform.ts'
 import { json } from './answer.ts'
@@ -40,7 +41,7 @@ export const routes: readonly Route[] = [
 ]
 
 function routeFor(names: readonly string[], operation: Operation): Route {
-  const { summary, right, output, stream, creates, resumes } = operation
+  const { right, output, stream, creates, resumes } = operation
   const name = names.join('.')
   const handle = async (request: RouteRequest): Promise<unknown> => {
     const input = await readInput(request, operation)
@@ -54,7 +55,10 @@ function routeFor(names: readonly string[], operation: Operation): Route {
   }
   return {
     ...routeOf(operation),
-    ...{ summary, public: right === 'public', operation: { name, ...operation }, handle },
+    summary: summaryOf(operation),
+    public: right === 'public',
+    operation: { name, ...operation },
+    handle,
     answers: {
       [creates === undefined ? 200 : 201]: { schema: output, ...(stream && { type: 'text/event-stream' }) },
       400: problem,

@@ -58,7 +58,7 @@ export const architecture: Architecture = {
     ['@modelcontextprotocol/client'],
   ),
   // What stands behind a grant.
-  resources: effect('base model fence tokens grants knowledge files storage gateway', 'path'),
+  resources: effect('base model fence tokens grants knowledge files storage gateway', 'path', ['zod']),
   // The one place that calls a model.
   models: effect('base model runs', 'timers/promises'),
   // Where facts, decisions and effects meet.

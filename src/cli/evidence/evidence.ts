@@ -41,11 +41,7 @@ const operations = operationGroup('evidence', {
       until: ['--until <time>', 'before this time: RFC 3339, or an age such as 1h'],
     },
     own: (command) => void command.option('--csv', 'print CSV'),
-    print: (io, { events, next }, { options }) => {
-      if (options['csv']) io.out(csv(events))
-      else printEvents(io, events)
-      printMore(io, next)
-    },
+    print: (io, { events }, { options }) => (options['csv'] ? io.out(csv(events)) : printEvents(io, events)),
   },
   show: { summary: 'one record, whole', input: { id: ['event-id'] } },
   export: {
@@ -75,16 +71,14 @@ const operations = operationGroup('evidence', {
   heads: {
     paged: true,
     help: 'One line of the --json form is what `ambit verify --head` takes.',
-    print: (io, { heads, next }) => {
+    print: (io, { heads }) =>
       printColumns(io, heads, 'none yet: the first is signed after 60 seconds, or at the first export', {
         RECORDS: ({ log_size }) => String(log_size),
         SIGNED: ({ at }) => at,
         HOST: ({ host_id }) => host_id,
         KEY: ({ signature }) => signature.key_id,
         'ROOT OF THE LOG': ({ log_root }) => log_root,
-      })
-      printMore(io, next)
-    },
+      }),
   },
   purge: {
     summary: 'remove whole correlations for good, with their results and requests; signed heads still hold',
@@ -122,11 +116,6 @@ function withholding(bundle: EvidenceBundle, names: readonly string[]): Evidence
     throw new Failure('field.invalid', `--withhold ${quote(unknown)} fits no record`, {}, help)
   }
   return names.length === 0 ? bundle : withhold(bundle, (event) => names.some((name) => hides(name)(event)))
-}
-
-/** Beside the table, not in it: a table that is piped on stays whole. */
-function printMore(io: Io, next: string | undefined): void {
-  if (next !== undefined) io.err(`${paint(io, 'dim', `more: --cursor ${next}`)}\n`)
 }
 
 const columns: Readonly<Record<string, (event: EvidenceEvent) => string>> = {

@@ -13,7 +13,6 @@ interface Json {
 
 const operations = operationGroup('agents', {
   list: {
-    summary: 'the agents that can be run here',
     print: (io, { agents }) =>
       printColumns(io, agents, 'none: `ambit agent new <id>` writes a manifest', {
         AGENT: ({ id, version }) => `${id}@${version}`,

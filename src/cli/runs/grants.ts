@@ -4,8 +4,6 @@ import { printColumns } from '../terminal/table.ts'
 
 export default operationGroup('grants', {
   revoke: {
-    summary:
-      'end a grant, all grants of a run or a subject, or all at or below a path: no call starts under them any more',
     input: {
       by: ['by', 'grant, run, subject or path'],
       target: ['target', 'its id, or the path'],

@@ -1,5 +1,5 @@
 import { operationGroup } from '../operation-command.ts'
-import { found, line, paint } from '../terminal/io.ts'
+import { found, line } from '../terminal/io.ts'
 import { printColumns, printFields } from '../terminal/table.ts'
 
 const id = ['entry-id', 'see `ambit memory list`'] as const
@@ -9,22 +9,18 @@ const reason = ['--reason <text>', 'why: evidence keeps a keyed digest of it'] a
 
 export default operationGroup('memory', {
   list: {
-    summary: 'what is kept in exactly one scope, newest first; superseded and forgotten entries as well',
     paged: true,
     input: { scope, collection },
-    print: (io, { entries, next }) => {
+    print: (io, { entries }) =>
       printColumns(io, entries, 'none', {
         ENTRY: ({ entry_id }) => entry_id,
         STATE: ({ state }) => state,
         TOPICS: ({ topics }) => topics.join(', '),
         WRITTEN: ({ created_at, agent_id }) => `${created_at} by ${agent_id}`,
         CONTENT: ({ content }) => content.slice(0, 60),
-      })
-      if (next !== undefined) io.err(`${paint(io, 'dim', `more: --cursor ${next}`)}\n`)
-    },
+      }),
   },
   read: {
-    summary: 'one entry, with what was done with it and by whom',
     input: { id, collection },
     print: (io, { entry_id, scope, state, topics, content, history }) => {
       line(io, entry_id)
@@ -38,12 +34,10 @@ export default operationGroup('memory', {
     },
   },
   forget: {
-    summary: 'take one entry out of every reading; it stays on record until its scope is erased',
     input: { id, collection, reason },
     print: (io, { entry_id, state }) => line(io, `${entry_id}: ${state}`),
   },
   erase: {
-    summary: 'remove what every provider keeps in a scope, for good',
     input: { scope, recursive: ['--recursive', 'also what lies below it'], reason },
     print: (io, { receipt_id, status, by_resource, failed }) => {
       if (status === 'partial') found(io)

@@ -1,12 +1,13 @@
 import type { Json } from '../../base/canonical.ts'
 import { Failure } from '../../base/failure.ts'
-import type { RunRecord } from '../../model/run.ts'
+import { followRun } from '../../client/run-handle.ts'
+import type { RunEvent, RunRecord } from '../../model/run.ts'
 import type { operations } from '../../operations/table.ts'
 import { operationAt, type View } from '../operation-command.ts'
 import { jsonIn, readInput } from '../terminal/files.ts'
 import { found, type Io, jsonText, line, progress } from '../terminal/io.ts'
 import { several } from '../terminal/several.ts'
-import { followRun, printEvent, printRun } from './follow.ts'
+import { printEvent, printRun } from './print-run.ts'
 
 const view: View<typeof operations.runs.start> = {
   summary: 'run an agent, and wait for its end',
@@ -42,12 +43,12 @@ const view: View<typeof operations.runs.start> = {
   },
   perform: async (start, { input, options, ambit }, io) => {
     const started = await start(input)
-    const show = options['stream'] === true
-    const record = await followRun(ambit.runs, started, (event) => {
-      if (!show) progress(io, `${started.run_id}: ${event.type}`)
+    const show = (event: RunEvent): void => {
+      if (options['stream'] !== true) progress(io, `${started.run_id}: ${event.type}`)
       else if (options.json) line(io, jsonText(event))
       else printEvent(io, event)
-    })
+    }
+    const record = await followRun(ambit.runs, started.run_id, { show })
     progress(io)
     if (record.status !== 'completed') found(io)
     return record

@@ -28,7 +28,10 @@ export const wireShapes = {
     grant: jsonObject.optional(),
     payload: jsonObject.optional(),
   }),
-  'approval-list': gives('One page of the queue of approval requests.', { approvals: z.array(approvalRequest), next }),
+  'approval-list': gives('The requests for approval that wait for a caller, newest first.', {
+    approvals: z.array(approvalRequest),
+    next,
+  }),
   'call-preview': gives('What would be decided about a call now.', {
     outcome: z.enum(['allowed', 'denied', 'skipped']),
     gate: z.string().nullable(),

@@ -8,7 +8,7 @@ import { tenantId } from '../../model/identity/tenant-id.ts'
 import type { Model } from '../../runs/turn.ts'
 import { approvalRecords } from '../../storage/tables/approvals.ts'
 import { runningClaims } from '../../storage/tables/claims.ts'
-import { getRun } from '../../storage/tables/runs.ts'
+import { findRun } from '../../storage/tables/runs.ts'
 import { scriptedModel } from '../../testing/scripted-model.ts'
 import { defineAgent } from '../agents/agent.ts'
 import { openAgents } from '../agents/agents.ts'
@@ -212,7 +212,7 @@ test('a run that a process has left goes on in the next one, in a tenant that no
   release()
   await began.promise
   await first.close()
-  const status = async () => (await ambit.store.read(() => getRun(one, id))).record.status
+  const status = async () => (await ambit.store.read(() => findRun(one, id)))?.record.status
   assert.equal(await status(), 'running')
   const hosts = await openRuns(
     scriptedModel(() => 'done'),

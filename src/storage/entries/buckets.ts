@@ -1,10 +1,10 @@
 import type { Ids } from '../../base/ids.ts'
 import { limits } from '../../base/limits.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
+import type { StoredEntry } from '../../model/requests.ts'
 import type { Change, Work } from '../work.ts'
 import { bucketCollection as collection, insertEntry, type NewEntry } from './entries.ts'
 import { findEntries } from './entry-index.ts'
-import type { StoredEntry } from './row.ts'
 
 /** The newest texts of a bucket, oldest first. */
 export function* readBucket(tenant: TenantId, contextId: string): Work<readonly StoredEntry[]> {

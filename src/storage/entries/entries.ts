@@ -2,11 +2,12 @@ import { Failure } from '../../base/failure.ts'
 import { limits } from '../../base/limits.ts'
 import type { JsonObject } from '../../base/object.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
+import type { StoredEntry } from '../../model/requests.ts'
 import { type Page, type PageOptions, pageBy } from '../page.ts'
 import { entries } from '../schema.ts'
 import { type Change, counted, row, rows, type Statement, sql, text, type Work } from '../work.ts'
 import { addToIndex, removeFromIndex } from './entry-index.ts'
-import { entryColumns, entryOf, type StoredEntry, valuesOf } from './row.ts'
+import { entryColumns, entryOf, valuesOf } from './row.ts'
 
 export type NewEntry = Omit<StoredEntry, 'state' | 'updated_at' | 'replaced_by'>
 

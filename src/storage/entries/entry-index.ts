@@ -1,10 +1,11 @@
 import { sha256 } from '../../base/hash.ts'
 import { limits } from '../../base/limits.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
+import type { StoredEntry } from '../../model/requests.ts'
 import { type Page, type PageOptions, page } from '../page.ts'
 import { entryTopics } from '../schema.ts'
 import { counted, number, type Row, rows, type Statement, sql, text, type Value, type Work } from '../work.ts'
-import { entryColumns, entryOf, type StoredEntry } from './row.ts'
+import { entryColumns, entryOf } from './row.ts'
 import { wordsOf } from './words.ts'
 
 /** A scope alone, or with all that lies below it. */

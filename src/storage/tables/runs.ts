@@ -1,4 +1,3 @@
-import { Failure, quote } from '../../base/failure.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { RunEvent, RunRecord } from '../../model/run.ts'
 import { type Page, type PageOptions, page } from '../page.ts'
@@ -31,13 +30,6 @@ const update = `UPDATE runs SET status = ?, body = ?,
 export function* findRun<P>(tenant: TenantId, runId: string): Work<StoredRun<P> | undefined> {
   const found = yield* row('SELECT body FROM runs WHERE tenant_id = ? AND run_id = ?', tenant, runId)
   return found && bodyOf(found)
-}
-
-/** The run, or `run.not_found`. */
-export function* getRun<P>(tenant: TenantId, runId: string): Work<StoredRun<P>> {
-  const found = yield* findRun<P>(tenant, runId)
-  if (found === undefined) throw new Failure('run.not_found', `run ${quote(runId)} not found`, { id: runId })
-  return found
 }
 
 /** All runs of a tree, in the order they were started. */

@@ -1,26 +1,7 @@
 import { canonical, type Json } from '../../base/canonical.ts'
-import type { RunEvent, RunRecord } from '../../model/run.ts'
-import { isEnded } from '../../model/run.ts'
-import type { Runs } from '../../operations/ambit.ts'
+import { isEnded, type RunEvent, type RunRecord } from '../../model/run.ts'
 import { type Io, line, paint, plain } from '../terminal/io.ts'
 import { printFields } from '../terminal/table.ts'
-
-/** Follows a run to its end, or until it waits for people; `show` is told of each event on the way. */
-export async function followRun(
-  runs: Runs,
-  started: RunRecord,
-  show: (event: RunEvent) => void = () => undefined,
-): Promise<RunRecord> {
-  const { run_id: id } = started
-  for await (const event of runs.events(id)) {
-    show(event)
-    if (event.run_id !== id || !['run.paused', 'run.finished'].includes(event.type)) continue
-    // An earlier pause of a run that has gone on since is no end.
-    const record = await runs.show(id)
-    if (isEnded(record.status) || record.status === 'paused') return record
-  }
-  return runs.show(id)
-}
 
 /** One event as a line: what happened, further in for a run that lies deeper. */
 export function printEvent(io: Io, { event_id, type, at, data, run_id, root_run_id }: RunEvent): void {
