@@ -84,5 +84,5 @@ export const architecture: Architecture = {
   ),
   // The same door for code that has a framework already.
   bridges: effect('base model gateway', '', ['ai', '@openai/agents', '@langchain/core']),
-  testing: effect('base model grants evidence runs storage gateway resources models runtime', ''),
+  testing: effect('base model fence grants evidence runs storage gateway resources models runtime', ''),
 }

@@ -3,22 +3,26 @@ import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { type BindFacts, runTool } from '../../resources/bind.ts'
 import { type Provider, readConfig } from '../../resources/define.ts'
 import type { ResourceToolContext } from '../../resources/provider.ts'
-import type { Store } from '../../storage/store.ts'
+import { openSqlite } from '../../storage/drivers/sqlite.ts'
+import { openStore, type Store } from '../../storage/store.ts'
 import { countingIds, fakeClock } from '../ports.ts'
 import type { FreshStore } from '../storage-contract.ts'
 
 export interface ProviderSuite {
   /** How the test runner in use registers a test. */
   readonly test: (title: string, body: () => Promise<void>) => void
-  /** Called once per test. */
-  readonly open: () => Promise<FreshStore>
+  /** Called once per test. Without it the store is SQLite in memory. */
+  readonly open?: () => Promise<FreshStore>
   /** Called once per test. */
   readonly provider: () => Provider
   /** What a manifest says beside `kind` and `mode`. */
   readonly config?: Readonly<Record<string, unknown>>
   /** A call whose result holds the texts that were kept. */
   readonly read: { readonly tool: string; readonly input?: unknown }
-  /** A call that keeps a text under the first grant; of a provider that only reads, how a text comes to lie in a scope. */
+  /**
+   * A call that keeps a text under the first grant; of a provider that only reads, how a text comes to lie in a scope. A
+   * tool that keeps what it writes elsewhere than in the store it is given declares that in its `effects`.
+   */
   readonly write:
     | { readonly tool: string; readonly input: (text: string) => unknown }
     | ((
@@ -39,6 +43,11 @@ export interface World {
   readonly keep: (scope: string, text: string, tenant?: TenantId) => Promise<void>
   /** What a run with these grants reads. */
   readonly read: (grants: readonly string[], tenant?: TenantId) => Promise<Json>
+}
+
+export async function storeInMemory(): Promise<FreshStore> {
+  const store = await openStore(openSqlite({ path: ':memory:' }))
+  return { store, close: () => store.close() }
 }
 
 const roots = ['acme', 'other']
