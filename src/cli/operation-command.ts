@@ -71,8 +71,8 @@ function addOperation(command: Command, io: Io, path: readonly string[], view: V
     ...Object.fromEntries(unasked.map((name) => [name, false as const])),
   })
   const isOfTenant = path[0] === 'tenants'
-  withAmbit(command, { tenant: !isOfTenant }).description(view.summary ?? asPhrase(summaryOf(operation)))
   view.own?.(command)
+  withAmbit(command, { tenant: !isOfTenant }).description(view.summary ?? asPhrase(summaryOf(operation)))
   if (view.help !== undefined) command.addHelpText('after', `\n${view.help}`)
   command.action(async () => {
     const options: Use['options'] = command.opts()

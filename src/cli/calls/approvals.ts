@@ -1,6 +1,7 @@
 import { Option } from 'commander'
 import type { ApprovalRequest, Demand } from '../../model/approval.ts'
 import { approvalState } from '../../model/approval.ts'
+import { runId } from '../../model/run.ts'
 import type { operations } from '../../operations/table.ts'
 import { demandsOf } from '../../policy/quorum.ts'
 import { operationGroup, type View } from '../operation-command.ts'
@@ -69,11 +70,13 @@ function vote(
 const noneForYou = 'none that you may decide about; one that you asked for: `ambit approvals show <approval-id>`'
 
 function printDecided(io: Io, request: ApprovalRequest, { input }: { readonly input: { readonly id: string } }): void {
-  const { approval_id, state, invocation_id } = request
+  const { approval_id, state, invocation_id, correlation } = request
   if (approval_id !== input.id) line(io, `${input.id}: replaced by ${approval_id}, which has the edited arguments`)
   line(io, `${approval_id}: ${tallyOf(request)}`)
-  if (state === 'approved')
-    line(io, `the caller may now repeat the call with the id ${plain(invocation_id)}; it counts once`)
+  if (state !== 'approved') return
+  if (runId.safeParse(correlation.correlation_id).success)
+    line(io, `its run goes on at a host that serves; here: ambit runs resume ${correlation.correlation_id}`)
+  else line(io, `the caller may now repeat the call with the id ${plain(invocation_id)}; it counts once`)
 }
 
 function summary(request: ApprovalRequest): string {

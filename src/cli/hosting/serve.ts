@@ -106,7 +106,9 @@ function ready(io: Io, served: Served, { url }: Listening, { json }: ServeOption
   const { ambit, hosts, tenants, access, locked, log } = served
   const { hostId, current } = hosts.home
   const count = capabilitiesIn(current())
-  const offered = `${counted(count, 'capability', 'capabilities')} for ${counted(tenants, 'tenant')}`
+  const agents = hosts.home.runs.agents().all.length
+  const beside = agents === 0 ? '' : ` and ${counted(agents, 'agent')}`
+  const offered = `${counted(count, 'capability', 'capabilities')}${beside} for ${counted(tenants, 'tenant')}`
   const keyed = locked ? `callers need a key, and there is none yet: ${makeKey}` : 'callers need a key'
   const who = access.open ? 'open: anyone on this machine may call' : keyed
   const facts = { url, host_id: hostId, tenants, capabilities: count, open: access.open }

@@ -14,7 +14,7 @@ interface Json {
 const operations = operationGroup('agents', {
   list: {
     print: (io, { agents }) =>
-      printColumns(io, agents, 'none: `ambit agent new <id>` writes a manifest', {
+      printColumns(io, agents, 'none: name manifests, or a folder of them, under `agents` in the configuration', {
         AGENT: ({ id, version }) => `${id}@${version}`,
         KIND: ({ kind }) => kind,
         TOOLS: ({ tools }) => tools.join(', ') || '–',
@@ -67,14 +67,16 @@ function checked(file: { readonly path: string; readonly name: string }) {
     const { manifest } = readAgent(file).definition
     return { agent: `${manifest.id}@${manifest.version}`, problem: null }
   } catch (error) {
-    const { code, message, data } = shown(error)
-    return { agent: null, problem: { code, message, data } }
+    const { code, message, data, help } = shown(error)
+    return { agent: null, problem: { code, message, data, help } }
   }
 }
 
 function printChecked(io: Io, results: readonly ({ readonly file: string } & ReturnType<typeof checked>)[]): void {
-  for (const { file, agent, problem } of results)
+  for (const { file, agent, problem } of results) {
     line(io, problem ? `${paint(io, 'red', 'NOT GOOD')}  ${plain(problem.message)}` : `GOOD  ${plain(file)}  ${agent}`)
+    if (problem?.help !== undefined) line(io, `          ${plain(problem.help)}`)
+  }
 }
 
 const template = (

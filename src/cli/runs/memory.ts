@@ -12,7 +12,7 @@ export default operationGroup('memory', {
     paged: true,
     input: { scope, collection },
     print: (io, { entries }) =>
-      printColumns(io, entries, 'none', {
+      printColumns(io, entries, 'none in this scope itself', {
         ENTRY: ({ entry_id }) => entry_id,
         STATE: ({ state }) => state,
         TOPICS: ({ topics }) => topics.join(', '),

@@ -1,4 +1,5 @@
 import { canonical, type Json } from '../../base/canonical.ts'
+import { counted } from '../../base/words.ts'
 import { isEnded, type RunEvent, type RunRecord } from '../../model/run.ts'
 import { type Io, line, paint, plain } from '../terminal/io.ts'
 import { printFields } from '../terminal/table.ts'
@@ -7,7 +8,7 @@ import { printFields } from '../terminal/table.ts'
 export function printEvent(io: Io, { event_id, type, at, data, run_id, root_run_id }: RunEvent): void {
   const inner = run_id === root_run_id ? '' : '  '
   const head = `${String(event_id).padStart(4)}  ${at.slice(11, 19)}  ${inner}${type.padEnd(18)}`
-  line(io, `${paint(io, 'dim', head)} ${plain(about(type, data)).slice(0, 160)}`)
+  line(io, `${paint(io, 'dim', head)} ${plain(about(type, data).replace(/\s+/g, ' ')).slice(0, 160)}`)
 }
 
 type Data = RunEvent['data']
@@ -15,11 +16,13 @@ type Data = RunEvent['data']
 function about(type: RunEvent['type'], data: Data): string {
   const { tool, status, error, code, agent, approval_id, text, calls, warnings } = data as { [name: string]: string }
   if (type === 'run.started') return `${agent}: ${asText(data['input'])}`
-  if (type === 'compile.done') return `${(warnings ?? []).length} warnings`
-  if (type === 'plan.proposed') return asText(text) || `${(calls ?? []).length} calls`
+  if (type === 'compile.done') return counted((warnings ?? []).length, 'warning')
+  if (type === 'plan.proposed') return asText(text) || counted((calls ?? []).length, 'call')
   if (type === 'tool.started') return `${tool} ${asText(data['args'])}`
   if (type === 'tool.finished') return `${tool} ${status} ${codeIn(error) || asText(data['output'])}`
   if (type === 'run.finished') return `${status} ${codeIn(error) || asText(data['result'])}`
+  if (type === 'run.paused') return 'until people decide'
+  if (type === 'approval.resolved') return `${tool}: ${approval_id} is decided`
   return approval_id === undefined ? asText(code) : `${tool} waits for ${approval_id}`
 }
 
@@ -32,19 +35,26 @@ export function printRun(io: Io, run: RunRecord): void {
   const { status, agent_id, agent_version, result, error, usage, surface, waits_for } = run
   line(io, `${paint(io, colorOf(status), status.toUpperCase())}  ${agent_id}@${agent_version}  ${run.run_id}`)
   printFields(io, [
-    ['result', ...(result === null ? [] : [asText(result)])],
+    ['result', ...asText(result).split('\n')],
     ['error', ...(error === null ? [] : [`${error.code}: ${error.message}`])],
     ['waits for', ...waits_for.map((id) => `${id}: ambit approvals show ${id}`)],
+    ['then', status === 'paused' ? `it goes on at a host that serves; here: ambit runs resume ${run.root_run_id}` : ''],
     ['grants', ...run.grants.map(({ path, expires_at }) => path + (expires_at === null ? '' : ` until ${expires_at}`))],
     ['tools', surface.tools.join(', ')],
-    ['hidden', ...surface.hidden.map(({ tool, reason }) => `${tool}: ${reason}`)],
+    ['hidden', ...hiddenIn(surface)],
     ['warnings', ...run.warnings.map(({ code, message }) => `${code}: ${message}`)],
-    ['used', `${usage.tool_calls} calls, ${usage.model_turns} turns, ${costOf(usage)}`],
+    ['used', `${counted(usage.tool_calls, 'call')}, ${counted(usage.model_turns, 'turn')}, ${costOf(usage)}`],
     ['started', run.started_at],
     ['ended', run.ended_at ?? ''],
     ['proof', `ambit evidence export ${run.root_run_id}`],
   ])
 }
+
+/** Why tools are missing, each reason once. */
+const hiddenIn = ({ hidden }: RunRecord['surface']): readonly string[] =>
+  [...Map.groupBy(hidden, ({ reason }) => reason)].map(
+    ([reason, tools]) => `${reason}: ${tools.map(({ tool }) => tool).join(', ')}`,
+  )
 
 const colorOf = (status: RunRecord['status']): 'green' | 'yellow' | 'red' =>
   status === 'completed' ? 'green' : isEnded(status) ? 'red' : 'yellow'

@@ -9,14 +9,20 @@ import { storeAdministrator } from '../identity/who-asks.ts'
 import { opened } from '../session.ts'
 import { writeOutput } from '../terminal/files.ts'
 import { type Io, line, printJson, type Register } from '../terminal/io.ts'
+import { several } from '../terminal/several.ts'
 import { commented, plain } from './init-template.ts'
 
 const register: Register = (command, io) => {
   command
     .addOption(new Option('--format <format>', 'ts, with comments, or json').choices(['ts', 'json']).default('ts'))
+    .option(
+      '--root <path>',
+      'a namespace path that grants of the tenant may lie under; may be given several times',
+      several,
+    )
     .option('--force', 'replace a configuration that is there')
     .option('--json', 'print JSON for programs')
-    .action(async (options: { format: 'ts' | 'json'; force?: boolean; json?: boolean }) => {
+    .action(async (options: { format: 'ts' | 'json'; root?: string[]; force?: boolean; json?: boolean }) => {
       const name = options.format === 'json' ? 'ambit.config.json' : nameIn(io.cwd)
       const there = configNames.find((known) => existsSync(join(io.cwd, known)))
       if (there !== undefined && !options.force)
@@ -25,7 +31,7 @@ const register: Register = (command, io) => {
       writeOutput(io, name, options.format === 'ts' ? commented : `${JSON.stringify(plain, null, 2)}\n`)
       // Of two configurations side by side only one would count.
       if (there !== undefined && there !== name) rmSync(join(io.cwd, there))
-      const made = await firstTenant(io)
+      const made = await firstTenant(io, options.root)
       if (options.json) return printJson(io, { file: name, ...(made && { tenant: made }) })
       line(io, `wrote ${name}`)
       if (made === undefined) line(io, 'the store here has its tenant and its administrator: they stay as they are')
@@ -44,12 +50,12 @@ async function checkReplaceable(io: Io): Promise<void> {
 }
 
 /** The tenant of the new configuration, with its administrator. One that exists is left alone: a lost key is not replaced. */
-const firstTenant = (io: Io) =>
+const firstTenant = (io: Io, roots: readonly string[] = []) =>
   opened(io, { create: true }, async (ambit) => {
     const { tenant: id } = ambit.settings
     const tenants = await everyTenant(ambit)
     if (tenants.some(({ tenant_id }) => tenant_id === id)) return undefined
-    return makeTenant(ambit, { id }, (await storeAdministrator(ambit, io)).subject)
+    return makeTenant(ambit, { id, roots }, (await storeAdministrator(ambit, io)).subject)
   })
 
 /** `.ts` is read as a module only where the package says so, or where there is no package. */

@@ -81,7 +81,7 @@ export function openAgents({ agents, providers, models, prices, capabilities }: 
 }
 
 function notFound(id: string): never {
-  throw new Failure('agent.not_found', `agent ${quote(id)} not found`, { id })
+  throw new Failure('agent.not_found', `agent ${quote(id)} not found`, { id }, 'see `ambit agent list`')
 }
 
 /** Each agent once, with those that it names as objects. */

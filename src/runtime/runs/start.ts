@@ -67,7 +67,7 @@ export async function startRun(
 function wantedGrants({ rights }: Caller, { context }: RunRequest): readonly GrantRequest[] {
   if (context === undefined) return []
   if (!rights.includes('mint')) {
-    const help = 'use a key of a principal with the role `grantor`, or leave `context` out'
+    const help = 'use a key of a principal with the role `grantor`, or run it without grants'
     throw new Failure('grant.not_mintable', 'this credential cannot set grants', {}, help)
   }
   return parseGrants(context)

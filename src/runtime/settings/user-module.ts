@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
@@ -31,7 +32,9 @@ function hookOnce(): void {
   hooked = true
   registerHooks({
     resolve(specifier, context, next) {
-      const found = specifier === ownName ? resolveOurs(() => next(specifier, context)) : next(specifier, context)
+      const found = ownName.test(specifier)
+        ? resolveOurs(specifier, () => next(specifier, context))
+        : next(specifier, context)
       const parts = madeOf.get(context.parentURL ?? '')
       if (parts === undefined || !isUsers(found.url)) return found
       const generation = (context.parentURL ?? '').split(`?${mark}=`)[1]
@@ -43,19 +46,32 @@ function hookOnce(): void {
   })
 }
 
-const ownName = 'ambit'
+const ownName = /^ambit(?:\/|$)/
 
-function resolveOurs<T extends { url: string }>(next: () => T): T | { url: string; shortCircuit: true } {
+function resolveOurs<T extends { url: string }>(
+  specifier: string,
+  next: () => T,
+): T | { url: string; shortCircuit: true } {
   try {
     return next()
-  } catch {
-    return { url: ownIndex(), shortCircuit: true }
+  } catch (error) {
+    const url = ownModule(specifier)
+    if (url === undefined) throw error
+    return { url, shortCircuit: true }
   }
 }
 
-/** What our own name leads to: as source, or as it was built. */
-const ownIndex = (): string =>
-  import.meta.url.endsWith('.ts') ? new URL('../../index.ts', import.meta.url).href : import.meta.resolve(ownName)
+/** What our own name, or one of those below it, leads to: as it was built, or as its source. */
+function ownModule(specifier: string): string | undefined {
+  const root = new URL('../../../', import.meta.url)
+  const { exports } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
+  const built: string | undefined = exports[specifier.replace('ambit', '.')]?.default
+  if (built === undefined) return undefined
+  const isSource = import.meta.url.endsWith('.ts')
+  return new URL(isSource ? built.replace('/dist/', '/src/').replace(/js$/, 'ts') : built, root).href
+}
+
+const ownFolder = new URL('../../', import.meta.url).href
 
 const isUsers = (url: string): boolean =>
-  url.startsWith('file:') && !url.includes('/node_modules/') && !url.startsWith(new URL('./', ownIndex()).href)
+  url.startsWith('file:') && !url.includes('/node_modules/') && !url.startsWith(ownFolder)
