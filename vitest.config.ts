@@ -34,7 +34,12 @@ export default defineConfig({
 function project(name: string, include: string[], isolate: boolean) {
   return {
     // A configuration imports us by name, wherever it lies; in a test, as Node itself would find us.
-    resolve: { alias: { ambit: `${root}src/index.ts` } },
+    resolve: {
+      alias: [
+        { find: /^ambit$/, replacement: `${root}src/index.ts` },
+        { find: /^ambit\/testing$/, replacement: `${root}src/testing/index.ts` },
+      ],
+    },
     extends: true as const,
     test: {
       name,

@@ -69,6 +69,11 @@ describe('what a document shows is what happens [F-18]', () => {
     ['openai-agents', refunds],
     ['langchain', refunds],
     ['knowledge', /^answered with \d+ tokens in 1 block\nthe answer is there\nnothing: ""\n$/],
+    ['provider', /^acme tickets_open .*\nacme tickets_list .*door.*\nacme One .*\nbrill tickets_list \[\]\n/],
+    [
+      'orchestrator',
+      /^orchestrator, granted northlight\n {2}clerk, granted northlight\/acme\n[\s\S]* {4}files_read ok file_outside_root\n[\s\S]* {6}reader rejected grant_outside_parent\n[\s\S]*execution_failed agent\.reader under northlight\/brill grant_outside_parent\n21 events, valid: true\n$/,
+    ],
     ['govern-a-tool', /success, .*delivered.*\n.*input_schema_validation_failed\n.*valid: true, covered: yes/],
   ])('the example %s runs to its end', (name, expected) => {
     const { stdout, status } = spawnSync(process.execPath, [`examples/${name}.ts`], { cwd: projectRoot })
@@ -210,6 +215,7 @@ function cut(path: string, name: string): string {
   return `${lines.map((line) => line.slice(indent)).join('\n')}\n`
     .replace(/'(?:\.\.\/)+src\/index\.ts'/, "'ambit'")
     .replace(/'(?:\.\.\/)+src\/bridges\/([a-z-]+)\.ts'/, "'ambit/$1'")
+    .replace(/'(?:\.\.\/)+src\/(testing|client)\/index\.ts'/, "'ambit/$1'")
 }
 
 describe('a document names only what exists [F-18]', () => {

@@ -46,11 +46,9 @@ export function mintGrants(requests: readonly GrantRequest[], facts: MintFacts):
 export function demandRoot(path: string, roots: MintFacts['roots']): void {
   if (roots === 'unbounded' || roots.some((root) => covers(root, path))) return
   throw roots.length === 0
-    ? new Failure('grant.no_root', 'this tenant has no namespace root', {}, rootHelp)
+    ? new Failure('grant.no_root', 'this tenant has no namespace root', {}, 'a tenant gets its roots when it is made')
     : new Failure('grant.outside_root', `grant ${quote(path)} is outside this tenant`, { path })
 }
-
-const rootHelp = 'a tenant gets its roots when it is made: `ambit tenant create <id> --root <path>`'
 
 const isTooBroad = (path: string, branch: ProtectedBranch): boolean =>
   covers(path, branch.path) ||

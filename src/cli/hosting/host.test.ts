@@ -20,7 +20,7 @@ describe('host serve [H-78 H-75]', () => {
     assert.equal(code, 0)
     assert.match(
       out,
-      /^listening on http:\/\/127\.0\.0\.1:\d+ as host `northlight`: 2 capabilities for 1 tenant; open: anyone on this machine may call\n$/,
+      /^listening on http:\/\/127\.0\.0\.1:\d+ as host `northlight`: 2 capabilities and 1 agent for 1 tenant; open: anyone on this machine may call\n$/,
     )
     for (const hostname of ['0.0.0.0', '::', '192.0.2.1']) {
       const { code, err } = await shell.run('host', 'serve', '--open', '--port', '0', '--hostname', hostname)

@@ -5,7 +5,7 @@ import type { RunEvent, RunRecord } from '../../model/run.ts'
 import type { operations } from '../../operations/table.ts'
 import { operationAt, type View } from '../operation-command.ts'
 import { jsonIn, readInput } from '../terminal/files.ts'
-import { found, type Io, jsonText, line, progress } from '../terminal/io.ts'
+import { found, type Io, jsonText, line, printJson, progress } from '../terminal/io.ts'
 import { several } from '../terminal/several.ts'
 import { printEvent, printRun } from './print-run.ts'
 
@@ -53,7 +53,12 @@ const view: View<typeof operations.runs.start> = {
     if (record.status !== 'completed') found(io)
     return record
   },
-  print: (io, record) => printRun(io, record as RunRecord),
+  ownJson: true,
+  print: (io, record, { options }) => {
+    if (!options.json) return printRun(io, record as RunRecord)
+    // After its steps, each on a line, the record is one more line.
+    options['stream'] === true ? line(io, jsonText(record)) : printJson(io, record)
+  },
 }
 
 export default operationAt(['runs', 'start'], view as View)

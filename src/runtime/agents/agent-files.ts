@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { Failure, quote } from '../../base/failure.ts'
+import { Failure } from '../../base/failure.ts'
 import { readJson } from '../../base/json.ts'
 import type { Capability } from '../../gateway/capability.ts'
 import { readYaml } from '../../knowledge/discover/yaml.ts'
@@ -58,5 +58,5 @@ export function readAgent(file: NamedFile): Agent {
 function yamlIn(bytes: Uint8Array, { name }: NamedFile): unknown {
   const read = readYaml(Buffer.from(bytes).toString())
   if ('map' in read) return read.map
-  throw new Failure('manifest.invalid', `${quote(name)}: ${read.why}`, { pointer: '' })
+  throw new Failure('manifest.invalid', `${name}: ${read.why.replace('the frontmatter', 'the file')}`, { pointer: '' })
 }

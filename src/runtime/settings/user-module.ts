@@ -32,9 +32,7 @@ function hookOnce(): void {
   hooked = true
   registerHooks({
     resolve(specifier, context, next) {
-      const found = ownName.test(specifier)
-        ? resolveOurs(specifier, () => next(specifier, context))
-        : next(specifier, context)
+      const found = resolveOurs(specifier, () => next(specifier, context))
       const parts = madeOf.get(context.parentURL ?? '')
       if (parts === undefined || !isUsers(found.url)) return found
       const generation = (context.parentURL ?? '').split(`?${mark}=`)[1]
@@ -46,32 +44,20 @@ function hookOnce(): void {
   })
 }
 
-const ownName = /^ambit(?:\/|$)/
-
-function resolveOurs<T extends { url: string }>(
-  specifier: string,
-  next: () => T,
-): T | { url: string; shortCircuit: true } {
+/** Where no package of ours is installed, its names lead to this one: as it was built, or to its source. */
+function resolveOurs<T extends { url: string }>(name: string, next: () => T): T | { url: string; shortCircuit: true } {
   try {
     return next()
   } catch (error) {
-    const url = ownModule(specifier)
-    if (url === undefined) throw error
-    return { url, shortCircuit: true }
+    const root = new URL('../../../', import.meta.url)
+    const { exports } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
+    const built = name.startsWith('ambit') && exports[name.replace('ambit', '.')]?.default
+    if (!built) throw error
+    const path = import.meta.url.endsWith('.ts') ? built.replace('/dist/', '/src/').replace(/js$/, 'ts') : built
+    return { url: new URL(path, root).href, shortCircuit: true }
   }
 }
 
-/** What our own name, or one of those below it, leads to: as it was built, or as its source. */
-function ownModule(specifier: string): string | undefined {
-  const root = new URL('../../../', import.meta.url)
-  const { exports } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
-  const built: string | undefined = exports[specifier.replace('ambit', '.')]?.default
-  if (built === undefined) return undefined
-  const isSource = import.meta.url.endsWith('.ts')
-  return new URL(isSource ? built.replace('/dist/', '/src/').replace(/js$/, 'ts') : built, root).href
-}
-
 const ownFolder = new URL('../../', import.meta.url).href
-
 const isUsers = (url: string): boolean =>
   url.startsWith('file:') && !url.includes('/node_modules/') && !url.startsWith(ownFolder)
