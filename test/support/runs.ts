@@ -7,6 +7,7 @@ import type { Json } from '../../src/base/canonical.ts'
 import type { Clock } from '../../src/base/time.ts'
 import { withRun } from '../../src/client/run-handle.ts'
 import { memoryRoot } from '../../src/files/memory.ts'
+import { type CapabilitySpec, defineCapability } from '../../src/gateway/capability.ts'
 import type { EvidenceEvent } from '../../src/model/evidence.ts'
 import { tenantId } from '../../src/model/identity/tenant-id.ts'
 import type { RunEvent, RunRecord } from '../../src/model/run.ts'
@@ -126,6 +127,36 @@ type Turns = readonly ScriptedTurn[] | ((request: TurnRequest) => ScriptedTurn |
 /** An agent with a model that says these turns. */
 export function agent(id: string, turns: Turns, more: Partial<Extract<AgentSpec, { instruction: string }>> = {}) {
   return defineAgent({ id, instruction: `You are ${id}.`, model: scriptedModel(turns), ...more })
+}
+
+/** These turns by how far the run is, so that another process goes on where the last one was. */
+export const inTurn =
+  (...turns: readonly ScriptedTurn[]) =>
+  ({ messages }: TurnRequest): ScriptedTurn =>
+    turns[messages.filter(({ role }) => role === 'assistant').length] ?? new Error('the script has run out')
+
+/** A capability that needs the yes of a person, and what was paid with it, by whom the call names. */
+export function payments(more: Partial<CapabilitySpec> = {}) {
+  const paid: string[] = []
+  const spec = { id: 'test.pay', version: '1.0.0', description: 'Pays.', policy: {}, effects: ['money.move'] }
+  const autonomy = { tier: 'approval_required' } as const
+  const pay = defineCapability({ ...spec, autonomy, ...more }, (input) => {
+    paid.push(String((input as { to?: string }).to))
+    return 'paid'
+  })
+  return { pay, paid }
+}
+
+/** The record of a run once it has paused again after these events. */
+export async function pausedAfter({ ambit }: GivenRuns, id: string, since: number): Promise<RunRecord> {
+  for await (const { type } of ambit.runs.events(id, { since })) if (type === 'run.paused') return ambit.runs.show(id)
+  throw new Error('the run has ended')
+}
+
+/** The record of a run once it has ended. */
+export async function ended({ ambit }: GivenRuns, id: string): Promise<RunRecord> {
+  for await (const _ of ambit.runs.events(id));
+  return ambit.runs.show(id)
 }
 
 /** A turn that asks for these tools. */

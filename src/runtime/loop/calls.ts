@@ -143,7 +143,7 @@ function noteResult(
   const { tree, record } = node
   const answer = answerOf(result, hasEffects(node, call.capabilityId))
   const data = { call_id: call.callId, tool: call.tool }
-  const waited = tree.waitingApproval(record.run_id, call.callId)
+  const waited = tree.waitsOf(record.run_id).get(call.callId)
   if (answer.status === 'paused') {
     const approval = String(result.denial?.details?.['approval_id'] ?? '')
     if (waited === approval) return
@@ -211,7 +211,6 @@ function wasInterrupted(node: RunNode, { capabilityId }: RunCall, { error }: Inv
 }
 
 function pausedBy({ denial }: InvocationResult): Paused {
-  const { approval_id, expires_at } = denial?.details ?? {}
-  const untilMs = typeof expires_at === 'string' ? parseTime(expires_at) : undefined
-  return new Paused([String(approval_id)], untilMs ?? limits.requiredResultMs)
+  const until = denial?.details?.['expires_at']
+  return new Paused((typeof until === 'string' ? parseTime(until) : undefined) ?? limits.requiredResultMs)
 }

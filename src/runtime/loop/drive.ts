@@ -112,13 +112,15 @@ function finishedPayload({ host: { deps } }: RunTree, { run_id, status, error, u
   return result === null ? said : { ...said, output: outputDigest(deps.digest, result) }
 }
 
-async function pause(tree: RunTree, { approvals, untilMs }: Paused): Promise<void> {
+async function pause(tree: RunTree, { untilMs }: Paused): Promise<void> {
   const waiting = [...tree.nodes.values()].filter(({ record }) => record.status === 'running')
-  for (const node of waiting) node.record = { ...node.record, status: 'paused', waits_for: [...approvals] }
-  const puts = waiting.map(({ record, usage }) => tree.put({ ...record, usage: { ...usage } }))
+  for (const node of waiting) {
+    const { record, usage } = node
+    node.record = { ...record, status: 'paused', waits_for: tree.waitsFor(record.run_id), usage: { ...usage } }
+  }
   await tree.commit({
-    noting: () => tree.note(tree.rootId, 'run.paused', { waits_for: [...approvals] }),
-    statements: (tenant) => [...puts.map((put) => put(tenant))],
+    noting: () => tree.note(tree.rootId, 'run.paused', { waits_for: tree.waitsFor(tree.rootId) }),
+    statements: (tenant) => waiting.map(({ record }) => tree.put(record)(tenant)),
     leaving: (tenant) => pauseLeg(tenant, tree.journal.leg, untilMs),
   })
 }

@@ -6,15 +6,9 @@ export async function allOrPause<T>(branches: readonly Promise<T>[]): Promise<re
   const failed = ended.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []))
   const broken = failed.find((reason) => !(reason instanceof Paused))
   if (broken !== undefined) throw broken
-  if (failed.length > 0) throw mergePauses(failed as Paused[])
+  if (failed.length > 0) throw new Paused(Math.min(...(failed as Paused[]).map(({ untilMs }) => untilMs)))
   return ended.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
 }
-
-const mergePauses = (pauses: readonly Paused[]): Paused =>
-  new Paused(
-    [...new Set(pauses.flatMap(({ approvals }) => approvals))],
-    Math.min(...pauses.map(({ untilMs }) => untilMs)),
-  )
 
 export const cancelled = (): RunEnd => new RunEnd('run_cancelled', 'the run was cancelled', 'cancelled')
 
@@ -28,11 +22,9 @@ export function stopIfEnding({ ending: { signal }, tree: { leaving } }: RunNode)
 
 /** A run that waits for people, with everything above it. */
 export class Paused extends Error {
-  readonly approvals: readonly string[]
   readonly untilMs: number
-  constructor(approvals: readonly string[], untilMs: number) {
+  constructor(untilMs: number) {
     super('the run waits for people')
-    this.approvals = approvals
     this.untilMs = untilMs
   }
 }

@@ -168,13 +168,20 @@ export class RunTree {
     this.note(record.run_id, 'tool.finished', { call_id: callId, tool, status, output, error: error && { ...error } })
   }
 
-  /** The approval that a call of a run waits for, as far as its events say. */
-  waitingApproval(runId: string, callId: string): string | undefined {
-    const about = this.eventsOf(runId).filter(
-      ({ type, data }) => type.startsWith('approval.') && data['call_id'] === callId,
-    )
-    const last = about.at(-1)
-    return last?.type === 'approval.requested' ? String(last.data['approval_id']) : undefined
+  /** The approvals that calls of a run wait for, by call, as far as its events say. */
+  waitsOf(runId: string): ReadonlyMap<string, string> {
+    const waits = new Map<string, string>()
+    for (const { type, data } of this.eventsOf(runId)) {
+      if (type === 'approval.requested') waits.set(String(data['call_id']), String(data['approval_id']))
+      if (type === 'approval.resolved') waits.delete(String(data['call_id']))
+    }
+    return waits
+  }
+
+  /** The approvals that a run waits for, with all below it. */
+  waitsFor(runId: string): string[] {
+    const within = [...this.events.keys()].filter((id) => this.isWithin(id, runId))
+    return within.flatMap((id) => [...this.waitsOf(id).values()])
   }
 
   rootNode(): RunNode {

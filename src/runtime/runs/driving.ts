@@ -17,21 +17,23 @@ export interface DrivingOptions extends PrepareOptions {
 export function openDriving(options: DrivingOptions) {
   const { deps } = options
   const trees = new Map<string, RunTree>()
-  /** Each until its next pause or its end: then it answers the record of its root. */
-  const underWay = new Map<string, Promise<RunRecord>>()
+  /** Each until its next pause or its end: then it answers the record of its root, as far as that is in the store. */
+  const underWay = new Map<string, Promise<RunRecord | undefined>>()
   const { watch, wake } = openWatchers()
 
-  const drive = (tree: RunTree): Promise<RunRecord> => {
+  const drive = (tree: RunTree): Promise<RunRecord | undefined> => {
     const { rootId } = tree
     const release = options.hold()
     const work = driveTree(tree)
-      .catch(() => giveBack(options, tree))
-      .then(() => {
+      .then(
+        () => tree.rootNode().record,
+        () => giveBack(options, tree),
+      )
+      .finally(() => {
         trees.delete(rootId)
         underWay.delete(rootId)
         release()
         wake(rootId)
-        return tree.rootNode().record
       })
     trees.set(rootId, tree)
     underWay.set(rootId, work)
@@ -73,7 +75,7 @@ export function openDriving(options: DrivingOptions) {
 }
 
 /** A leg that failed is tried again later, ever more rarely; one that is only left, by the next who looks. */
-async function giveBack({ deps }: DrivingOptions, { leaving, journal: { leg } }: RunTree): Promise<void> {
+async function giveBack({ deps }: DrivingOptions, { leaving, journal: { leg } }: RunTree): Promise<undefined> {
   const waitMs = leaving.signal.aborted ? 0 : Math.min(limits.backoffMaxMs, 100 * 2 ** triesOf(leg))
   await deps.store.write(deps.tenant, releaseLeg(leg, deps.clock.now() + waitMs)).catch(() => undefined)
 }

@@ -14,6 +14,8 @@ interface EngineOptions {
   readonly deps: GatewayDeps
   /** Drives a leg to its next pause. */
   readonly drive: (leg: Leg, wasLeft: boolean) => Promise<void>
+  /** The agents that this process has: a run of another one is left to others. */
+  readonly agents: () => readonly string[]
   /** Whether this process drives the run already. */
   readonly isDriven: (runId: string) => boolean
   readonly slots: number
@@ -26,6 +28,7 @@ interface EngineOptions {
 export function openEngine({
   deps,
   drive,
+  agents,
   isDriven,
   slots,
   alsoEach,
@@ -38,7 +41,8 @@ export function openEngine({
   const look = async (): Promise<void> => {
     await alsoEach()
     const free = slots - driving
-    const due = stopped || free <= 0 ? [] : await deps.store.read(() => dueLegs(deps.tenant, deps.clock.now(), free))
+    if (stopped || free <= 0) return
+    const due = await deps.store.read(() => dueLegs(deps.tenant, deps.clock.now(), free, agents()))
     for (const leg of due) if (!isDriven(leg.runId)) await take(leg)
   }
   const take = async (due: DueLeg): Promise<void> => {

@@ -1,7 +1,7 @@
 import { limits } from '../../base/limits.ts'
 import type { CallCaller } from '../../gateway/call.ts'
 import { isEnded, type RunRecord } from '../../model/run.ts'
-import { pauseLeg, triesOf } from '../../storage/tables/legs.ts'
+import { triesOf } from '../../storage/tables/legs.ts'
 import { rootsAndLast } from '../../storage/tables/revocations.ts'
 import { runsToCancel } from '../../storage/tables/runs.ts'
 import { rootsFor } from '../loop/authority.ts'
@@ -15,23 +15,12 @@ export interface PrepareOptions extends RunDeps {
   readonly callerNow: (kept: CallCaller) => Promise<CallCaller | undefined>
 }
 
-/**
- * Makes a run ready to be taken up: everything it was allowed at its start is asked again now. False for one that this
- * process cannot drive, because an agent of it is not here.
- */
+/** Makes a run ready to be taken up: everything it was allowed at its start is asked again now. False for one that has ended. */
 export async function prepareLeg(tree: RunTree, options: PrepareOptions): Promise<boolean> {
   const { deps } = options
   const record = tree.stored.get(tree.rootId)
   if (record === undefined || isEnded(record.status)) return false
   const open = [...tree.stored.values()].filter(({ status }) => !isEnded(status))
-  const known = new Set(options.agents().all.map(({ definition }) => definition.manifest.id))
-  if (!open.every(({ agent_id }) => known.has(agent_id))) {
-    const later = deps.clock.now() + limits.legCheckMs
-    await deps.store.write(deps.tenant, function* (tenant) {
-      yield [pauseLeg(tenant, tree.journal.leg, later)]
-    })
-    return false
-  }
   for (const runId of await deps.store.read(() => runsToCancel(deps.tenant))) tree.toCancel.add(runId)
   const { roots } = await deps.store.read(() => rootsAndLast(deps.tenant))
   tree.authority.setRoots(rootsFor(deps.tenant, roots, tree.root.roots === 'unbounded'))

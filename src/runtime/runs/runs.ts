@@ -28,7 +28,9 @@ export interface StartedBy {
 export function openRuns(options: RunsOptions) {
   const { deps } = options
   const { drive, takeUp, lookAfter, watch, wake, isDriven, follow, leave } = openDriving(options)
-  const engine = openEngine({ deps, slots: limits.legsAtOnceMax, isDriven, drive: takeUp, alsoEach: lookAfter })
+  const agents = () => options.agents().all.map(({ definition }) => definition.manifest.id)
+  const slots = limits.legsAtOnceMax
+  const engine = openEngine({ deps, slots, agents, isDriven, drive: takeUp, alsoEach: lookAfter })
   let closing = false
   return {
     start: async (

@@ -1,6 +1,6 @@
 import { Failure, quote } from '../../base/failure.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
-import { type Change, counted, number, row, rows, type Statement, sql, text, type Work } from '../work.ts'
+import { type Change, counted, number, record, row, rows, type Statement, sql, type Work } from '../work.ts'
 
 /** A run that this process drives, from a pause to the next. Who shows an older fence is late. */
 export interface Leg {
@@ -33,14 +33,21 @@ export interface DueLeg {
   readonly owner: string | null
 }
 
-/** Legs that are due, the oldest first; those that a process has taken as well. */
-export function* dueLegs(tenant: TenantId, nowMs: number, limit: number): Work<readonly DueLeg[]> {
-  const select = 'SELECT run_id, owner FROM legs WHERE tenant_id = ? AND due_at_ms <= ? ORDER BY due_at_ms LIMIT ?'
-  return (yield* rows(select, tenant, nowMs, limit)).map((found) => ({
-    runId: text(found, 'run_id'),
-    owner: found['owner'] === null ? null : text(found, 'owner'),
-  }))
+/** Legs that are due, the oldest first; those that a process has taken as well. With `agents` those that they can drive. */
+export function* dueLegs(
+  tenant: TenantId,
+  nowMs: number,
+  limit: number,
+  agents?: readonly string[],
+): Work<readonly DueLeg[]> {
+  if (agents?.length === 0) return []
+  const of = agents === undefined ? '' : `AND NOT EXISTS (${withOthers} (${agents.map(() => '?').join(', ')}))`
+  const select = `SELECT run_id, owner FROM legs WHERE tenant_id = ? AND due_at_ms <= ? ${of} ORDER BY due_at_ms LIMIT ?`
+  return (yield* rows(select, tenant, nowMs, ...(agents ?? []), limit)).map(record<DueLeg>)
 }
+
+const withOthers = `SELECT 1 FROM runs r WHERE r.tenant_id = legs.tenant_id AND r.root_run_id = legs.run_id
+  AND r.status IN ('pending', 'running', 'paused') AND r.agent_id NOT IN`
 
 /** Whether a root run has not ended. */
 export function* isOpenRun(tenant: TenantId, runId: string): Work<boolean> {
@@ -102,7 +109,8 @@ export const endLeg = (tenant: TenantId, { runId, owner, fence }: Leg): Statemen
 export const pauseLeg = (tenant: TenantId, { runId, owner, fence, wakes }: Leg, untilMs: number): Statement =>
   counted(pause, wakes, untilMs, tenant, runId, owner, fence)
 
-const pause = `UPDATE legs SET owner = NULL, due_at_ms = CASE WHEN wakes > ? THEN 0 ELSE ? END
+// PostgreSQL would take the time for as small a number as the zero beside it.
+const pause = `UPDATE legs SET owner = NULL, due_at_ms = CASE WHEN wakes > ? THEN 0 ELSE CAST(? AS BIGINT) END
   WHERE tenant_id = ? AND run_id = ? AND owner = ? AND fence = ?`
 
 export const legTaken = (runId: string): Failure =>
