@@ -67,7 +67,7 @@ const budgetWords: Readonly<Record<string, string>> = { calls: 'budget_tool_call
 
 /** Refusals of a child run come from the handler that starts it: the call itself was wrong. */
 const rejected =
-  /^(?:grant_|run_depth_exceeded$|args_invalid$|resource_(?:read_only|ceiling|scope_denied)$|agent_not_found$)/
+  /^(?:grant_|run_depth_exceeded$|(?:args|id)_invalid$|resource_(?:read_only|ceiling|scope_denied)$|agent_not_found$|scratchpad_limit$|session_busy$)/
 const failed = /^(?:timeout|cancelled|interrupted|resource_provider_(?:failed|timeout))$/
 
 function failureStatus(code: string): AnswerStatus {

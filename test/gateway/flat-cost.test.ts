@@ -5,43 +5,16 @@ import { purgeEvidence } from '../../src/runtime/evidence/purge.ts'
 import { record } from '../../src/runtime/evidence/record.ts'
 import { openHost } from '../../src/runtime/hosting/host.ts'
 import { makeOffer } from '../../src/runtime/hosting/offer.ts'
-import type { Database } from '../../src/storage/database.ts'
 import { openStore } from '../../src/storage/store.ts'
 import { approvalRecords } from '../../src/storage/tables/approvals.ts'
 import { neverEnds, reserve } from '../../src/storage/tables/budget-uses.ts'
 import { unknownClaims } from '../../src/storage/tables/claims.ts'
-import { rows, type Statement, text, type Work } from '../../src/storage/work.ts'
+import { rows } from '../../src/storage/work.ts'
 import { sampleApproval } from '../../src/testing/storage/sample.ts'
 import { givenAmbit, givenTenant } from '../cli/given.ts'
 import { anyone, echo } from '../support/host.ts'
 import { startPostgres } from '../support/postgres.ts'
-
-interface Asked {
-  readonly sql: string
-  readonly params: Extract<Statement, { sql: string }>['params']
-  /** How many rows came back, or went in. */
-  readonly rows: number
-}
-
-/** The database, with every statement noted that passes. */
-function noting(database: Database, note: (asked: Asked) => void): Database {
-  function* watched<T>(work: Work<T>): Work<T> {
-    for (let step = work.next(); ; ) {
-      if (step.done) return step.value
-      const statements = step.value
-      const answers = yield statements
-      for (const [index, statement] of statements.entries())
-        if ('sql' in statement) note({ ...statement, rows: answers[index]?.length ?? 0 })
-        else note({ sql: `INSERT INTO ${statement.into.name}`, params: [], rows: statement.rows.length })
-      step = work.next(answers)
-    }
-  }
-  return {
-    ...database,
-    read: (work) => database.read(() => watched(work())),
-    write: (work, queue) => database.write(() => watched(work()), queue),
-  }
-}
+import { type Asked, isLong, noting, plansOf } from '../support/statements.ts'
 
 const calls: Readonly<Record<string, object>> = {
   'in a new correlation': { capability_id: 'test.echo', payload: { a: 1 } },
@@ -120,43 +93,6 @@ async function costs(stored: number, place: Place = { driver: 'sqlite', path: ':
 
 const running = "SELECT 1 FROM claims WHERE state = 'running'"
 
-/** How the database answers each statement, line by line. */
-async function plansOf(database: Database, asked: Iterable<Asked>): Promise<readonly string[]> {
-  const explain = database.dialect === 'sqlite' ? explainInSqlite : explainInPostgres
-  await database.write(() => rows('ANALYZE'))
-  const lines: string[] = []
-  for (const { sql, params } of asked) {
-    if (!/^(SELECT|WITH|UPDATE|DELETE|INSERT.*ON CONFLICT)/s.test(sql)) continue
-    const plan = await database.read(() => explain(sql.replace(/ FOR UPDATE$/, ''), params))
-    lines.push(...plan.map((line) => `${line.trim()} in ${sql}`))
-  }
-  return lines
-}
-
-type Explain = (sql: string, params: Asked['params']) => Work<readonly string[]>
-
-const explainInSqlite: Explain = function* (sql, params) {
-  return (yield* rows(`EXPLAIN QUERY PLAN ${sql}`, ...params)).map((line) => text(line, 'detail'))
-}
-
-/** Goes through a table only where there is no other way: a small one it would always go through. */
-const costMax = 50
-const explainInPostgres: Explain = function* (sql, params) {
-  yield* rows('SET LOCAL enable_seqscan = off')
-  return (yield* rows(`EXPLAIN ${sql}`, ...params)).map((line) => text(line, 'QUERY PLAN'))
-}
-
-// What is not stored, and is as long as the statement itself.
-const inHand = /^SCAN (CONSTANT ROW|\d+ CONSTANT ROWS|wanted|log)\b/
-// The last of a tenant's events is at the end of the index by sequence: to find it, nothing but the tenant is needed.
-const atTheEnd = /(MAX\(|SELECT sequence, content_hash FROM events WHERE tenant_id = \? ORDER BY sequence DESC LIMIT 1)/
-
-function isLong(line: string): boolean {
-  if (line.startsWith('SCAN')) return !inHand.test(line)
-  const byTenant = /^SEARCH (?!tenants)\w+ USING .*\(tenant_id=\?\) in /.test(line)
-  return byTenant && !atTheEnd.test(line)
-}
-
 test('a call asks the same of the store whatever it holds, and no statement of it goes through a table [H-91]', async () => {
   vi.useFakeTimers({ toFake: ['setInterval'] })
   onTestFinished(() => void vi.useRealTimers())
@@ -174,9 +110,6 @@ test('no statement of a call goes through a table of PostgreSQL either [H-91]', 
   if (server === undefined) return
   onTestFinished(() => server.stop())
   const { plans } = await costs(5_000, { driver: 'postgres', url: await server.database() })
-  // An index may be gone through from end to end as well, but not for so little.
-  const costOf = (line: string) => Number(/ Scan .*\(cost=[\d.]+\.\.([\d.]+) /.exec(line)?.[1] ?? 0)
-  const isLong = (line: string) => line.includes('Seq Scan') || (costOf(line) > costMax && !atTheEnd.test(line))
   assert.deepEqual(plans.filter(isLong), [])
   assert(plans.filter((line) => line.startsWith('Index Cond')).length > 5, plans.join('\n'))
 })

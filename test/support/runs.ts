@@ -25,8 +25,10 @@ import { performOperation } from '../../src/runtime/operations/perform.ts'
 import { openWith, type Runtime } from '../../src/runtime/runtime.ts'
 import { settingsFrom } from '../../src/runtime/settings/config.ts'
 import type { AmbitConfig } from '../../src/runtime/settings/user-config.ts'
+import { openStore } from '../../src/storage/store.ts'
 import { type ScriptedTurn, scriptedModel } from '../../src/testing/scripted-model.ts'
 import { stillClock } from './host.ts'
+import { type Asked, noting } from './statements.ts'
 
 export interface GivenRuns {
   readonly ambit: Ambit
@@ -52,16 +54,19 @@ export interface Place {
   readonly roots?: readonly string[]
   /** Over a server only the roots of the tenant hold grants. */
   readonly served?: boolean
+  /** Told of every statement that its store asks. */
+  readonly asked?: (statement: Asked) => void
 }
 
 /** An Ambit with this configuration, as `createAmbit` opens it, with a clock that stands still. */
 export async function givenRuns(config: AmbitConfig, place: Place = {}): Promise<GivenRuns> {
-  const { clock = stillClock(), folder, served = false } = place
+  const { clock = stillClock(), folder, served = false, asked } = place
   const env = { folder: folder ?? '.', env: {} }
   const kept: AmbitConfig =
     folder === undefined ? { store: { driver: 'sqlite', path: ':memory:' } } : { dataDir: folder }
   const settings = settingsFrom({ ...kept, ...config }, env)
-  const runtime = await openWith(settings, clock, folder === undefined ? { files: memoryRoot() } : {})
+  const opened = await openWith(settings, clock, folder === undefined ? { files: memoryRoot() } : {})
+  const runtime = asked ? { ...opened, store: await openStore(noting(opened.database, asked)) } : opened
   const home = settings.tenant
   if (!(await everyTenant(runtime)).some(({ tenant_id }) => tenant_id === home))
     await createTenant(runtime, { id: home, roots: place.roots ?? [] })

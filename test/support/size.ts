@@ -23,7 +23,7 @@ export const linesMax: Readonly<Record<string, number>> = {
   policy: 3010,
   resources: 1348,
   runs: 1105,
-  runtime: 10011,
+  runtime: 10025,
   server: 1339,
   storage: 3557,
   testing: 2733,

@@ -9,9 +9,11 @@ import type { Grant } from '../../model/grant.ts'
 import { isEnded, type RunRecord } from '../../model/run.ts'
 import type { ToolAnswer } from '../../runs/answer.ts'
 import { narrowRequest } from '../../runs/pipeline.ts'
-import { addRun } from '../../storage/tables/runs.ts'
+import { addRun, runInSession } from '../../storage/tables/runs.ts'
+import type { Work } from '../../storage/work.ts'
 import type { Traced } from '../trace.ts'
 import { makeCall, once } from './calls.ts'
+import { demandFree, readNames } from './conversation.ts'
 import { newRecord, openNode, startedData } from './record.ts'
 import { beginRun, beginTool, endTool } from './spans.ts'
 import { capabilityOf, type RunNode } from './tree.ts'
@@ -97,8 +99,13 @@ async function startChild(parent: RunNode, request: ChildRequest, span: Traced):
 }
 
 function commitChild({ tree, record }: RunNode): CommitWith {
-  const note = once(() => tree.note(record.run_id, 'run.started', startedData(record)))
-  return new CommitWith({ run_id: record.run_id }, function* (tenant) {
+  const { run_id, agent_id, session_id } = record
+  const note = once(() => tree.note(run_id, 'run.started', startedData(record)))
+  return new CommitWith({ run_id }, function* (tenant): Work<void> {
+    if (session_id !== null) {
+      const [working = []] = yield [runInSession(tenant, agent_id, session_id)]
+      demandFree(record, working[0])
+    }
     yield [addRun(tenant, { record, private: {} }, null)]
     note()
   })
@@ -110,6 +117,7 @@ async function prepareChild(parent: RunNode, request: ChildRequest, { place }: T
   const { deps, agents } = tree.host
   const depth = record.depth + 1
   if (depth > limits.runDepthMax) throw new Failure('run.depth_exceeded', `depth \`${limits.runDepthMax}\` reached`)
+  const names = await deps.store.read(() => readNames(deps.tenant, request.agentId, request))
   const live = await tree.authority.liveGrants(parent, deps.clock.now())
   const wanted = requestOf(live, request)
   const ids = Array.from({ length: (wanted ?? live).length }, () => deps.ids.next('gr'))
@@ -122,8 +130,7 @@ async function prepareChild(parent: RunNode, request: ChildRequest, { place }: T
     caused_by: request.place,
     depth,
     request_id: null,
-    session_id: request.sessionId ?? null,
-    context_ids: [...(request.contextIds ?? [])],
+    ...names,
     grants: [...grants],
     ceilings: { ...parent.resolved.handedOn },
     input: request.payload['input'] ?? null,

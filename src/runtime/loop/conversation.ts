@@ -1,12 +1,42 @@
+import { Failure, quote } from '../../base/failure.ts'
 import { limits } from '../../base/limits.ts'
+import type { TenantId } from '../../model/identity/tenant-id.ts'
+import { callerName, type RunRecord } from '../../model/run.ts'
 import type { LlmDefinition } from '../../runs/definition.ts'
 import type { PromptFacts } from '../../runs/prompt.ts'
 import { asText } from '../../runs/template.ts'
 import { appendBucket, readBucket } from '../../storage/entries/buckets.ts'
-import { addMessages, sessionWindow } from '../../storage/tables/sessions.ts'
-import type { Change } from '../../storage/work.ts'
+import { addMessages, sessionOfId, sessionWindow } from '../../storage/tables/sessions.ts'
+import type { Change, Row, Work } from '../../storage/work.ts'
 import { uuidV7 } from '../system.ts'
 import type { RunNode } from './tree.ts'
+
+/** What the caller of a run names: a session, by its name or its own id, and buckets, each of which counts once. */
+export function* readNames(
+  tenant: TenantId,
+  agentId: string,
+  {
+    sessionId,
+    contextIds = [],
+  }: { readonly sessionId?: string | undefined; readonly contextIds?: readonly string[] | undefined },
+): Work<Pick<RunRecord, 'session_id' | 'context_ids'>> {
+  if (contextIds.length > limits.contextIdsMax)
+    throw new Failure('scratchpad.limit', `at most ${limits.contextIdsMax} buckets`, { limit: limits.contextIdsMax })
+  const bad = [sessionId ?? [], contextIds].flat().find((name) => !callerName.safeParse(name).success)
+  if (bad !== undefined) throw new Failure('id.invalid', `id ${quote(String(bad))} is not valid`)
+  const named = isSessionId(sessionId) ? yield* sessionOfId(tenant, agentId, sessionId) : undefined
+  return { session_id: named ?? sessionId ?? null, context_ids: [...new Set(contextIds)] }
+}
+
+const isSessionId = (text: string | undefined): text is string =>
+  /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(text ?? '')
+
+/** Refuses a run in a session where another one works. */
+export function demandFree({ session_id }: Pick<RunRecord, 'session_id'>, busy: Row | undefined): void {
+  if (busy === undefined) return
+  const data = { session_id, run_id: String(busy['run_id']) }
+  throw new Failure('session.busy', `session ${quote(session_id ?? '')} has an active run`, data)
+}
 
 export async function readConversation(node: RunNode, { manifest }: LlmDefinition): Promise<PromptFacts['history']> {
   const { session_id: sessionId, agent_id: agentId } = node.record
@@ -53,7 +83,9 @@ function endSession({ tree, record, session }: RunNode): readonly Change[] {
 function writeBuckets({ tree, record, agent }: RunNode): readonly Change[] {
   const { manifest } = agent.definition
   const { result, context_ids: contextIds, run_id, agent_id } = record
-  if (manifest.kind !== 'llm' || manifest.contextWrite !== true || result === null || result === '') return []
-  const text = { content: asText(result), created_at: record.ended_at ?? '', agent_id, run_id }
+  // No entry holds a NUL.
+  const content = result === null ? '' : asText(result).replaceAll('\0', '\ufffd')
+  if (manifest.kind !== 'llm' || manifest.contextWrite !== true || content.trim() === '') return []
+  const text = { content, created_at: record.ended_at ?? '', agent_id, run_id }
   return contextIds.map((contextId) => appendBucket(contextId, text, tree.host.deps.ids))
 }

@@ -1,8 +1,7 @@
 import { Failure, quote } from '../../base/failure.ts'
-import { limits } from '../../base/limits.ts'
 import { defined } from '../../base/object.ts'
-import type { AgentSummary, RunRequest } from '../../model/requests.ts'
-import { callerName, isEnded } from '../../model/run.ts'
+import type { AgentSummary } from '../../model/requests.ts'
+import { isEnded } from '../../model/run.ts'
 import type { Agent } from '../agents/agent.ts'
 import { demandName } from '../identity/caller.ts'
 import { forgetMemory, listMemory, readMemory } from '../memory/entries.ts'
@@ -18,7 +17,6 @@ export const runHandlers: HandlersOf<'agents' | 'runs' | 'grants' | 'memory'> = 
   runs: {
     start: async ({ host, caller, served, place }, request) => {
       demandName(caller)
-      checkNames(request)
       return (await host()).runs.start(caller, request, defined({ served, place }))
     },
     list: ({ ambit, caller }, { since, until, grant, limit, cursor, ...filter }) => {
@@ -54,15 +52,6 @@ export const runHandlers: HandlersOf<'agents' | 'runs' | 'grants' | 'memory'> = 
 }
 
 const hasEnded = (id: string): Failure => new Failure('run.finished', `run ${quote(id)} has ended`, { id })
-
-/** The session and the buckets of a request, which its caller names. */
-function checkNames({ sessionId, contextIds = [] }: RunRequest): void {
-  if (contextIds.length > limits.contextIdsMax)
-    throw new Failure('scratchpad.limit', `at most ${limits.contextIdsMax} buckets`, { limit: limits.contextIdsMax })
-  const names = [sessionId ?? [], contextIds].flat()
-  const bad = names.find((name) => !callerName.safeParse(name).success)
-  if (bad !== undefined) throw new Failure('id.invalid', `id ${quote(bad)} is not valid`)
-}
 
 function summaryOf({ definition }: Agent): AgentSummary {
   const { manifest } = definition

@@ -16,11 +16,10 @@ import { keyScope } from '../../policy/gates/checks.ts'
 import { addLeg, type Leg } from '../../storage/tables/legs.ts'
 import { rootsAndLast } from '../../storage/tables/revocations.ts'
 import { addRun, runInSession, runOfRequest, type StoredRun } from '../../storage/tables/runs.ts'
-import { sessionOfId } from '../../storage/tables/sessions.ts'
-import type { Row } from '../../storage/work.ts'
 import type { Caller } from '../identity/caller.ts'
 import { callerOf } from '../identity/caller.ts'
 import { rootsFor } from '../loop/authority.ts'
+import { demandFree, readNames } from '../loop/conversation.ts'
 import { checkInput, newRecord, openNode, startedData, startedPayload } from '../loop/record.ts'
 import { beginRun } from '../loop/spans.ts'
 import { capabilityOf, type RunDeps, type RunPrivate, RunTree } from '../loop/tree.ts'
@@ -101,21 +100,19 @@ interface Facts {
   readonly roots: readonly string[] | 'unbounded'
   /** The number of the last revocation. */
   readonly last: number
-  readonly sessionId: string | null
+  readonly names: Pick<RunRecord, 'session_id' | 'context_ids'>
 }
 
 /** What the store knows that a new run depends on, of one moment. */
 const readFacts = (
   { deps: { store, tenant } }: RunDeps,
-  { agent, sessionId }: RunRequest,
+  request: RunRequest,
   { served }: StartOptions,
 ): Promise<Facts> =>
   store.read(function* () {
     const { roots: own, last } = yield* rootsAndLast(tenant)
-    const roots = rootsFor(tenant, own, !served)
-    const named =
-      sessionId !== undefined && isSessionId(sessionId) ? yield* sessionOfId(tenant, agent, sessionId) : undefined
-    return { roots, last, sessionId: named ?? sessionId ?? null }
+    const names = yield* readNames(tenant, request.agent, request)
+    return { roots: rootsFor(tenant, own, !served), last, names }
   })
 
 async function open(host: RunDeps, caller: Caller, request: RunRequest, opening: Opening): Promise<Started> {
@@ -139,8 +136,7 @@ async function open(host: RunDeps, caller: Caller, request: RunRequest, opening:
     trace_id: span.place.traceId,
     safety_mode: 'network',
     request_id: request.requestId ?? null,
-    session_id: opening.sessionId,
-    context_ids: request.contextIds ?? [],
+    ...opening.names,
     grants: [...opening.grants],
     ceilings: {},
     input,
@@ -169,9 +165,6 @@ async function open(host: RunDeps, caller: Caller, request: RunRequest, opening:
   await commitStart(tree, { record: node.record, private: kept }, requestKeyOf(caller, request))
   return { record: node.record, tree }
 }
-
-const isSessionId = (text: string): boolean =>
-  /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(text)
 
 function mint(
   { deps }: RunDeps,
@@ -223,15 +216,10 @@ async function commitStart(tree: RunTree, run: StoredRun<RunPrivate>, requestKey
     leaving: (tenant) => addLeg(tenant, tree.journal.leg, checkAtMs),
     ...(sessionId !== null && { asking: (tenant: TenantId) => runInSession(tenant, agentId, sessionId) }),
     noting: ([busy]) => {
-      if (busy !== undefined) throw isBusy(sessionId, busy)
+      demandFree(run.record, busy)
       tree.note(runId, 'run.started', startedData(run.record))
     },
     statements: (tenant) => [addRun(tenant, run, requestKey)],
     drafts: [tree.draft(run.record, 'ambit.run.started', startedPayload(run.record))],
   })
-}
-
-function isBusy(sessionId: string | null, { run_id }: Row): Failure {
-  const data = { session_id: sessionId, run_id: String(run_id) }
-  return new Failure('session.busy', `session ${quote(sessionId ?? '')} has an active run`, data)
 }
