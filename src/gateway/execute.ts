@@ -57,7 +57,7 @@ export async function execute(attempt: Resolved): Promise<Execution> {
     working = drained(answer, (chunk) => chunks.take(readAnswer(attempt, chunk, 'unknown'), onChunk), abort.signal)
     return succeed(await withinTime(working, timeLeft(attempt), abort, leaving))
   } catch (error) {
-    const late = working !== undefined && cutShort(error) && { late: working }
+    const late = working !== undefined && cutShort(error, attempt) && { late: working }
     return { ended: endedBy(error, attempt), emitted, chunks, ...late }
   }
 }
@@ -182,7 +182,7 @@ function readAnswer({ credentials, reserved, taken }: Attempt, value: unknown, e
 function endedBy(error: unknown, attempt: Resolved): Ended {
   const effects = hasEffects(attempt.capability)
   const effect = effects ? 'unknown' : 'none'
-  const cut = cutShort(error)
+  const cut = cutShort(error, attempt)
   if (cut !== undefined) return { outcome: effects ? 'indeterminate' : 'failure', error: { ...cut, effect } }
   const told = described(error, secretsOf(attempt))
   if (!(error instanceof CallEnded)) return { outcome: 'failure', error: { ...told, effect } }
@@ -197,9 +197,13 @@ export const endedByChange = (error: Failure, attempt: Attempt): Ended => ({
   error: { ...described(error, secretsOf(attempt)), effect: 'none' },
 })
 
-function cutShort(error: unknown): CallError | undefined {
+function cutShort(error: unknown, { call }: Resolved): CallError | undefined {
+  const late = (code: string, what: string) => ({ type: 'TimeoutError', code, message: `${what} in time` })
+  const resource = call.run?.bounds?.tools.get(call.capabilityId)?.resource
   if (error instanceof TimedOut)
-    return { type: 'TimeoutError', code: 'timeout', message: 'the handler did not end in time' }
+    return resource
+      ? late('resource_provider_timeout', `resource ${quote(resource.name)} did not answer`)
+      : late('timeout', 'the handler did not end')
   if (error instanceof Cancelled)
     return { type: 'Cancelled', code: 'cancelled', message: 'the call was taken back while it ran' }
   return undefined

@@ -32,6 +32,8 @@ export interface RunBounds {
   readonly surface: Surface
   /** What stands behind the capabilities that exist in runs alone, by id. */
   readonly tools: ReadonlyMap<string, RunTool>
+  /** Whether the arguments could not be read: the call is then refused for them, in their turn. */
+  readonly isUnreadable?: boolean
   /** Reserved with the intent and settled with the outcome, as budgets of the host are. */
   readonly budgets: readonly { readonly place: BudgetPlace; readonly limits: Amounts }[]
   /** From then on the run starts no call. A call without effects is cut off there. */

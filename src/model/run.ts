@@ -137,5 +137,6 @@ export interface ToolFinished {
   readonly tool: string
   readonly status: 'ok' | 'completed' | 'paused' | 'blocked' | 'rejected' | 'failed' | 'error'
   readonly output?: Json
-  readonly error?: RunError | null
+  /** `rule_id` names what refused the call, as its record in evidence does. */
+  readonly error?: (RunError & { readonly retryable?: boolean; readonly rule_id?: string }) | null
 }

@@ -26,7 +26,7 @@ export interface DefinedTool extends Omit<ProviderTool, 'input' | 'mode'> {
 export function defineProvider<Config, Inputs>(spec: ProviderSpec<Config, Inputs>): Provider {
   const { config, tools, ...rest } = parseAs(providerSpec, spec, 'provider') as unknown as Read
   const defined = Object.entries(tools).map(([name, tool]) => {
-    const input = readSchema(tool.input, `tools/${name}/input`)
+    const input = readSchema(tool.input ?? noArguments, `tools/${name}/input`)
     return [name, Object.freeze({ ...tool, input })]
   })
   return Object.freeze({
@@ -42,6 +42,7 @@ type Read = ProviderSpec & Pick<Provider, 'defaultMode' | 'writes'>
 
 // Prefixes of ours, and where legacy buckets are kept.
 const reserved = ['ambit', 'workspace', 'context']
+const noArguments = z.strictObject({})
 const code = z.custom<(...args: never[]) => unknown>((value) => typeof value === 'function', 'must be a function')
 
 const toolSpec = z.strictObject({

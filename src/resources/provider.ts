@@ -43,6 +43,7 @@ export interface Touched {
 
 export interface ProviderTool<Config = unknown, Input = unknown> {
   readonly description: string
+  /** Without it the tool takes no arguments. */
   readonly input?: SchemaLike<Input>
   /** `read` unless said otherwise. */
   readonly mode?: ResourceMode

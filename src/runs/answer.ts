@@ -1,21 +1,24 @@
 import type { Json } from '../base/canonical.ts'
+import type { ToolFinished } from '../model/run.ts'
 import type { InvocationResult } from '../model/wire/result.ts'
 
-export type AnswerStatus = 'ok' | 'completed' | 'paused' | 'blocked' | 'rejected' | 'failed' | 'error'
+type AnswerStatus = ToolFinished['status']
 
 /** What a call of a run came to, in the words of a run. */
 export interface ToolAnswer {
   readonly status: AnswerStatus
   readonly output: Json
-  readonly error: { readonly code: string; readonly message: string; readonly retryable: boolean } | null
+  readonly error: NonNullable<ToolFinished['error']> | null
 }
 
 /** The answer of the gateway as a tool result. `effects` says whether the capability declares any. */
 export function answerOf({ outcome, data, denial, error }: InvocationResult, effects: boolean): ToolAnswer {
   if (outcome === 'success') return { status: effects ? 'completed' : 'ok', output: data ?? null, error: null }
   if (denial != null) {
-    const [status, code] = refusalOf(denial.code, denial.details ?? {})
-    return refused(status, code, denial.message, denial.retryable ?? false)
+    const { details = {} } = denial
+    const [status, code] = refusalOf(denial.code, details)
+    const { matched_rule: rule = `gate/${details['reason'] ?? denial.code}` } = details
+    return refused(status, code, denial.message, denial.retryable ?? false, { rule_id: String(rule) })
   }
   if (outcome === 'indeterminate' && error?.effect !== 'none')
     return refused('error', 'outcome_unknown', error?.message ?? 'it is unknown whether the call took effect', false)
@@ -23,10 +26,10 @@ export function answerOf({ outcome, data, denial, error }: InvocationResult, eff
   return refused(failureStatus(code), code, error?.message ?? 'the call failed', tryAgain.has(code))
 }
 
-const refused = (status: AnswerStatus, code: string, message: string, retryable: boolean): ToolAnswer => ({
+const refused = (status: AnswerStatus, code: string, message: string, retryable: boolean, rule = {}): ToolAnswer => ({
   status,
   output: null,
-  error: { code, message, retryable },
+  error: { code, message, retryable, ...rule },
 })
 
 /** Words of the wire in those of a run; all others stay as they are, `blocked`. */

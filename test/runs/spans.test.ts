@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
+import { objectHash } from '../../src/base/hash.ts'
 import { defineAgent } from '../../src/runtime/agents/agent.ts'
 import { echo } from '../support/host.ts'
 import { agent, givenRuns } from '../support/runs.ts'
@@ -56,17 +57,37 @@ test('the span of a resource call says what it rests on and what it touched, and
   const given = await givenRuns({ agents: [desk] })
   const record = await given.run('desk', 'go', { context: ['acme/ada'] })
   const write = spans.find(({ name }) => name === 'execute_tool memory_write')
-  assert.deepEqual(write?.attributes, {
-    'gen_ai.operation.name': 'execute_tool',
-    'gen_ai.tool.name': 'memory_write',
+  const authority = {
     'ambit.resource': 'memory',
     'ambit.resource.kind': 'memory',
     'ambit.resource.mode': 'read-write',
     'ambit.grants': record.grants.map(({ id }) => id),
+    'ambit.surface': objectHash(record.surface),
+  }
+  assert.deepEqual(spans.find(({ name }) => name === 'inject memory')?.attributes, authority)
+  assert.deepEqual(write?.attributes, {
+    'gen_ai.operation.name': 'execute_tool',
+    'gen_ai.tool.name': 'memory_write',
+    ...authority,
     'ambit.tool.status': 'ok',
     'ambit.scopes': ['acme/ada'],
   })
   const denied = spans.find(({ name }) => name === 'execute_tool memory_erase')
   assert.equal(denied?.error, 'capability_unsurfaced')
   assert(!JSON.stringify(spans).includes('secret of Ada'))
+})
+
+test('the spans of a child say which ceiling it was given, and which refusal a call met [G-71]', async () => {
+  const spans = givenTracer()
+  const child = agent('child', [calls('memory_write', { content: 'x' }), 'done'], {
+    resources: { memory: { mode: 'read-write' } },
+  })
+  const top = agent('top', [calls('agent_child', { input: 'go' }), 'done'], {
+    tools: [child],
+    resources: { memory: {} },
+  })
+  const given = await givenRuns({ agents: [top] })
+  await given.run('top', 'go', { context: ['acme'] })
+  const write = spans.find(({ name }) => name === 'execute_tool memory_write')
+  assert.deepEqual([write?.attributes['ambit.ceiling'], write?.error], ['read', 'resource_ceiling'])
 })

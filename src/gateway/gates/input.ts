@@ -6,8 +6,12 @@ import { type GateAnswer, type Resolved, sayMore } from '../attempt.ts'
 import type { StandardSchema } from '../schema-like.ts'
 
 /** Gate 5b of a run: its arguments are checked before its grants, which may depend on them. */
-export const argumentsGate = (attempt: Resolved): GateAnswer =>
-  attempt.call.run === undefined ? undefined : checkInput('arguments', attempt)
+export function argumentsGate(attempt: Resolved): GateAnswer {
+  const { run } = attempt.call
+  if (run === undefined) return undefined
+  if (!run.bounds?.isUnreadable) return checkInput('arguments', attempt)
+  return refuse('arguments', 'input_schema_validation_failed', 'the arguments are no JSON object')
+}
 
 /** Gate 9: the payload against the input schema, then against whatever else a Standard Schema checks. */
 export const inputGate = (attempt: Resolved): GateAnswer =>

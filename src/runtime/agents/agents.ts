@@ -25,6 +25,8 @@ export interface Agents {
   priceOf(agent: Agent): ModelPrice | undefined
   /** The config of a resource, as the schema of its provider hands it on; fails with `manifest.invalid`. */
   configOf(resource: DeclaredResource): Promise<unknown>
+  /** Fails with `manifest.invalid` where the config of a resource is wrong. */
+  checkConfigs(agent: Agent): Promise<void>
   /** What is offered because of them: their resource tools, and each of them as a capability. */
   readonly capabilities: readonly Capability[]
 }
@@ -60,6 +62,12 @@ export function openAgents({ agents, providers, models, prices, capabilities }: 
     const help = 'give the agent a `model`, or list it under `models` in the configuration'
     throw new Failure('config.invalid', `agent ${quote(manifest.id)}: no model ${quote(name)}`, {}, help)
   }
+  const configOf: Agents['configOf'] = async (resource) => {
+    const known =
+      configs.get(resource) ?? readConfig(byKind.get(resource.kind) ?? notFound(resource.kind), asConfig(resource))
+    configs.set(resource, known)
+    return known
+  }
   return {
     all,
     providers: byKind,
@@ -70,11 +78,9 @@ export function openAgents({ agents, providers, models, prices, capabilities }: 
     described: new Map(),
     modelOf,
     priceOf: (agent) => (agent.definition.kind === 'llm' ? prices[modelOf(agent).id] : undefined),
-    configOf: async (resource) => {
-      const known =
-        configs.get(resource) ?? readConfig(byKind.get(resource.kind) ?? notFound(resource.kind), asConfig(resource))
-      configs.set(resource, known)
-      return known
+    configOf,
+    checkConfigs: async ({ definition }) => {
+      if (definition.kind === 'llm') for (const resource of definition.resources) await configOf(resource)
     },
     capabilities: [...offered.slice(capabilities.length), ...made],
   }

@@ -20,6 +20,8 @@ export interface RunCall {
   readonly tool: string
   readonly capabilityId: string
   readonly payload: { readonly [member: string]: Json }
+  /** What the model wrote in place of arguments. */
+  readonly unreadable?: string | undefined
   /** What exists for the call; by default the surface of the run. */
   readonly surface?: Surface
   /** What stands behind it, where that is not the run's. */
@@ -71,7 +73,11 @@ async function invokeOnce(node: RunNode, call: RunCall, { invocationId, span, is
   const noteStart = (): void => {
     // A call that is made again was counted when it was made first.
     if (tree.isStarted(record.run_id, call.callId)) return
-    tree.note(record.run_id, 'tool.started', { call_id: call.callId, tool: call.tool, args: call.payload })
+    tree.note(record.run_id, 'tool.started', {
+      call_id: call.callId,
+      tool: call.tool,
+      args: call.unreadable ?? call.payload,
+    })
   }
   let written: (() => void) | undefined
   let isNoted = false
@@ -191,6 +197,7 @@ function callRun(node: RunNode, call: RunCall): CallRun & { readonly bounds: Run
     bounds: {
       surface: call.surface ?? resolved.capabilityIds,
       tools,
+      isUnreadable: call.unreadable !== undefined,
       budgets: [{ place: { budget: 'run', holder: `${holder}0`, ...neverEnds }, limits: { calls: own.calls } }],
       deadlineMs: tree.deadlineMs,
       liveGrants: (nowMs) => tree.authority.liveGrants(node, nowMs),

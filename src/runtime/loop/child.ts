@@ -26,6 +26,7 @@ export interface ChildRequest {
   readonly agentId: string
   /** `input`, and what else a model says beside it: that is refused. */
   readonly payload: { readonly [member: string]: Json }
+  readonly unreadable?: string | undefined
   /** Absent: all live grants of the parent. */
   readonly context?: unknown
   /** Literal suffixes below every inherited grant. */
@@ -75,7 +76,7 @@ const hasAnswer = ({ tree, record }: RunNode, { place }: ChildRequest): boolean 
   tree.eventsOf(record.run_id).some(({ type, data }) => type === 'tool.finished' && data['call_id'] === place)
 
 async function startChild(parent: RunNode, request: ChildRequest, span: Traced): Promise<RunNode | ToolAnswer> {
-  const { agentId, payload, place, tool } = request
+  const { agentId, payload, unreadable, place, tool } = request
   const made: { node?: RunNode } = {}
   const answer = await makeCall(parent, {
     span,
@@ -83,6 +84,7 @@ async function startChild(parent: RunNode, request: ChildRequest, span: Traced):
     tool,
     capabilityId: capabilityOf(agentId),
     payload,
+    unreadable,
     isChild: true,
     bound: {
       handler: async () => {
@@ -123,7 +125,9 @@ async function prepareChild(parent: RunNode, request: ChildRequest, { place }: T
   const ids = Array.from({ length: (wanted ?? live).length }, () => deps.ids.next('gr'))
   const grants = narrow(live, wanted, { mintedBy: `run:${record.run_id}`, ids })
   const { root_run_id, tenant_id, subject, trace_id, safety_mode } = record
-  const made = newRecord(agents().get(request.agentId), {
+  const agent = agents().get(request.agentId)
+  await agents().checkConfigs(agent)
+  const made = newRecord(agent, {
     ...{ root_run_id, tenant_id, subject, trace_id, safety_mode },
     run_id: deps.ids.next('run'),
     parent_run_id: record.run_id,

@@ -2,11 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Json } from '../../base/canonical.ts'
 import { Failure } from '../../base/failure.ts'
 import { limits } from '../../base/limits.ts'
-import { draftEvent } from '../../gateway/events.ts'
 import type { Usage } from '../../model/run.ts'
 import { costMicroCents } from '../../models/price.ts'
 import { withRetries } from '../../models/retry.ts'
-import type { ToolAnswer } from '../../runs/answer.ts'
 import type { Prompt } from '../../runs/prompt.ts'
 import { readTranscript } from '../../runs/transcript.ts'
 import type { Message, ToolCall, Turn } from '../../runs/turn.ts'
@@ -15,7 +13,7 @@ import { runChild } from './child.ts'
 import { allOrPause, RunEnd, stopIfEnding } from './endings.ts'
 import { gatherPrompt } from './prompt.ts'
 import { beginTurn, endTurn } from './spans.ts'
-import { actorOf, correlationOf, type RunNode } from './tree.ts'
+import type { RunNode } from './tree.ts'
 
 /** The loop of a model: a turn, the calls it asks for, and again, until it asks for none. Answers its last text. */
 export async function runModel(node: RunNode): Promise<Json> {
@@ -69,43 +67,15 @@ function turnData(runId: string, { text, calls, retries }: Turn & { readonly ret
 const callIdOf = (runId: string, turn: number, index: number): string =>
   `tool_${runId.slice('run_'.length)}t${turn}c${index}`
 
-async function answerCall(node: RunNode, call: ToolCall): Promise<void> {
-  const { name: tool, id: callId, args } = call
+async function answerCall(node: RunNode, { name: tool, id: callId, args }: ToolCall): Promise<void> {
   const capabilityId = node.resolved.capabilityOf(tool)
-  if (typeof args === 'string') return denyUnreadable(node, call, capabilityId ?? tool)
   const agentId = node.resolved.agentOf(tool)
-  if (agentId !== undefined) await runChild(node, { place: callId, tool, agentId, payload: args })
+  const [payload, unreadable] = typeof args === 'string' ? [{}, args] : [args]
+  if (agentId !== undefined) await runChild(node, { place: callId, tool, agentId, payload, unreadable })
   // A name that the model was not given is asked for all the same: the denial is on record.
   else if (capabilityId === undefined)
-    await makeCall(node, { callId, tool, capabilityId: wireName(tool), payload: args, surface: new Set() })
-  else await makeCall(node, { callId, tool, capabilityId, payload: args })
-}
-
-/** Arguments that are no JSON object never reach the gateway: the denial is on record before the model hears of it. */
-async function denyUnreadable(node: RunNode, call: ToolCall, capabilityId: string): Promise<void> {
-  const { tree, record } = node
-  const message = 'the arguments are no JSON object'
-  const denial = { code: 'input_schema_validation_failed', message, retryable: false }
-  const error = { code: 'args_invalid', message, retryable: false }
-  const answer: ToolAnswer = { status: 'rejected', output: null, error }
-  const draft = draftEvent(tree.host.deps, {
-    event_type: 'execution_denied',
-    invocation_id: call.id,
-    capability_id: wireName(capabilityId),
-    capability_version: null,
-    correlation: correlationOf(record),
-    subject: record.subject,
-    actor: actorOf(record),
-    outcome: 'denied',
-    denial,
-  })
-  await tree.commit({
-    drafts: [draft],
-    noting: () => {
-      tree.note(record.run_id, 'tool.started', { call_id: call.id, tool: call.name, args: call.args })
-      tree.noteAnswer(node, { callId: call.id, tool: call.name }, answer)
-    },
-  })
+    await makeCall(node, { callId, tool, capabilityId: wireName(tool), payload, unreadable, surface: new Set() })
+  else await makeCall(node, { callId, tool, capabilityId, payload, unreadable })
 }
 
 const wireName = (name: string): string => name.replace(/[^A-Za-z0-9_.:-]/g, '_').slice(0, 256) || '_'

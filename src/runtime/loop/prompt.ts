@@ -36,8 +36,9 @@ async function askProviders(node: RunNode): Promise<Pick<PromptFacts, 'provided'
   )
   const provided: PromptFacts['provided'][number][] = []
   const warnings: Prompt['warnings'][number][] = []
-  for (const { name: resource, kind, provider, required, facts } of asked) {
-    const span = beginInjection(node, resource, kind)
+  for (const each of asked) {
+    const { name: resource, kind, provider, required, facts } = each
+    const span = beginInjection(node, each)
     const said = await promptText(provider, await facts(node))
     span.end({}, 'warning' in said ? said.warning : undefined)
     if (!('warning' in said)) {

@@ -1,6 +1,8 @@
+import { defined } from '../../base/object.ts'
 import type { TraceParent } from '../../base/trace.ts'
 import { isEnded, type RunRecord, type Usage } from '../../model/run.ts'
 import type { ToolAnswer } from '../../runs/answer.ts'
+import type { RunResource } from '../../runs/surface.ts'
 import { beginSpan, type Traced } from '../trace.ts'
 import type { RunNode } from './tree.ts'
 
@@ -27,16 +29,10 @@ export const endRun = ({ span, record: { status, error } }: RunNode): void =>
   span.end({ 'ambit.run.status': isEnded(status) ? status : 'paused' }, error?.code)
 
 /** One call of a tool or child, with what it rests on where that is a resource. */
-export function beginTool({ span, resolved, record }: RunNode, tool: string, capabilityId: string): Traced {
+export function beginTool(node: RunNode, tool: string, capabilityId: string): Traced {
+  const { span, resolved } = node
   const resource = resolved.resources.find(({ tools }) => tools.some((each) => each.capabilityId === capabilityId))
-  const about = resource && {
-    ...{
-      'ambit.resource': resource.name,
-      'ambit.resource.kind': resource.kind,
-      'ambit.resource.mode': resource.effective,
-    },
-    'ambit.grants': record.grants.map(({ id }) => id),
-  }
+  const about = resource && authorityOf(node, resource)
   return beginSpan(`execute_tool ${tool.slice(0, 64)}`, span.place, {
     attributes: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': tool.slice(0, 64), ...about },
   })
@@ -54,7 +50,16 @@ export const endTurn = (span: Traced, { input_tokens, output_tokens }: Partial<U
   span.end({ 'gen_ai.usage.input_tokens': input_tokens, 'gen_ai.usage.output_tokens': output_tokens })
 
 /** What a provider is asked for the first prompt. */
-export const beginInjection = ({ span }: RunNode, resource: string, kind: string): Traced =>
-  beginSpan(`inject ${resource}`, span.place, {
-    attributes: { 'ambit.resource': resource, 'ambit.resource.kind': kind },
+export const beginInjection = (node: RunNode, resource: RunResource): Traced =>
+  beginSpan(`inject ${resource.name}`, node.span.place, { attributes: authorityOf(node, resource) })
+
+/** What a resource of a run rests on. The surface is the digest that is in evidence. */
+const authorityOf = ({ record, resolved }: RunNode, { name, kind, effective }: RunResource) =>
+  defined({
+    'ambit.resource': name,
+    'ambit.resource.kind': kind,
+    'ambit.resource.mode': effective,
+    'ambit.ceiling': record.ceilings[kind],
+    'ambit.grants': record.grants.map(({ id }) => id),
+    'ambit.surface': resolved.entry.surface ?? undefined,
   })

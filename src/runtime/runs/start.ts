@@ -123,6 +123,7 @@ async function open(host: RunDeps, caller: Caller, request: RunRequest, opening:
   const agent = agents().get(request.agent)
   const input = (request.input ?? null) as Json
   await checkInput(agent, input)
+  await agents().checkConfigs(agent)
   const runId = deps.ids.next('run')
   const span = beginRun({ agent_id: request.agent, run_id: runId, depth: 0 }, opening.place)
   const record = newRecord(agent, {
