@@ -14,7 +14,7 @@ import type { Work } from '../../storage/work.ts'
 import type { Traced } from '../trace.ts'
 import { makeCall, once } from './calls.ts'
 import { demandFree, readNames } from './conversation.ts'
-import { newRecord, openNode, startedData } from './record.ts'
+import { checkInput, newRecord, openNode, startedData } from './record.ts'
 import { beginRun, beginTool, endTool } from './spans.ts'
 import { capabilityOf, type RunNode } from './tree.ts'
 
@@ -120,12 +120,14 @@ async function prepareChild(parent: RunNode, request: ChildRequest, { place }: T
   const depth = record.depth + 1
   if (depth > limits.runDepthMax) throw new Failure('run.depth_exceeded', `depth \`${limits.runDepthMax}\` reached`)
   const names = await deps.store.read(() => readNames(deps.tenant, request.agentId, request))
+  const agent = agents().get(request.agentId)
+  const input = request.payload['input'] ?? null
+  await checkInput(agent, input)
   const live = await tree.authority.liveGrants(parent, deps.clock.now())
   const wanted = requestOf(live, request)
   const ids = Array.from({ length: (wanted ?? live).length }, () => deps.ids.next('gr'))
   const grants = narrow(live, wanted, { mintedBy: `run:${record.run_id}`, ids })
   const { root_run_id, tenant_id, subject, trace_id, safety_mode } = record
-  const agent = agents().get(request.agentId)
   await agents().checkConfigs(agent)
   const made = newRecord(agent, {
     ...{ root_run_id, tenant_id, subject, trace_id, safety_mode },
@@ -136,8 +138,7 @@ async function prepareChild(parent: RunNode, request: ChildRequest, { place }: T
     request_id: null,
     ...names,
     grants: [...grants],
-    ceilings: { ...parent.resolved.handedOn },
-    input: request.payload['input'] ?? null,
+    input,
     started_at: formatTime(deps.clock.now()),
   })
   return openNode(tree, made, parent, beginRun(made, place))

@@ -1,5 +1,8 @@
 import type { Json } from '../../base/canonical.ts'
 import { Failure } from '../../base/failure.ts'
+import { defined } from '../../base/object.ts'
+import { copyEvent } from '../../evidence/copy.ts'
+import { deepFreeze } from '../../policy/contract.ts'
 import type { ToolAnswer } from '../../runs/answer.ts'
 import { makeCall } from './calls.ts'
 import { runChild } from './child.ts'
@@ -28,7 +31,7 @@ export interface InvokeOptions {
   readonly contextIds?: readonly string[]
 }
 
-/** An agent that is trusted code. It runs again from its start when its run is taken up after a pause or a crash. */
+/** An agent that is trusted code, with an input of its own. It runs again from its start when its run is taken up after a pause or a crash. */
 export type AgentCode = (input: never, run: AgentRun) => Promise<Json> | Json
 
 /** A call or child run was refused, or failed. */
@@ -53,10 +56,12 @@ export async function runCode(node: RunNode): Promise<Json> {
     throw new Failure('manifest.invalid', `agent \`${manifest.id}\` has neither code nor a capability`)
   const { run, stopped, end } = runOf(node)
   const work = async (): Promise<Json> =>
-    code === undefined ? run.call(capability ?? '', asPayload(record.input)) : code(record.input as never, run)
+    code === undefined
+      ? run.call(capability ?? '', asPayload(record.input))
+      : code(structuredClone(record.input) as never, run)
   try {
     // A pause or a cancel ends the code where it is: what it makes of the refusal is not its result.
-    return (await Promise.race([work().catch(endedBy), stopped])) ?? null
+    return copyEvent((await Promise.race([work().catch(endedBy), stopped])) ?? null, 'the result', 2)
   } finally {
     await end()
   }
@@ -97,27 +102,32 @@ function runOf(node: RunNode) {
       stopped.reject(error)
       return new Promise<never>(() => undefined)
     })
-    if (answer.status === 'ok' || answer.status === 'completed') return answer.output
+    if (answer.status === 'ok' || answer.status === 'completed') return structuredClone(answer.output)
     throw new CallRefused(answer)
   }
   const run: AgentRun = Object.freeze({
     ...{
       runId: record.run_id,
       agentId: record.agent_id,
-      toolContext: tree.root.toolContext,
+      toolContext: deepFreeze(structuredClone(tree.root.toolContext)),
       signal: node.ending.signal,
     },
     grants: Object.freeze(record.grants.map(({ path }) => path)),
-    invoke: (agentId: string, input: Json, options: InvokeOptions = {}) =>
-      answered(() => runChild(node, { place: placeOf('i'), tool: agentId, agentId, payload: { input }, ...options })),
-    call: (capability: string, payload: { readonly [member: string]: Json } = {}) =>
-      answered(async () => {
+    invoke: async (agentId: string, given: Json, { context, sessionId, contextIds }: InvokeOptions = {}) => {
+      const payload = { input: copyEvent(given, 'the input', 2) }
+      const options = defined({ context, sessionId, contextIds })
+      return answered(() => runChild(node, { place: placeOf('i'), tool: agentId, agentId, payload, ...options }))
+    },
+    call: async (capability: string, given: { readonly [member: string]: Json } = {}) => {
+      const payload = copyEvent(given, 'the payload', 2)
+      return answered(async () => {
         const callId = placeOf('c')
         const known = tree.answerOnRecord(record.run_id, callId)
         if (known !== undefined) return known
         const made = { callId, tool: capability, capabilityId: capability, payload, surface: () => true }
         return makeCall(node, made)
-      }),
+      })
+    },
   })
   // Calls that the code does not wait for are still part of its run.
   const end = async (): Promise<void> => {

@@ -1,6 +1,7 @@
 import type { Json } from '../../base/canonical.ts'
 import { Failure } from '../../base/failure.ts'
 import { readJson } from '../../base/json.ts'
+import { ceilingsBelow } from '../../grants/ceilings.ts'
 import type { EventDraft } from '../../model/evidence.ts'
 import type { RunRecord } from '../../model/run.ts'
 import type { Agent } from '../agents/agent.ts'
@@ -11,6 +12,7 @@ import { noUsage, type RunNode, type RunTree } from './tree.ts'
 
 /** What follows from the agent of a run, and what is yet to come when it begins. */
 const begun = {
+  ceilings: {},
   modes: {},
   surface: { tools: [], hidden: [] },
   status: 'running',
@@ -32,8 +34,10 @@ export const newRecord = ({ definition: { manifest } }: Agent, made: NewRun): Ru
   agent_version: manifest.version,
 })
 
-/** A run of a tree, ready to be driven; what it may call is worked out anew from its grants and ceilings. */
-export function openNode(tree: RunTree, record: RunRecord, parent: RunNode | undefined, span: Traced): RunNode {
+/** A run of a tree, ready to be driven; what it may call is worked out anew from its grants and what its parent leaves it now. */
+export function openNode(tree: RunTree, found: RunRecord, parent: RunNode | undefined, span: Traced): RunNode {
+  const own = Object.entries(found.ceilings).map(([kind, mode]) => ({ kind, mode }))
+  const record = { ...found, ceilings: { ...ceilingsBelow(parent?.resolved.handedOn ?? {}, own) } }
   const agent = tree.host.agents().get(record.agent_id)
   const seed = Buffer.from(tree.root.fenceSeed, 'hex')
   const resolved = resolveAgent(tree.host.agents(), agent, record, seed)

@@ -5,6 +5,7 @@ import { sha256 } from '../../base/hash.ts'
 import { limits } from '../../base/limits.ts'
 import { formatTime } from '../../base/time.ts'
 import type { TraceParent } from '../../base/trace.ts'
+import { copyEvent } from '../../evidence/copy.ts'
 import { callKey } from '../../gateway/call.ts'
 import { type GrantRequest, parseGrants } from '../../grants/list.ts'
 import { mintGrants, type ProtectedBranch } from '../../grants/mint.ts'
@@ -121,7 +122,7 @@ async function open(host: RunDeps, caller: Caller, request: RunRequest, opening:
   if (keyScope({ capabilityId: capabilityOf(request.agent), scopes: by.scopes }) !== undefined)
     throw new Failure('caller.not_permitted', `this key is not for the agent ${quote(request.agent)}`)
   const agent = agents().get(request.agent)
-  const input = (request.input ?? null) as Json
+  const input = copyEvent((request.input ?? null) as Json, 'input', 2)
   await checkInput(agent, input)
   await agents().checkConfigs(agent)
   const runId = deps.ids.next('run')
@@ -139,7 +140,6 @@ async function open(host: RunDeps, caller: Caller, request: RunRequest, opening:
     request_id: request.requestId ?? null,
     ...opening.names,
     grants: [...opening.grants],
-    ceilings: {},
     input,
     started_at: formatTime(deps.clock.now()),
   })
@@ -183,7 +183,7 @@ const reservedNames = ['grants', 'invoke', 'run', 'signal', 'contextIds']
 
 function toolContextOf({ toolContext = {} }: RunRequest): RunPrivate['toolContext'] {
   const taken = reservedNames.find((name) => Object.hasOwn(toolContext, name))
-  if (taken === undefined) return toolContext as RunPrivate['toolContext']
+  if (taken === undefined) return copyEvent(toolContext as RunPrivate['toolContext'], 'toolContext', 2)
   throw new Failure('reserved.name', `${quote(taken)} is reserved`, { pointer: `/toolContext/${taken}` })
 }
 
