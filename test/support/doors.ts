@@ -25,14 +25,19 @@ export interface GivenDoors {
   readonly shell: Shell
   readonly ambit: Ambit
   readonly client: Ambit
+  readonly url: string
 }
 
-/** Calls `work` with all doors open. `files` are manifests by name; `model` is the source of the model's `turn`. */
-export async function throughDoors(
-  { files, turn }: { readonly files: Readonly<Record<string, string>>; readonly turn: string },
-  work: (given: GivenDoors) => Promise<void>,
-): Promise<void> {
-  const shell = await administering(withFiles(givenShell(), files, turn), 'local', '--root', 'acme')
+interface Scene {
+  /** Manifests by name. */
+  readonly files: Readonly<Record<string, string>>
+  /** The source of what their model does: a function from a request to the members of a turn that matter. */
+  readonly turn: string
+}
+
+/** Calls `work` with all doors open. */
+export async function throughDoors(scene: Scene, work: (given: GivenDoors) => Promise<void>): Promise<void> {
+  const shell = await administering(withFiles(givenShell(), scene), 'local', '--root', 'acme')
   const key = shell.env['AMBIT_KEY'] ?? ''
   const { default: config } = (await import(pathToFileURL(join(shell.cwd, 'ambit.config.mjs')).href)) as {
     default: AmbitConfig
@@ -47,17 +52,18 @@ export async function throughDoors(
       'CLI at a host': inShell(shell, url),
     }
     try {
-      await work({ doors, shell, ambit, client })
+      await work({ doors, shell, ambit, client, url })
     } finally {
       await ambit.close()
     }
   })
 }
 
-function withFiles(shell: Shell, files: Readonly<Record<string, string>>, turn: string): Shell {
+/** The shell, with a configuration in its folder that has these agents. */
+export function withFiles(shell: Shell, { files, turn }: Scene): Shell {
   mkdirSync(join(shell.cwd, 'agents'))
   for (const [name, text] of Object.entries(files)) writeFileSync(join(shell.cwd, 'agents', name), text)
-  const model = `{ id: 'script', turn: async (request) => ({ text: '', calls: [], usage: {}, ...(${turn})(request) }) }`
+  const model = `{ id: 'script', turn: async (request) => ({ text: '', calls: [], usage: {}, ...(await (${turn})(request)) }) }`
   writeFileSync(
     join(shell.cwd, 'ambit.config.mjs'),
     `export default { agents: ['agents'], models: { default: ${model} } }\n`,
