@@ -18,6 +18,7 @@ test('a request is one span, with one of its call in it; neither says anything o
       ended: true,
       parent: '3'.repeat(16),
       id: request?.id,
+      trace: '2'.repeat(32),
       attributes: { 'http.request.method': 'POST', 'http.route': '/invoke', 'http.response.status_code': 200 },
     },
     {
@@ -25,6 +26,7 @@ test('a request is one span, with one of its call in it; neither says anything o
       ended: true,
       parent: request?.id,
       id: call?.id,
+      trace: '2'.repeat(32),
       attributes: { 'ambit.invocation.outcome': 'denied', 'ambit.invocation.denial': 'invariant_failed' },
     },
   ])

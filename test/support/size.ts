@@ -23,7 +23,7 @@ export const linesMax: Readonly<Record<string, number>> = {
   policy: 3010,
   resources: 1350,
   runs: 1108,
-  runtime: 10033,
+  runtime: 10034,
   server: 1339,
   storage: 3557,
   testing: 2733,

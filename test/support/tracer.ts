@@ -9,6 +9,7 @@ export interface SeenSpan {
   ended: boolean
   readonly parent: string | undefined
   readonly id: string
+  readonly trace: string
   readonly attributes: Attributes
   error?: string | undefined
 }
@@ -19,9 +20,10 @@ export function givenTracer(): SeenSpan[] {
   const startSpan = (name: string, options: SpanOptions = {}, context?: Context): Span => {
     const parent = context && trace.getSpanContext(context)
     const id = (seen.length + 1).toString(16).padStart(16, '0')
-    const span: SeenSpan = { name, ended: false, parent: parent?.spanId, id, attributes: { ...options.attributes } }
+    const traceId = parent?.traceId ?? `${seen.length + 1}`.padStart(32, '1')
+    const attributes = { ...options.attributes }
+    const span: SeenSpan = { name, ended: false, parent: parent?.spanId, id, trace: traceId, attributes }
     seen.push(span)
-    const traceId = parent?.traceId ?? '1'.repeat(32)
     return {
       spanContext: () => ({ traceId, spanId: id, traceFlags: 1 }),
       setAttribute: (key: string, value: never) => {

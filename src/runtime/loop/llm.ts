@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Json } from '../../base/canonical.ts'
 import { Failure } from '../../base/failure.ts'
+import { wireCode } from '../../base/failure-codes.ts'
 import { limits } from '../../base/limits.ts'
 import type { Usage } from '../../model/run.ts'
 import { costMicroCents } from '../../models/price.ts'
@@ -48,7 +49,7 @@ async function takeTurn(node: RunNode, prompt: Prompt, messages: readonly Messag
   const turn = await withRetries(model, retries)
     .turn(request)
     .catch((error: unknown) => {
-      span.end({}, error instanceof Failure ? error.code : 'aborted')
+      span.end({}, error instanceof Failure && !thinking.aborted ? wireCode(error.code) : 'aborted')
       stopIfEnding(node)
       throw error
     })
