@@ -1,21 +1,17 @@
-import type { Json } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
-import type { Ids } from '../base/ids.ts'
 import { limits } from '../base/limits.ts'
 import { isObject } from '../base/object.ts'
-import type { Clock } from '../base/time.ts'
+import type { GatewayDeps } from '../gateway/deps.ts'
 import { readResult } from '../gateway/execute.ts'
 import { within } from '../gateway/within.ts'
 import type { ResourceMode } from '../grants/ceilings.ts'
-import type { TenantId } from '../model/identity/tenant-id.ts'
-import type { Store } from '../storage/store.ts'
-import { type Change, inOrder } from '../storage/work.ts'
+import { inOrder } from '../storage/work.ts'
 import type { DefinedTool, Provider } from './define.ts'
 import { openEntryStore } from './entry-store.ts'
 import type { ResourceToolContext, Touched } from './provider.ts'
 import { type Held, reaches } from './reach.ts'
 
-export interface BindFacts {
+export interface BindFacts extends Pick<GatewayDeps, 'store' | 'tenant' | 'clock' | 'ids'> {
   readonly resource: {
     readonly name: string
     readonly mode: ResourceMode
@@ -26,30 +22,14 @@ export interface BindFacts {
   readonly run: ResourceToolContext['run']
   readonly roots: Held['roots']
   readonly signal: AbortSignal
-  readonly store: Store
-  readonly tenant: TenantId
-  readonly clock: Clock
-  readonly ids: Ids
-}
-
-export interface ToolOutcome {
-  readonly data: Json
-  /** Every scope that was read or written. */
-  readonly scopes: readonly string[]
-  /** What is to be kept with the outcome of the call. */
-  readonly change?: Change
 }
 
 /**
  * One call of a provider's tool, with input that its schema has handed on. It is told what it may touch, and what it has
- * touched is held against that: of an answer that strays, fails, or comes after the signal nothing is given.
+ * touched is held against that: of an answer that strays, fails, or comes after the signal nothing is given. Otherwise
+ * the result, every scope that was read or written, and what is to be kept with the outcome of the call.
  */
-export async function runTool(
-  provider: Provider,
-  toolName: string,
-  input: unknown,
-  facts: BindFacts,
-): Promise<ToolOutcome> {
+export async function runTool(provider: Provider, toolName: string, input: unknown, facts: BindFacts) {
   const tool = toolOf(provider, toolName, facts)
   const directions = tool.mode === 'read' ? provider.reads : [...provider.reads, ...provider.writes]
   const bound = bind(provider, tool.mode, facts, facts.signal)
@@ -61,7 +41,7 @@ export async function runTool(
   })
 }
 
-export type PromptAnswer = { readonly text?: string } | { readonly warning: 'resource_context_unavailable' }
+type PromptAnswer = { readonly text?: string } | { readonly warning: 'resource_context_unavailable' }
 
 /** What a provider has for the prompt of a run. One that fails, strays or is too slow is left out, with a warning. */
 export async function promptText(
@@ -101,15 +81,10 @@ function toolOf(provider: Provider, name: string, { resource }: BindFacts): Defi
   return tool
 }
 
-interface Bound {
-  readonly context: ResourceToolContext
-  readonly changes: () => readonly Change[]
-  readonly touched: () => readonly string[]
-  readonly end: () => void
-}
+type Bound = ReturnType<typeof bind>
 
 /** Nothing in the context can be changed. The signal alone stays as it is: frozen it could not abort. */
-function bind(provider: Provider, mode: ResourceMode, facts: BindFacts, signal: AbortSignal): Bound {
+function bind(provider: Provider, mode: ResourceMode, facts: BindFacts, signal: AbortSignal) {
   const { resource, run, roots, store, tenant, clock, ids } = facts
   const { kind, reads } = provider
   const grants = Object.freeze([...resource.grants])
@@ -118,7 +93,8 @@ function bind(provider: Provider, mode: ResourceMode, facts: BindFacts, signal: 
   const opened = openEntryStore({ store, tenant, collection: kind, grants, reads, writes, roots, clock, ids, source })
   const config = freezeAll(resource.config)
   const told = { resourceName: resource.name, kind, mode: resource.mode, config, grants, run: source, signal }
-  return { ...opened, context: Object.freeze({ ...told, store: opened.handle }) }
+  const context: ResourceToolContext = Object.freeze({ ...told, store: opened.handle })
+  return { ...opened, context }
 }
 
 /** Freezes plain data. What has a class, such as a connection that a config was given in code, is left to work. */
@@ -162,7 +138,7 @@ function readAnswer(
   { resource, roots }: BindFacts,
   directions: Provider['reads'],
   touched: readonly string[],
-): { readonly data: Json; readonly scopes: readonly string[] } {
+) {
   const data = readResult(answer.result)
   const scopes = [...new Set([...answer.scopes, ...touched])]
   if (!scopes.every((scope) => reaches({ grants: resource.grants, roots }, directions, scope)))

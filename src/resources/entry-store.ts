@@ -1,12 +1,11 @@
 import type { Json } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
 import { sha256 } from '../base/hash.ts'
-import type { Ids } from '../base/ids.ts'
 import { limits } from '../base/limits.ts'
 import { defined } from '../base/object.ts'
-import { type Clock, formatTime } from '../base/time.ts'
+import { formatTime } from '../base/time.ts'
+import type { GatewayDeps } from '../gateway/deps.ts'
 import { covers } from '../grants/cover.ts'
-import type { TenantId } from '../model/identity/tenant-id.ts'
 import type { StoredEntry } from '../model/requests.ts'
 import {
   addEntry,
@@ -20,7 +19,6 @@ import {
 } from '../storage/entries/entries.ts'
 import { type Area, findEntries, topicsIn } from '../storage/entries/entry-index.ts'
 import { wordsOf } from '../storage/entries/words.ts'
-import type { Store } from '../storage/store.ts'
 import type { Change } from '../storage/work.ts'
 import type { Reach, ResourceToolContext } from './provider.ts'
 import { type Held, namedScopes, reaches } from './reach.ts'
@@ -89,15 +87,11 @@ export interface EntryStore {
   forget(entry: Entry, reason?: string): void
 }
 
-export interface EntryStoreFacts extends Held {
-  readonly store: Store
-  readonly tenant: TenantId
+export interface EntryStoreFacts extends Held, Pick<GatewayDeps, 'store' | 'tenant' | 'clock' | 'ids'> {
   /** The kind of the provider: what others keep is not seen. */
   readonly collection: string
   readonly reads: readonly Reach[]
   readonly writes: readonly Reach[]
-  readonly clock: Clock
-  readonly ids: Ids
   readonly source: ResourceToolContext['run']
 }
 

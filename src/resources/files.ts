@@ -9,12 +9,11 @@ import type { Place } from '../files/folder.ts'
 import { openRoot } from '../files/root.ts'
 import { type FileTree, fileTree, type TreeEntry } from '../files/tree.ts'
 import { telling, unlessMissing } from '../files/trouble.ts'
-import type { SchemaLike } from '../gateway/schema-like.ts'
-import { answer, type Found } from './answer.ts'
+import { type Run, tool } from './answer.ts'
 import { defineProvider, type Provider } from './define.ts'
 import { bytesOf, linesWith, showBytes } from './file-content.ts'
 import { encodeName, fileSpot, folderSpots, pathBelow, type Spot, scopeFolder } from './file-paths.ts'
-import type { ProviderTool, ResourceToolContext } from './provider.ts'
+import type { ResourceToolContext } from './provider.ts'
 
 const path = z.string().max(limits.filePathCharsMax).describe('A path such as `notes/today.md`.')
 const folder = path.optional().describe('A folder; all there is unless said otherwise.')
@@ -56,18 +55,10 @@ export function files({ root }: { readonly root: string }): Provider {
     place ??= placeOf(root)
     return fileTree({ ...place, real: `${place.real}/${encodeName(tenantId)}` })
   }
-  const tool = <In extends Named>(
-    description: string,
-    input: SchemaLike<In>,
-    run: Run<In>,
-  ): ProviderTool<unknown, In> => ({
-    description,
-    input,
-    run: (given, context) => {
-      const work = async () => run(given, { ...context, tree: treeFor(context.run.tenantId) })
-      return answer(context, () => naming(given.path ?? '', work))
-    },
-  })
+  const inTree =
+    <In extends { readonly path?: string | undefined }>(run: Run<In, Files>): Run<In> =>
+    (given, context) =>
+      naming(given.path ?? '', async () => run(given, { ...context, tree: treeFor(context.run.tenantId) }))
   const writing = { mode: 'read-write', effects: ['files.write'] } as const
   return defineProvider({
     kind: 'files',
@@ -75,11 +66,11 @@ export function files({ root }: { readonly root: string }): Provider {
     reads: ['at', 'down'],
     writes: ['at', 'down'],
     tools: {
-      list: tool('Lists files and folders.', input.list, list),
-      read: tool('Reads a file, or part of it.', input.read, read),
-      search: tool('Finds lines of text in files.', input.search, search),
-      write: { ...tool('Writes a whole file. Folders are made on the way.', input.write, write), ...writing },
-      delete: { ...tool('Deletes a file.', input.delete, remove), ...writing },
+      list: tool('Lists files and folders.', input.list, inTree(list)),
+      read: tool('Reads a file, or part of it.', input.read, inTree(read)),
+      search: tool('Finds lines of text in files.', input.search, inTree(search)),
+      write: tool('Writes a whole file. Folders are made on the way.', input.write, inTree(write), writing),
+      delete: tool('Deletes a file.', input.delete, inTree(remove), writing),
     },
     open: async () => void (await openRoot(root, { create: true })),
     erase: async ({ tenantId, scope, recursive }) => {
@@ -89,15 +80,9 @@ export function files({ root }: { readonly root: string }): Provider {
   })
 }
 
-interface Named {
-  readonly path?: string | undefined
-}
-
 interface Files extends Pick<ResourceToolContext, 'grants' | 'signal'> {
   readonly tree: FileTree
 }
-
-type Run<In> = (input: In, files: Files) => Promise<Found>
 
 /** What goes wrong is told of the path as it was given: of no other, and of no place on the disk. */
 async function naming<T>(path: string, work: () => Promise<T>): Promise<T> {
@@ -110,7 +95,7 @@ async function naming<T>(path: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-const list: Run<Input<'list'>> = async ({ path = '', depth = 1, limit = 200, cursor = '' }, files) => {
+const list: Run<Input<'list'>, Files> = async ({ path = '', depth = 1, limit = 200, cursor = '' }, files) => {
   const { entries, scopes } = await entriesBelow(path, depth, files)
   const left = entries.filter((entry) => cursor === '' || byUnit(entry.path, cursor) > 0)
   const shown = left.slice(0, limit)
@@ -121,7 +106,7 @@ const list: Run<Input<'list'>> = async ({ path = '', depth = 1, limit = 200, cur
   return { result: { items, ...more }, scopes }
 }
 
-const read: Run<Input<'read'>> = async ({ path, offset = 0, length }, { tree, grants }) => {
+const read: Run<Input<'read'>, Files> = async ({ path, offset = 0, length }, { tree, grants }) => {
   const spot = fileSpot(grants, path)
   const bytes = await tree.read(spot.host)
   const to = offset + Math.min(length ?? limits.fileReadBytesMax, limits.fileReadBytesMax)
@@ -130,7 +115,7 @@ const read: Run<Input<'read'>> = async ({ path, offset = 0, length }, { tree, gr
   return { result: { ...shown, bytes: bytes.length, hash: sha256(bytes), truncated }, scopes: [spot.grant] }
 }
 
-const search: Run<Input<'search'>> = async ({ query, path = '', limit = 50 }, files) => {
+const search: Run<Input<'search'>, Files> = async ({ query, path = '', limit = 50 }, files) => {
   const { entries, scopes } = await entriesBelow(path, limits.fileDepthMax, files)
   const matches: { path: string; line: number; text: string }[] = []
   let [bytesLeft, truncated] = [limits.fileSearchBytesMax, false]
@@ -148,14 +133,14 @@ const search: Run<Input<'search'>> = async ({ query, path = '', limit = 50 }, fi
   return { result: { matches, truncated }, scopes }
 }
 
-const write: Run<Input<'write'>> = async ({ path, content, encoding, ifHash }, { tree, grants }) => {
+const write: Run<Input<'write'>, Files> = async ({ path, content, encoding, ifHash }, { tree, grants }) => {
   const spot = fileSpot(grants, path)
   const bytes = bytesOf(content, encoding)
   const previousHash = await change(tree, spot, ifHash, bytes)
   return { result: { path, bytes: bytes.length, hash: sha256(bytes), previousHash }, scopes: [spot.grant] }
 }
 
-const remove: Run<Input<'delete'>> = async ({ path, ifHash }, { tree, grants }) => {
+const remove: Run<Input<'delete'>, Files> = async ({ path, ifHash }, { tree, grants }) => {
   const spot = fileSpot(grants, path)
   return { result: { path, previousHash: await change(tree, spot, ifHash, undefined) }, scopes: [spot.grant] }
 }

@@ -2,14 +2,13 @@ import { z } from 'zod'
 import { Failure, quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import { disarm } from '../fence/disarm.ts'
-import type { SchemaLike } from '../gateway/schema-like.ts'
 import { covers } from '../grants/cover.ts'
 import type { CatalogEntry } from '../knowledge/catalog.ts'
 import type { Diagnostic } from '../knowledge/diagnostic.ts'
 import { type Passage, type PassageRef, readRef } from '../knowledge/passages.ts'
-import { answer, type Found } from './answer.ts'
+import { type Found, type Run, tool } from './answer.ts'
 import { defineProvider, type Provider } from './define.ts'
-import type { ProviderTool, ResourceToolContext } from './provider.ts'
+import type { ResourceToolContext } from './provider.ts'
 
 /** The packs that one session, or one run without a session, sees. Their texts stand in fences. */
 export interface KnowledgeView {
@@ -49,32 +48,32 @@ const input = {
 
 /** Knowledge packs, as far as the grants of a run reach. */
 export function knowledge(source: KnowledgeSource): Provider {
-  const tool = <In>(description: string, input: SchemaLike<In>, run: Run<In>): ProviderTool<unknown, In> => ({
-    description,
-    input,
-    run: (given, context) =>
-      answer(context, async () => {
-        const { view, top } = look(source, context)
-        const result = await run(given, view)
-        return { result, scopes: [...new Set(view.places.map((place) => place || top))] }
-      }),
-  })
+  const seeing =
+    <In>(look: Look<In>): Run<In> =>
+    async (given, context) => {
+      const { view, top } = viewOf(source, context)
+      return { result: await look(given, view), scopes: [...new Set(view.places.map((place) => place || top))] }
+    }
   return defineProvider({
     kind: 'knowledge',
     maxMode: 'read',
     reads: ['at', 'down', 'up'],
     tools: {
-      catalog: tool('Lists knowledge packs: what each is about, how far it is trusted.', input.catalog, catalog),
-      search: tool('Finds passages of knowledge packs that answer a question.', input.search, search),
-      open: tool('Gives the guide of a knowledge pack, or a passage that was found.', input.open, open),
+      catalog: tool(
+        'Lists knowledge packs: what each is about, how far it is trusted.',
+        input.catalog,
+        seeing(catalog),
+      ),
+      search: tool('Finds passages of knowledge packs that answer a question.', input.search, seeing(search)),
+      open: tool('Gives the guide of a knowledge pack, or a passage that was found.', input.open, seeing(open)),
     },
   })
 }
 
-type Run<In> = (input: In, view: KnowledgeView) => Promise<Found['result']>
+type Look<In> = (input: In, view: KnowledgeView) => Promise<Found['result']>
 
 /** What lies above the grants is reached as far as the scopes of the store go: up to the root of the tenant. */
-function look(source: KnowledgeSource, { grants, store, run }: ResourceToolContext) {
+function viewOf(source: KnowledgeSource, { grants, store, run }: ResourceToolContext) {
   const above = store.scopes.filter((scope) => grants.some((grant) => covers(scope, grant)))
   const { tenantId, agentId, sessionId, runId } = run
   const session = JSON.stringify([tenantId, agentId, sessionId ?? [runId]])
@@ -82,7 +81,7 @@ function look(source: KnowledgeSource, { grants, store, run }: ResourceToolConte
   return { view, top: above.toSorted((one, other) => one.length - other.length)[0] ?? grants[0] ?? '' }
 }
 
-const catalog: Run<unknown> = async (_, view) => ({
+const catalog: Look<unknown> = async (_, view) => ({
   packs: (await view.catalog()).map(({ name, description, type, status, version, trust }) => ({
     name,
     description: disarm(description).text,
@@ -93,14 +92,14 @@ const catalog: Run<unknown> = async (_, view) => ({
   })),
 })
 
-const search: Run<z.infer<typeof input.search>> = async ({ query, packs, limit = 8 }, view) => {
+const search: Look<z.infer<typeof input.search>> = async ({ query, packs, limit = 8 }, view) => {
   const among = packs === undefined ? {} : { ranked: packs, implicit: false }
   const { passages, trace } = await view.resolve({ query, ...among, passages: limit })
   const shown = passages.map(({ ref, pack, path, anchor, text, hash }) => ({ ref, pack, path, anchor, text, hash }))
   return { passages: shown, warnings: tell(trace.findings) }
 }
 
-const open: Run<z.infer<typeof input.open>> = async ({ ref }, view) => {
+const open: Look<z.infer<typeof input.open>> = async ({ ref }, view) => {
   const section = readRef(ref)
   if (section === undefined) {
     const { text, already, warnings } = await view.open(ref)

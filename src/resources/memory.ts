@@ -1,9 +1,10 @@
 import { z } from 'zod'
-import type { Json } from '../base/canonical.ts'
+import { Failure, quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import { defined } from '../base/object.ts'
 import { covers } from '../grants/cover.ts'
 import { grantPath } from '../model/grant.ts'
+import { type Run, tool } from './answer.ts'
 import { defineProvider, type Provider } from './define.ts'
 import type { Entry } from './entry-store.ts'
 import { findShown, shownLimit } from './find-shown.ts'
@@ -22,6 +23,7 @@ const config = z.strictObject({
 })
 
 const input = {
+  topics: z.strictObject({}),
   read: z.strictObject({
     topics: z.union([topic, topics]).optional().describe('Only entries with one of these topics.'),
     query: text.max(1_000).optional().describe('Only entries in which all of these words occur.'),
@@ -40,6 +42,8 @@ const input = {
 type Input<Tool extends keyof typeof input> = z.infer<(typeof input)[Tool]>
 type Context = ResourceToolContext<z.infer<typeof config>>
 
+const writing = { mode: 'read-write' } as const
+
 /** Durable facts by topic, in the scopes of the grants. A model neither names nor sees a scope. */
 export const memory = (): Provider =>
   defineProvider({
@@ -50,16 +54,11 @@ export const memory = (): Provider =>
     config,
     bucket: 'memory',
     tools: {
-      topics: { description: 'Lists the topics of what is remembered, with counts.', run: listTopics },
-      read: { description: 'Reads what is remembered, newest first.', input: input.read, run: readEntries },
-      write: { description: 'Remembers one thing.', mode: 'read-write', input: input.write, run: writeEntry },
-      correct: {
-        description: 'Puts other content in the place of an entry that is remembered.',
-        mode: 'read-write',
-        input: input.correct,
-        run: correctEntry,
-      },
-      forget: { description: 'Forgets an entry.', mode: 'read-write', input: input.forget, run: forgetEntry },
+      topics: tool('Lists the topics of what is remembered, with counts.', input.topics, listTopics),
+      read: tool('Reads what is remembered, newest first.', input.read, readEntries),
+      write: tool('Remembers one thing.', input.write, writeEntry, writing),
+      correct: tool('Puts other content in the place of what is remembered.', input.correct, correctEntry, writing),
+      forget: tool('Forgets an entry.', input.forget, forgetEntry, writing),
     },
     prompt: describeTopics,
   })
@@ -69,9 +68,9 @@ const view = ({ config, grants, store }: Context) => ({
   below: config.includeBelow,
 })
 
-async function listTopics(_: unknown, context: Context): Promise<Touched> {
+const listTopics: Run<unknown, Context> = async (_, context) => {
   const topics = await context.store.topics(view(context))
-  return done({ topics: topics.map((each) => ({ ...each })) })
+  return { result: { topics: topics.map((each) => ({ ...each })) }, scopes: [] }
 }
 
 async function describeTopics(context: Context): Promise<Touched & { result: string }> {
@@ -83,10 +82,10 @@ async function describeTopics(context: Context): Promise<Touched & { result: str
 
 const topicsShownMax = 50
 
-async function readEntries({ topics, query, limit = 20, cursor }: Input<'read'>, context: Context): Promise<Touched> {
+const readEntries: Run<Input<'read'>, Context> = async ({ topics, query, limit = 20, cursor }, context) => {
   const wanted = { ...view(context), topics: normalTopics([topics ?? []].flat()), ...defined({ words: query, cursor }) }
   const { shown, next } = await findShown(context.store, { ...wanted, limit }, (entry) => shownEntry(entry, context))
-  return done({ entries: shown, ...(next !== undefined && { nextCursor: next }) })
+  return { result: { entries: shown, ...(next !== undefined && { nextCursor: next }) }, scopes: [] }
 }
 
 const shownEntry = (entry: Entry, context: Context) => ({
@@ -99,54 +98,52 @@ const shownEntry = (entry: Entry, context: Context) => ({
   source: { ...entry.source },
 })
 
-const isOwn = ({ scope }: Pick<Entry, 'scope'>, { grants }: Context): boolean =>
-  grants.some((grant) => covers(grant, scope))
+const isOwn = ({ scope }: Entry, { grants }: Context): boolean => grants.some((grant) => covers(grant, scope))
 
-async function writeEntry({ content, topics = [], type = 'fact' }: Input<'write'>, context: Context): Promise<Touched> {
-  const refusal = contentRefusal(content)
-  if (refusal !== undefined) return refusal
-  const { grants, config, store } = context
+const writeEntry: Run<Input<'write'>, Context> = async (
+  { content, topics = [], type = 'fact' },
+  { grants, config, store },
+) => {
+  checkContent(content)
   const scope = config.writeTo === undefined ? String(grants[0]) : `${grants[0]}/${config.writeTo}`
   const named = normalTopics(topics)
   const about = named.length > 0 ? named : ['general']
   const equal = await store.findEqual(scope, content)
-  if (equal === undefined) {
-    const id = store.add({ scope, content, topics: about, body: { type } })
-    return done({ action: 'stored', id }, [{ scope }])
-  }
-  store.amend(equal, { topics: about })
-  return done({ action: 'deduplicated', id: equal.id }, [equal])
+  if (equal !== undefined) store.amend(equal, { topics: about })
+  const id = equal?.id ?? store.add({ scope, content, topics: about, body: { type } })
+  return { result: { action: equal === undefined ? 'stored' : 'deduplicated', id }, scopes: [scope] }
 }
 
-async function correctEntry({ id, content }: Input<'correct'>, context: Context): Promise<Touched> {
-  const refusal = contentRefusal(content)
-  const entry = refusal ?? (await currentEntry(id, context))
-  if ('result' in entry) return entry
-  const equal = await context.store.findEqual(entry.scope, content)
-  if (equal !== undefined && equal.id !== id) return refused('memory_conflict', `entry ${equal.id} says that already`)
-  return done({ action: 'superseded', id: context.store.supersede(entry, { content }), previousId: id }, [entry])
-}
-
-async function forgetEntry({ id, reason }: Input<'forget'>, context: Context): Promise<Touched> {
+const correctEntry: Run<Input<'correct'>, Context> = async ({ id, content }, context) => {
+  checkContent(content)
   const entry = await currentEntry(id, context)
-  if ('result' in entry) return entry
-  context.store.forget(entry, reason)
-  return done({ action: 'forgotten' }, [entry])
+  const equal = await context.store.findEqual(entry.scope, content)
+  if (equal !== undefined && equal.id !== id)
+    throw new Failure('memory.conflict', `entry ${equal.id} says that already`)
+  const next = context.store.supersede(entry, { content })
+  return { result: { action: 'superseded', id: next, previousId: id }, scopes: [entry.scope] }
 }
 
-/** The entry, or why it cannot be changed. One that is seen by reaching up alone is refused by the store. */
-async function currentEntry(id: string, context: Context): Promise<Entry | Touched> {
+const forgetEntry: Run<Input<'forget'>, Context> = async ({ id, reason }, context) => {
+  const entry = await currentEntry(id, context)
+  context.store.forget(entry, reason)
+  return { result: { action: 'forgotten' }, scopes: [entry.scope] }
+}
+
+/** An entry that may be changed. One that is seen by reaching up alone is refused by the store. */
+async function currentEntry(id: string, context: Context): Promise<Entry> {
   const entry = await context.store.get(id)
   if (entry === undefined || !(context.config.readUp || isOwn(entry, context)))
-    return refused('memory_not_found', `entry ${id} is not there`)
-  return entry.replacedBy === undefined ? entry : refused('memory_superseded', `${entry.replacedBy} has its place`)
+    throw new Failure('memory.not_found', `entry ${quote(id)} is not there`)
+  if (entry.replacedBy === undefined) return entry
+  throw new Failure('memory.superseded', `${entry.replacedBy} has its place`)
 }
 
-function contentRefusal(content: string): Touched | undefined {
+function checkContent(content: string): void {
   if (content.trim() === '' || content.includes('\0') || !content.isWellFormed())
-    return refused('memory_content_invalid', 'the content is blank, or no text')
-  if ([...content].length <= limits.memoryContentCharsMax) return undefined
-  return refused('memory_too_large', `an entry has at most ${limits.memoryContentCharsMax} characters`)
+    throw new Failure('memory.content_invalid', 'the content is blank, or no text')
+  if ([...content].length > limits.memoryContentCharsMax)
+    throw new Failure('memory.too_large', `an entry has at most ${limits.memoryContentCharsMax} characters`)
 }
 
 /** Small letters, one space between words, each once. */
@@ -154,10 +151,3 @@ function normalTopics(topics: readonly string[]): string[] {
   const normal = topics.map((topic) => topic.normalize('NFC').toLowerCase().replace(/\s+/gu, ' ').trim())
   return [...new Set(normal)].filter((topic) => topic !== '')
 }
-
-const done = (result: { readonly [member: string]: Json }, at: readonly Pick<Entry, 'scope'>[] = []): Touched => ({
-  result: { ok: true, ...result },
-  scopes: at.map(({ scope }) => scope),
-})
-
-const refused = (code: string, message: string): Touched => ({ result: { ok: false, code, message }, scopes: [] })

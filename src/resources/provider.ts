@@ -7,9 +7,6 @@ import type { EntryStore } from './entry-store.ts'
 /** Directions that a provider may look from a grant: its ancestors, the node itself, its descendants. */
 export type Reach = 'up' | 'at' | 'down'
 
-/** Of the six budget buckets, the one that a provider's prompt text counts in. */
-export type PromptBucket = 'evidence' | 'memory' | 'business' | 'session'
-
 /** What a tool of a provider is told, frozen. It cannot invoke agents, mint grants or reach another tenant. */
 export interface ResourceToolContext<Config = unknown> {
   readonly resourceName: string
@@ -73,7 +70,8 @@ export interface ProviderSpec<Config = unknown, Inputs = Readonly<Record<string,
   readonly prompt?: (
     context: ResourceToolContext<Config>,
   ) => Promise<Touched & { result: string }> | (Touched & { result: string })
-  readonly bucket?: PromptBucket
+  /** Of the six budget buckets, the one that its prompt text counts in. */
+  readonly bucket?: 'evidence' | 'memory' | 'business' | 'session'
   /** Removes what it keeps itself in a scope, beside what it keeps through `store`. Answers counts by what was removed. */
   readonly erase?: (request: EraseRequest) => Promise<Readonly<Record<string, number>>>
   readonly open?: () => Promise<void> | void

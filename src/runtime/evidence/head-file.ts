@@ -1,6 +1,6 @@
-import { Failure } from '../../base/failure.ts'
 import { readJson } from '../../base/json.ts'
 import type { FileRoot } from '../../files/root.ts'
+import { unlessMissing } from '../../files/trouble.ts'
 import { type TenantId, tenantId, tenantIdPattern } from '../../model/identity/tenant-id.ts'
 
 /** The folder of heads, below the data folder. */
@@ -21,11 +21,10 @@ const tailBytes = 64 * 1024
 
 /** The newest head in a tenant's file, unverified; undefined when there is no file or nothing whole in it. */
 export async function newestHead(files: FileRoot, tenant: TenantId): Promise<unknown> {
-  const bytes = await files.readEnd(headFile(tenant), tailBytes).catch((error: unknown) => {
-    if (error instanceof Failure && error.code === 'file.not_found') return Buffer.alloc(0)
-    throw error
-  })
-  const heads = bytes.toString('utf8').split('\n').map(parsed)
+  const bytes = await files.readEnd(headFile(tenant), tailBytes).catch(unlessMissing)
+  const heads = String(bytes ?? '')
+    .split('\n')
+    .map(parsed)
   // Two processes that sign at once may append in either order, so the largest counts, not the last.
   return heads.reduce<unknown>((newest, head) => (sizeOf(head) >= sizeOf(newest) ? head : newest), undefined)
 }

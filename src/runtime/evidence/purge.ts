@@ -3,6 +3,7 @@ import { formatTime } from '../../base/time.ts'
 import { correlationDigest } from '../../evidence/digests.ts'
 import { leafOf } from '../../evidence/log.ts'
 import { leavesDigest } from '../../evidence/verify/audit.ts'
+import { FactsChanged } from '../../gateway/events.ts'
 import { inSteps, type Steps } from '../../gateway/recovery/steps.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { dropOldMessages } from '../../storage/tables/sessions.ts'
@@ -20,7 +21,7 @@ import {
   removeCandidate,
   type Terms,
 } from './purgeable.ts'
-import { recordAs } from './record.ts'
+import { recordAs, untilUnchanged } from './record.ts'
 
 /** One correlation, or all whose newest event is older than a time (as we write it). */
 export type PurgeWish = ({ readonly correlation: string } | { readonly before: string }) & {
@@ -38,7 +39,6 @@ export interface PurgeReport {
 export interface PurgeOptions {
   /** Looks and changes nothing. */
   readonly preview?: boolean
-  readonly onProgress?: (report: PurgeReport) => void
 }
 
 /**
@@ -82,29 +82,19 @@ async function jobOf(ambit: Runtime, caller: Caller, wish: PurgeWish): Promise<J
 }
 
 /** Purges the named correlations together, or none of them. */
-async function purgeTogether(job: Job, ids: readonly string[], preview = false): Promise<PurgeReport> {
-  for (let attempt = 1; attempt <= attemptsMax; attempt++) {
+const purgeTogether = (job: Job, ids: readonly string[], preview = false): Promise<PurgeReport> =>
+  untilUnchanged('the records', async () => {
     const found = await job.ambit.store.read(() => lookAt(job, ids))
     const taken = found.filter(({ reason }) => reason === undefined)
-    if (preview || taken.length === 0 || (await commit(job, taken)))
-      return {
-        correlations: taken.length,
-        events: countEvents(taken),
-        kept: found.flatMap(({ correlation, reason }) => (reason === undefined ? [] : [{ correlation, reason }])),
-      }
-  }
-  throw new Failure('store.busy', 'the records kept changing while they were read', {}, 'try again')
-}
-
-const attemptsMax = 5
+    if (!preview && taken.length > 0) await commit(job, taken)
+    const kept = found.flatMap(({ correlation, reason }) => (reason === undefined ? [] : [{ correlation, reason }]))
+    return { correlations: taken.length, events: countEvents(taken), kept }
+  })
 
 const lookAt = ({ ambit, caller, terms }: Job, ids: readonly string[]): Work<readonly Candidate[]> =>
   findCandidates(caller.tenant, ids, { ...terms, now: ambit.clock.now() })
 
-/** The records changed between the look at them and the transaction. */
-class Changed extends Error {}
-
-async function commit(job: Job, taken: readonly Candidate[]): Promise<boolean> {
+async function commit(job: Job, taken: readonly Candidate[]): Promise<void> {
   const { ambit, caller, hostId } = job
   const purgeId = ambit.ids.next('inv')
   const ids = taken.map(({ correlation }) => correlation)
@@ -114,16 +104,10 @@ async function commit(job: Job, taken: readonly Candidate[]): Promise<boolean> {
   const event = { ...adminEvent(hostId, 'evidence_purged', payload), invocation_id: purgeId, redacted: true }
   const change: Change = function* (tenant: TenantId) {
     const now = yield* lookAt(job, ids)
-    if (now.some(({ reason }) => reason !== undefined) || digestLeaves(now) !== leaves) throw new Changed()
+    if (now.some(({ reason }) => reason !== undefined) || digestLeaves(now) !== leaves) throw new FactsChanged()
     for (const candidate of now) yield* removeCandidate(purgeId, candidate)(tenant)
   }
-  try {
-    await recordAs(ambit, caller, hostId, [event], Object.assign(change, { forgets: true as const }))
-    return true
-  } catch (error) {
-    if (error instanceof Changed) return false
-    throw error
-  }
+  await recordAs(ambit, caller, hostId, [event], Object.assign(change, { forgets: true as const }))
 }
 
 /** One digest over all leaves in the order of the log, as an audit reads them. */
@@ -135,7 +119,7 @@ function digestLeaves(candidates: readonly Candidate[]): string {
 const countEvents = (candidates: readonly Candidate[]): number =>
   candidates.reduce((sum, { events }) => sum + events.length, 0)
 
-async function purgeOld(job: Job, before: string, { preview, onProgress }: PurgeOptions): Promise<PurgeReport> {
+async function purgeOld(job: Job, before: string, { preview }: PurgeOptions): Promise<PurgeReport> {
   const seen = new Set<string>()
   const report = { correlations: 0, events: 0, kept: [] as PurgeReport['kept'][number][] }
   for (let batch: OldBatch = { ids: [], after: 0, done: false }; !batch.done; ) {
@@ -147,7 +131,6 @@ async function purgeOld(job: Job, before: string, { preview, onProgress }: Purge
     report.correlations += correlations
     report.events += events
     report.kept.push(...kept)
-    onProgress?.({ ...report })
   }
   return report
 }

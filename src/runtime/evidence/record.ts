@@ -7,6 +7,7 @@ import { asJson } from '../../evidence/json.ts'
 import { nothingMarked, redact, secretsIn } from '../../evidence/redaction/redact-values.ts'
 import { makeSeal } from '../../evidence/seal.ts'
 import { predicateOf } from '../../evidence/verify/shape.ts'
+import { FactsChanged } from '../../gateway/events.ts'
 import {
   type AttemptRecord,
   assuranceLevel,
@@ -64,6 +65,19 @@ export async function recordAs<T = void>(
   change?: Change<T>,
 ): Promise<Recorded<T>> {
   return keep(ambit, caller, hostId, draftAll(ambit, caller, inputs), change)
+}
+
+const attemptsMax = 5
+
+/** Looks and writes, again for as long as others change what was looked at before it is written. */
+export async function untilUnchanged<T>(what: string, lookAndWrite: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; attempt <= attemptsMax; attempt++)
+    try {
+      return await lookAndWrite()
+    } catch (error) {
+      if (!(error instanceof FactsChanged)) throw error
+    }
+  throw new Failure('store.busy', `${what} kept changing meanwhile`, {}, 'try again')
 }
 
 function draftAll(ambit: Runtime, caller: Caller, inputs: readonly EventInput[]): EventDraft[] {

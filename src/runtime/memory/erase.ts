@@ -1,22 +1,18 @@
-import { Failure } from '../../base/failure.ts'
 import { formatTime } from '../../base/time.ts'
 import { entriesDigest, reasonDigest, scopeDigest } from '../../evidence/digests.ts'
+import { FactsChanged } from '../../gateway/events.ts'
 import type { EraseReceipt, StoredEntry } from '../../model/requests.ts'
 import type { Provider } from '../../resources/define.ts'
+import type { EraseRequest } from '../../resources/provider.ts'
 import { entriesWithin, removeEntries } from '../../storage/entries/entries.ts'
 import type { Change } from '../../storage/work.ts'
-import { recordAs } from '../evidence/record.ts'
+import { recordAs, untilUnchanged } from '../evidence/record.ts'
 import { adminEvent } from '../identity/admin.ts'
 import type { Caller } from '../identity/caller.ts'
 import type { OperationContext } from '../operations/context.ts'
 import { demandScope, nameOf } from './entries.ts'
 
-interface EraseWish {
-  readonly scope: string
-  /** Whether what lies below the scope goes as well. */
-  readonly recursive: boolean
-  readonly reason: string
-}
+type EraseWish = Omit<EraseRequest, 'tenantId'> & { readonly reason: string }
 
 type Counts = Readonly<Record<string, number>>
 
@@ -31,7 +27,7 @@ export async function eraseScope(context: OperationContext, wish: EraseWish): Pr
   const providers = [...runs.agents().providers.values()]
   const digest = await ambit.keyring.digest(host_id)
   const { counts, failed } = await eraseElsewhere(caller, providers, wish)
-  for (let attempt = 1; attempt <= attemptsMax; attempt++) {
+  return untilUnchanged('the scope', async () => {
     const found = await ambit.store.read(() => entriesWithin(caller.tenant, wish))
     const erased = {
       receipt_id: ambit.ids.next('rcpt'),
@@ -44,27 +40,16 @@ export async function eraseScope(context: OperationContext, wish: EraseWish): Pr
     const payload = { ...erased, scope: scopeDigest(digest, wish.scope), reason: reasonDigest(digest, wish.reason) }
     const event = { ...adminEvent(host_id, 'ambit.scope.erased', payload), redacted: true }
     const at = formatTime(ambit.clock.now())
-    const recorded = await recordAs(ambit, caller, host_id, [event], removeThese(found, wish)).catch(unlessChanged)
-    if (recorded === undefined) continue
-    const [{ eventId: evidence_ref = '' } = {}] = recorded.events
+    const { events } = await recordAs(ambit, caller, host_id, [event], removeThese(found, wish))
+    const [{ eventId: evidence_ref = '' } = {}] = events
     return { ...erased, tenant_id: caller.tenant, scope: wish.scope, by: caller.subject.id, at, evidence_ref }
-  }
-  throw new Failure('store.busy', 'the scope kept changing while it was erased', {}, 'try again')
-}
-
-const attemptsMax = 5
-
-/** More was written between the look at the scope and the transaction. */
-class Changed extends Error {}
-
-const unlessChanged = (error: unknown): undefined => {
-  if (!(error instanceof Changed)) throw error
+  })
 }
 
 const removeThese = (expected: readonly StoredEntry[], wish: EraseWish): Change<void> =>
   function* (tenant) {
     const found = yield* entriesWithin(tenant, { ...wish, locked: true })
-    if (found.map(nameOf).join() !== expected.map(nameOf).join()) throw new Changed()
+    if (found.map(nameOf).join() !== expected.map(nameOf).join()) throw new FactsChanged()
     yield* removeEntries(tenant, found)
   }
 
