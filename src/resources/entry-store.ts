@@ -17,7 +17,7 @@ import {
   type NewEntry,
   supersedeEntry,
 } from '../storage/entries/entries.ts'
-import { type Area, findEntries, topicsIn } from '../storage/entries/entry-index.ts'
+import { type Area, findEntries, type TopicCount, topicsIn } from '../storage/entries/entry-index.ts'
 import { wordsOf } from '../storage/entries/words.ts'
 import type { Change } from '../storage/work.ts'
 import type { Reach, ResourceToolContext } from './provider.ts'
@@ -68,9 +68,7 @@ export interface EntryStore {
   /** The active entry of this scope with equal content, if there is one. */
   findEqual(scope: string, content: string): Promise<Entry | undefined>
   /** The most frequent first. */
-  topics(
-    where?: Where,
-  ): Promise<readonly { readonly topic: string; readonly count: number; readonly updatedAt: string }[]>
+  topics(where?: Where): Promise<readonly TopicCount[]>
   /** Answers the id of the new entry. */
   add(entry: {
     readonly scope: string

@@ -51,7 +51,7 @@ export const budgetUses = table(
   { calls: 'number', time_ms: 'number', cost: 'number', bytes: 'number' },
 )
 
-const runs = table(
+export const runs = table(
   'runs',
   { run_id: 'text' },
   {
@@ -66,13 +66,13 @@ const legs = table(
   { run_id: 'text' },
   { due_at_ms: 'number', wakes: 'number', fence: 'number', owner: 'text?' },
 )
-const revocations = table('revocations', { number: 'number' }, { body: 'text' })
+export const revocations = table('revocations', { number: 'number' }, { body: 'text' })
 const sessions = table(
   'sessions',
   { agent_id: 'text', session_id: 'text' },
   { id: 'text', updated_at_ms: 'number', body: 'text' },
 )
-const sessionMessages = table(
+export const sessionMessages = table(
   'session_messages',
   { agent_id: 'text', session_id: 'text', message_id: 'number' },
   { run_id: 'text', body: 'text' },

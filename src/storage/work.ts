@@ -1,3 +1,4 @@
+import type { Failure } from '../base/failure.ts'
 import type { TenantId } from '../model/identity/tenant-id.ts'
 
 export type Value = string | number | Uint8Array | null
@@ -47,14 +48,24 @@ export interface Single<T> {
   readonly read: (rows: readonly Row[]) => T
 }
 
-/** A change that is one statement. */
-export function oneStatement<T>(statement: Single<T>['statement'], read: Single<T>['read']): Change<T> {
+/** A change that is one counted statement. Its value is made of how many rows that has touched. */
+export function oneStatement<T = void>(
+  statement: Single<T>['statement'],
+  toValue: (count: number) => T = () => undefined as T,
+): Change<T> {
+  const read: Single<T>['read'] = ([answer]) => toValue(Number(answer?.['count']))
   const change = function* (tenant: TenantId): Work<T> {
     const [answer = []] = yield [statement(tenant)]
     return read(answer)
   }
   return Object.assign(change, { single: { statement, read } })
 }
+
+/** The same, of a statement that is to touch one row; `otherwise` is why it touches none. */
+export const touchOne = (statement: Single<void>['statement'], otherwise: () => Failure): Change<void> =>
+  oneStatement(statement, (count) => {
+    if (count === 0) throw otherwise()
+  })
 
 export const sql = (text: string, ...params: readonly Value[]): Statement => ({ sql: text, params })
 

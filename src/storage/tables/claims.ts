@@ -2,17 +2,7 @@ import { Failure } from '../../base/failure.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { type Page, type PageOptions, pageBy } from '../page.ts'
 import { claims } from '../schema.ts'
-import {
-  type Change,
-  counted,
-  oneStatement,
-  record,
-  row,
-  rows,
-  type Statement,
-  type Value,
-  type Work,
-} from '../work.ts'
+import { type Change, counted, record, row, rows, touchOne, type Value, type Work } from '../work.ts'
 import { dropOldest } from './records.ts'
 
 /**
@@ -52,13 +42,10 @@ export const takeClaim = (claim: NewClaim, nowMs: number): Change<void> =>
 
 /** Adds a claim as it is, such as one that has its result already. Fails with `claim.taken` where `takeClaim` does. */
 export const addClaim = (claim: Claim, nowMs: number): Change<void> =>
-  touchOne(taken, (tenant) =>
-    counted(
-      insert,
-      ...[tenant, claim.scope, claim.key, claim.fingerprint, claim.owner],
-      ...[claim.state, claim.body, claim.result, claim.expiresAtMs, nowMs],
-    ),
-  )
+  touchOne((tenant) => {
+    const { scope, key, fingerprint, owner, state, body, result, expiresAtMs } = claim
+    return counted(insert, tenant, scope, key, fingerprint, owner, state, body, result, expiresAtMs, nowMs)
+  }, taken)
 
 const insert = `INSERT INTO claims (tenant_id, scope, claim_key, fingerprint, owner, state, body, result, expires_at_ms)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -87,11 +74,8 @@ const settle = updateText('state body result expires_at_ms', 'scope claim_key ow
 export const amendClaim = (claim: Claim, by: Partial<Claim>): Change<void> => {
   const { scope, key, state, result } = claim
   const next = { ...claim, ...by }
-  return update(
-    amend,
-    [next.state, next.body, next.result, next.expiresAtMs],
-    [scope, key, state, result, claim.expiresAtMs],
-  )
+  const set = [next.state, next.body, next.result, next.expiresAtMs]
+  return update(amend, set, [scope, key, state, result, claim.expiresAtMs])
 }
 
 const amend = updateText('state body result expires_at_ms', 'scope claim_key state result expires_at_ms')
@@ -139,12 +123,7 @@ type Values = readonly Value[]
 
 /** Changes the one claim that has these values; `otherwise` is why there is none. */
 const update = (text: string, set: Values, where: Values, otherwise: () => Failure = missing): Change<void> =>
-  touchOne(otherwise, (tenant) => counted(text, ...set, tenant, ...where))
-
-const touchOne = (otherwise: () => Failure, statement: (tenant: TenantId) => Statement): Change<void> =>
-  oneStatement(statement, ([done]) => {
-    if (done?.['count'] === 0) throw otherwise()
-  })
+  touchOne((tenant) => counted(text, ...set, tenant, ...where), otherwise)
 
 const taken = (): Failure => new Failure('claim.taken', 'this has been claimed already')
 const missing = (): Failure => new Failure('claim.not_found', 'no such claim in the state that this needs')

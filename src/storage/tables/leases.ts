@@ -1,6 +1,6 @@
 import { Failure, quote } from '../../base/failure.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
-import { type Change, counted, number, oneStatement, record, row, type Work } from '../work.ts'
+import { type Change, counted, number, record, row, touchOne, type Work } from '../work.ts'
 
 /** The sole right to do something until a time. `fence` rises with every new holder: who shows an older one is late. */
 export interface Lease {
@@ -31,11 +31,9 @@ const acquire = `INSERT INTO leases (tenant_id, name, holder, fence, expires_at_
 
 /** Gives one's lease back; `lease.lost` when it went to another. The row stays, so that the fence goes on rising. */
 export const releaseLease = ({ name, holder, fence }: Lease): Change<void> =>
-  oneStatement(
+  touchOne(
     (tenant) => counted(release, tenant, name, holder, fence),
-    ([done]) => {
-      if (done?.['count'] === 0) throw new Failure('lease.lost', `lease ${quote(name)} is no longer held`, { name })
-    },
+    () => new Failure('lease.lost', `lease ${quote(name)} is no longer held`, { name }),
   )
 
 const release = 'UPDATE leases SET expires_at_ms = 0 WHERE tenant_id = ? AND name = ? AND holder = ? AND fence = ?'

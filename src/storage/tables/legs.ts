@@ -1,6 +1,6 @@
 import { Failure, quote } from '../../base/failure.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
-import { type Change, counted, number, record, row, rows, type Statement, sql, type Work } from '../work.ts'
+import { type Change, counted, number, oneStatement, record, row, rows, type Statement, sql, type Work } from '../work.ts'
 
 /** A run that this process drives, from a pause to the next. Who shows an older fence is late. */
 export interface Leg {
@@ -20,9 +20,7 @@ export const addLeg = (tenant: TenantId, { runId, owner, fence, wakes }: Leg, ch
 
 /** Makes a run due now, if it has not ended. One that is being driven goes on after its pause. */
 export const wakeLeg = (runId: string, nowMs: number): Change<void> =>
-  function* (tenant) {
-    yield [sql(wake, nowMs, tenant, runId)]
-  }
+  oneStatement((tenant) => counted(wake, nowMs, tenant, runId))
 
 // One that is driven has to be noticed by its own process first: it is looked after no sooner than before.
 const wake = `UPDATE legs SET due_at_ms = CASE WHEN owner IS NULL THEN ? ELSE due_at_ms END, wakes = wakes + 1
@@ -65,53 +63,36 @@ const take = `UPDATE legs SET owner = ?, due_at_ms = ?, fence = fence + 1
   WHERE tenant_id = ? AND run_id = ? AND due_at_ms <= ? AND COALESCE(owner, '') = ? RETURNING fence, wakes`
 
 /** Lets a leg be whose process lives: it is looked after again later. */
-export const deferLeg = (due: DueLeg, checkAtMs: number): Change<void> =>
-  function* (tenant) {
-    yield [
-      sql(
-        'UPDATE legs SET due_at_ms = ? WHERE tenant_id = ? AND run_id = ? AND owner = ?',
-        checkAtMs,
-        tenant,
-        due.runId,
-        due.owner,
-      ),
-    ]
-  }
+export const deferLeg = ({ runId, owner }: DueLeg, checkAtMs: number): Change<void> =>
+  oneStatement((tenant) => counted(defer, checkAtMs, tenant, runId, owner))
+
+const defer = 'UPDATE legs SET due_at_ms = ? WHERE tenant_id = ? AND run_id = ? AND owner = ?'
 
 /** How often a leg was taken without a pause that was woken from: one that keeps failing is not tried for ever. */
 export const triesOf = ({ fence, wakes }: Leg): number => Math.max(0, fence - wakes)
 
 /** Gives a leg back as it is, for any process to take from a time on. */
-export const releaseLeg = ({ runId, owner, fence }: Leg, dueAtMs: number): Change<void> =>
-  function* (tenant) {
-    yield [sql(release, dueAtMs, tenant, runId, owner, fence)]
-  }
+export const releaseLeg = (leg: Leg, dueAtMs: number): Change<void> =>
+  oneStatement((tenant) => counted(release, dueAtMs, ...placeOf(tenant, leg)))
 
-const release =
-  'UPDATE legs SET owner = NULL, due_at_ms = ? WHERE tenant_id = ? AND run_id = ? AND owner = ? AND fence = ?'
+const atPlace = 'WHERE tenant_id = ? AND run_id = ? AND owner = ? AND fence = ?'
+const placeOf = (tenant: TenantId, { runId, owner, fence }: Leg) => [tenant, runId, owner, fence] as const
+
+const release = `UPDATE legs SET owner = NULL, due_at_ms = ? ${atPlace}`
 
 /** Holds that the leg is still this process's, in the transaction of whatever its run writes. */
-export const holdLeg = (tenant: TenantId, { runId, owner, fence }: Leg): Statement =>
-  sql(hold, tenant, runId, owner, fence)
+export const holdLeg = (tenant: TenantId, leg: Leg): Statement =>
+  sql(`SELECT 1 AS held FROM legs ${atPlace} FOR UPDATE`, ...placeOf(tenant, leg))
 
-const hold = 'SELECT 1 AS held FROM legs WHERE tenant_id = ? AND run_id = ? AND owner = ? AND fence = ? FOR UPDATE'
-
-export const endLeg = (tenant: TenantId, { runId, owner, fence }: Leg): Statement =>
-  counted(
-    'DELETE FROM legs WHERE tenant_id = ? AND run_id = ? AND owner = ? AND fence = ?',
-    tenant,
-    runId,
-    owner,
-    fence,
-  )
+export const endLeg = (tenant: TenantId, leg: Leg): Statement =>
+  counted(`DELETE FROM legs ${atPlace}`, ...placeOf(tenant, leg))
 
 /** Lets the run wait until a time, or not at all if it was woken meanwhile. */
-export const pauseLeg = (tenant: TenantId, { runId, owner, fence, wakes }: Leg, untilMs: number): Statement =>
-  counted(pause, wakes, untilMs, tenant, runId, owner, fence)
+export const pauseLeg = (tenant: TenantId, leg: Leg, untilMs: number): Statement =>
+  counted(pause, leg.wakes, untilMs, ...placeOf(tenant, leg))
 
 // PostgreSQL would take the time for as small a number as the zero beside it.
-const pause = `UPDATE legs SET owner = NULL, due_at_ms = CASE WHEN wakes > ? THEN 0 ELSE CAST(? AS BIGINT) END
-  WHERE tenant_id = ? AND run_id = ? AND owner = ? AND fence = ?`
+const pause = `UPDATE legs SET owner = NULL, due_at_ms = CASE WHEN wakes > ? THEN 0 ELSE CAST(? AS BIGINT) END ${atPlace}`
 
 export const legTaken = (runId: string): Failure =>
   new Failure('run.taken', `run ${quote(runId)} is driven by another process`, { id: runId })

@@ -2,10 +2,12 @@ import type { ApprovalRequest } from '../../model/approval.ts'
 import type { Leaf, PurgedEvent } from '../../model/evidence.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { purgedEvents } from '../schema.ts'
-import { type Change, record, row, rows, type Statement, sql, text, type Work } from '../work.ts'
+import { type Change, type Row, record, row, rows, type Statement, sql, text, type Work } from '../work.ts'
+import type { StoredApproval } from './approvals.ts'
 import { neverEnds } from './budget-uses.ts'
 import type { Claim } from './claims.ts'
 import { type EventPlace, placeColumns } from './events.ts'
+import { bodyOf } from './records.ts'
 import { removeRuns } from './runs.ts'
 import { withoutEvents } from './sections.ts'
 
@@ -43,31 +45,28 @@ export function* callRowsOf(
   scope: string,
   beginnings: readonly string[],
 ): Work<CallRows> {
-  const claims: CallRows['claims'][number][] = []
-  const approvals: CallRows['approvals'][number][] = []
-  for (let at = 0; at < beginnings.length; at += beginningsPerStep) {
-    const some = beginnings.slice(at, at + beginningsPerStep)
-    const answers = yield some.flatMap((beginning) => [
-      sql(selectClaims, tenant, scope, ...rangeOf(beginning)),
-      sql(selectApprovals, tenant, ...rangeOf(beginning)),
-    ])
-    for (const found of answers.flat()) {
-      if ('claim_key' in found) {
-        const { correlation: of } = JSON.parse(text(found, 'body')) as Pick<ApprovalRequest, 'correlation'>
-        if (of.correlation_id !== correlation) continue
-        claims.push({ key: text(found, 'claim_key'), state: text(found, 'state') as Claim['state'] })
-      } else {
-        const { request } = JSON.parse(text(found, 'body')) as { readonly request: ApprovalRequest }
-        if (request.correlation.correlation_id !== correlation) continue
-        const { approval_id: id, state, expires_at } = request
-        approvals.push({ id, state, expiresAtMs: Date.parse(expires_at) })
-      }
-    }
+  const isOf = (one: Pick<ApprovalRequest, 'correlation'>) => one.correlation.correlation_id === correlation
+  const claims = yield* inRanges(beginnings, (...range) => sql(selectClaims, tenant, scope, ...range))
+  const approvals = yield* inRanges(beginnings, (...range) => sql(selectApprovals, tenant, ...range))
+  const requests = approvals.map((found) => bodyOf<StoredApproval>(found).request).filter(isOf)
+  return {
+    claims: claims
+      .filter((found) => isOf(bodyOf(found)))
+      .map((found) => ({ key: text(found, 'claim_key'), state: text(found, 'state') as Claim['state'] })),
+    approvals: requests.map(({ approval_id: id, state, expires_at }) => {
+      return { id, state, expiresAtMs: Date.parse(expires_at) }
+    }),
   }
-  return { claims, approvals }
 }
 
-const beginningsPerStep = 100
+function* inRanges(beginnings: readonly string[], select: (from: string, to: string) => Statement): Work<Row[]> {
+  const found: Row[] = []
+  for (let at = 0; at < beginnings.length; at += statementsPerStep)
+    for (const some of yield beginnings.slice(at, at + statementsPerStep).map((each) => select(...rangeOf(each))))
+      found.push(...some)
+  return found
+}
+
 const rangeOf = (beginning: string): readonly [from: string, to: string] => [`${beginning}0`, `${beginning}:`]
 const selectClaims =
   'SELECT claim_key, state, body FROM claims WHERE tenant_id = ? AND scope = ? AND claim_key >= ? AND claim_key < ?'

@@ -1,18 +1,8 @@
 import { Failure, quote } from '../../base/failure.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { type Page, type PageOptions, pageBy } from '../page.ts'
-import {
-  type Change,
-  counted,
-  oneStatement,
-  type Row,
-  row,
-  sql,
-  type Table,
-  text,
-  type Value,
-  type Work,
-} from '../work.ts'
+import type { Value, Work } from '../work.ts'
+import { type Change, counted, oneStatement, type Row, row, sql, type Table, text } from '../work.ts'
 
 /** Records that are stored whole, as JSON. `columns` are those beside the body that follow from the record. */
 export function storedIn<T>(
@@ -94,6 +84,6 @@ export function dropOldest(
   return oneStatement(
     (tenant) =>
       counted(`DELETE FROM ${name} WHERE ${due} AND (${columns}) IN (${oldest})`, tenant, nowMs, tenant, nowMs, limit),
-    ([dropped]) => Number(dropped?.['count']),
+    (count) => count,
   )
 }

@@ -1,6 +1,7 @@
 import type { Revocation } from '../../model/grant.ts'
 import type { Tenant } from '../../model/identity/tenant.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
+import { revocations } from '../schema.ts'
 import { type Change, number, type Row, row, type Statement, sql, type Work } from '../work.ts'
 import { bodyOf } from './records.ts'
 import { noTenant } from './tenants.ts'
@@ -41,12 +42,5 @@ export const readRevocation = (found: Row): NumberedRevocation => ({
 export const addRevocation = (revocation: Revocation): Change<void> =>
   function* (tenant) {
     const last = yield* lastRevocation(tenant)
-    yield [
-      sql(
-        'INSERT INTO revocations (tenant_id, number, body) VALUES (?, ?, ?)',
-        tenant,
-        last + 1,
-        JSON.stringify(revocation),
-      ),
-    ]
+    yield [{ into: revocations, rows: [[tenant, last + 1, JSON.stringify(revocation)]] }]
   }

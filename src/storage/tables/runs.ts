@@ -1,7 +1,19 @@
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { RunEvent, RunRecord } from '../../model/run.ts'
 import { type Page, type PageOptions, page } from '../page.ts'
-import { type Change, counted, row, rows, type Statement, sql, text, type Value, type Work } from '../work.ts'
+import { runs } from '../schema.ts'
+import {
+  type Change,
+  counted,
+  oneStatement,
+  row,
+  rows,
+  type Statement,
+  sql,
+  text,
+  type Value,
+  type Work,
+} from '../work.ts'
 import { bodyOf } from './records.ts'
 
 /** A run with what the runtime knows of it and shows to no caller. */
@@ -13,11 +25,9 @@ export interface StoredRun<Private = unknown> {
 /** Adds a run. `requestKey` is unique in the tenant: a second run under it breaks the key. */
 export const addRun = (tenant: TenantId, run: StoredRun, requestKey: string | null): Statement => {
   const { run_id, root_run_id, agent_id, status, session_id } = run.record
-  return sql(insert, tenant, run_id, root_run_id, agent_id, status, session_id, requestKey, JSON.stringify(run))
+  const cells = [tenant, run_id, root_run_id, agent_id, status, session_id, requestKey, 0, JSON.stringify(run)]
+  return { into: runs, rows: [cells] }
 }
-
-const insert = `INSERT INTO runs (tenant_id, run_id, root_run_id, agent_id, status, session_id, request_key, cancelled, body)
-  VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?)`
 
 /** Puts the present state of a run in the place of the one before. */
 export const putRun = (tenant: TenantId, run: StoredRun): Statement =>
@@ -79,34 +89,25 @@ export function listRuns(tenant: TenantId, filter: RunFilter, options: PageOptio
 export function addRunEvents(tenant: TenantId, events: readonly RunEvent[]): Statement {
   const places = events.map(() => '(?, ?, ?, ?, ?)').join(', ')
   const into = 'INSERT INTO run_events (tenant_id, root_run_id, event_id, run_id, body) VALUES'
-  const values = events.flatMap((event): Value[] => [
-    tenant,
-    event.root_run_id,
-    event.event_id,
-    event.run_id,
-    JSON.stringify(event),
-  ])
+  const values = events.flatMap((event): Value[] => {
+    return [tenant, event.root_run_id, event.event_id, event.run_id, JSON.stringify(event)]
+  })
   return sql(`${into} ${places} ON CONFLICT DO NOTHING`, ...values)
 }
 
 /** Events of a run tree strictly after a number, in order. */
-export function* runEventsOf(
-  tenant: TenantId,
-  rootId: string,
-  after: number,
-  limit: number,
-): Work<readonly RunEvent[]> {
+export function* runEventsOf(tenant: TenantId, root: string, after: number, limit: number): Work<readonly RunEvent[]> {
   const select = `SELECT body FROM run_events WHERE tenant_id = ? AND root_run_id = ? AND event_id > ?
     ORDER BY event_id LIMIT ?`
-  return (yield* rows(select, tenant, rootId, after, limit)).map((found) => bodyOf<RunEvent>(found))
+  return (yield* rows(select, tenant, root, after, limit)).map(bodyOf<RunEvent>)
 }
 
 /** Asks that a run and all below it end; false if it has ended. */
 export const askToCancel = (runId: string): Change<boolean> =>
-  function* (tenant): Work<boolean> {
-    const [answer = []] = yield [counted(cancel, tenant, runId)]
-    return Number(answer[0]?.['count']) > 0
-  }
+  oneStatement(
+    (tenant) => counted(cancel, tenant, runId),
+    (count) => count > 0,
+  )
 
 const cancel = `UPDATE runs SET cancelled = 1
   WHERE tenant_id = ? AND run_id = ? AND status IN ('pending', 'running', 'paused')`

@@ -1,4 +1,5 @@
 import type { TenantId } from '../../model/identity/tenant-id.ts'
+import { sessionMessages } from '../schema.ts'
 import { type Change, counted, number, oneStatement, row, type Statement, sql, text, type Work } from '../work.ts'
 import { bodyOf } from './records.ts'
 
@@ -57,16 +58,11 @@ export function addMessages(
   { id, last, nowMs }: { readonly id: string; readonly last: number; readonly nowMs: number },
   messages: readonly SessionMessage[],
 ): readonly Statement[] {
-  const places = messages.map(() => '(?, ?, ?, ?, ?, ?)').join(', ')
-  const into = 'INSERT INTO session_messages (tenant_id, agent_id, session_id, message_id, run_id, body) VALUES'
-  const values = messages.flatMap((message, index) => [
-    ...[tenant, agentId, sessionId, last + 1 + index, message.run_id],
-    JSON.stringify(message),
-  ])
-  return [
-    sql(put, tenant, agentId, sessionId, id, nowMs, JSON.stringify({ created_at_ms: nowMs })),
-    sql(`${into} ${places}`, ...values),
-  ]
+  const rows = messages.map((message, index) => {
+    return [tenant, agentId, sessionId, last + 1 + index, message.run_id, JSON.stringify(message)]
+  })
+  const session = sql(put, tenant, agentId, sessionId, id, nowMs, JSON.stringify({ created_at_ms: nowMs }))
+  return [session, { into: sessionMessages, rows }]
 }
 
 const put = `INSERT INTO sessions (tenant_id, agent_id, session_id, id, updated_at_ms, body) VALUES (?, ?, ?, ?, ?, ?)
@@ -76,7 +72,7 @@ const put = `INSERT INTO sessions (tenant_id, agent_id, session_id, id, updated_
 export const dropOldMessages = (beforeMs: number, limit: number): Change<number> =>
   oneStatement(
     (tenant) => counted(dropMessages, tenant, tenant, tenant, beforeMs, limit),
-    ([dropped]) => Number(dropped?.['count']),
+    (count) => count,
   )
 
 const dropMessages = `DELETE FROM session_messages WHERE tenant_id = ? AND (agent_id, session_id, message_id) IN (

@@ -13,7 +13,7 @@ export interface StoredStatement {
 export const addStatement = ({ kind, id, body }: StoredStatement): Change<boolean> =>
   oneStatement(
     (tenant) => counted(add, tenant, kind, id, body),
-    ([added]) => added?.['count'] === 1,
+    (count) => count === 1,
   )
 
 const add = `INSERT INTO statements (tenant_id, kind, statement_id, body) VALUES (?, ?, ?, ?)
