@@ -76,16 +76,9 @@ const providerSpec = z
     return maxMode === 'read-write' || (writes.length === 0 && !modes.includes('read-write'))
   }, 'writes, and its `maxMode` is `read`')
 
-/**
- * The config that a manifest gives a resource, as the provider's schema hands it on: the members of `config`, and all keys
- * of the entry that are not ours. What the schema refuses is `manifest.invalid`.
- */
-export async function readConfig(
-  { kind, config }: Provider,
-  given: Readonly<Record<string, unknown>>,
-): Promise<unknown> {
-  const { config: inner = {}, ...others } = given
-  const value = isObject(inner) ? { ...others, ...inner } : given
+/** What a manifest gives a resource as its config, as the provider's schema hands it on, or `manifest.invalid`. */
+export async function readConfig({ kind, config }: Provider, given: unknown = {}): Promise<unknown> {
+  const value = isObject(given) ? given : { config: given }
   const [key] = Object.keys(value)
   const noSchema = () => ({ issues: key === undefined ? undefined : [{ path: [key], message: 'is not known' }], value })
   const read = await (config?.validate ?? noSchema)(value)

@@ -2,8 +2,7 @@ import { Failure, quote } from '../base/failure.ts'
 import type { FailureCode } from '../base/failure-codes.ts'
 import { limits } from '../base/limits.ts'
 import type { ResourceMode } from '../grants/ceilings.ts'
-import type { AgentDefinition, DeclaredResource, LlmDefinition } from './definition.ts'
-import { agentOf, agentToolId, plainName, resourceToolId, resourceToolName } from './names.ts'
+import { type AgentDefinition, type DeclaredResource, resourcesOf, stepsOf } from './definition.ts'
 
 /** What is to be known of a provider here. A tool is for `read` unless it says otherwise. */
 export interface ProviderFacts {
@@ -15,6 +14,27 @@ export interface ProviderFacts {
 
 /** By kind. */
 export type Providers = ReadonlyMap<string, ProviderFacts>
+
+/** A tool that an agent declares: a capability that it names, or a tool of one of its resources. */
+export interface DeclaredTool {
+  /** As the model knows it: the same in every run, order and mode. */
+  readonly name: string
+  /** The same tool for gateway, policy and evidence. */
+  readonly capabilityId: string
+  readonly resource?: DeclaredResource
+  /** Its name at the provider of the resource, and what it needs there. */
+  readonly tool: string
+  readonly needs: ResourceMode
+}
+
+/** What a name becomes in front of a model: letters, digits and `_`. Different names may become the same. */
+const plainName = (name: string): string => name.replace(/[^A-Za-z0-9_]/g, '_')
+
+/** An agent that other agents may call, as a capability. */
+export const agentToolId = (agent: string): string => `agent.${agent}`
+
+/** The agent that a capability id stands for, `''` if it stands for none. */
+export const agentOf = (capabilityId: string): string => /^agent\.(.*)$/.exec(capabilityId)?.[1] ?? ''
 
 /**
  * Takes the agents of a host with those that stand in steps, all or none: what they name exists, no two tools of an agent
@@ -36,14 +56,13 @@ export function registerAgents(
   }
   const kinds = new Map<string, string>()
   for (const [agent, definition] of byId) {
-    for (const id of [...namedTools(definition), ...childTools(definition)])
+    for (const id of [...namedTools(definition), ...stepsOf(definition).map((step) => agentToolId(step.agent))])
       if (!capabilities.has(id) && !byId.has(agentOf(id))) throw notFound(agent, id)
-    if (definition.kind !== 'llm') continue
-    for (const resource of definition.resources) {
-      checkResource(agent, resource, providerOf(agent, resource, providers), capabilities)
+    for (const resource of resourcesOf(definition)) {
+      checkResource(agent, resource, providerOf(agent, resource, providers))
       checkKind(agent, resource, kinds)
     }
-    checkToolNames(agent, definition, providers)
+    if (definition.kind === 'llm') checkToolNames(definition, providers, capabilities)
   }
   return byId
 }
@@ -55,32 +74,36 @@ export function providerOf(agent: string, resource: DeclaredResource, providers:
   throw refusal('resource.unknown_kind', agent, resource, `no provider for kind ${quote(resource.kind)}`)
 }
 
-/** The capabilities that a manifest names as tools of its agent, other agents (`agent.<id>`) among them. */
-export function namedTools(definition: AgentDefinition): readonly string[] {
-  if (definition.kind === 'llm') return definition.manifest.tools ?? []
-  return definition.kind === 'tool' && definition.manifest.capability ? [definition.manifest.capability] : []
+/** All tools that an agent declares, those that it names first. */
+export function declaredTools(agent: AgentDefinition, providers: Providers): readonly DeclaredTool[] {
+  const named = namedTools(agent).map((id) => {
+    return { name: plainName(id), capabilityId: id, tool: id, needs: 'read' } as const
+  })
+  const provided = resourcesOf(agent).flatMap((resource) =>
+    Object.entries(providerOf(agent.manifest.id, resource, providers).tools).map(([tool, { mode = 'read' }]) => ({
+      name: `${plainName(resource.name)}_${tool}`,
+      capabilityId: `${resource.name}.${tool}`,
+      ...{ resource, tool, needs: mode },
+    })),
+  )
+  return [...named, ...provided]
 }
 
-const children = (definition: AgentDefinition) =>
-  'steps' in definition ? definition.steps.map(({ agent }) => agent) : []
+/** The capabilities that a manifest names as tools of its agent, other agents (`agent.<id>`) among them. */
+function namedTools({ kind, manifest }: AgentDefinition): readonly string[] {
+  if ('tools' in manifest) return manifest.tools ?? []
+  return kind === 'tool' && 'capability' in manifest && manifest.capability ? [manifest.capability] : []
+}
 
-const childTools = (definition: AgentDefinition): readonly string[] =>
-  children(definition).flatMap((agent) => (typeof agent === 'string' ? agentToolId(agent) : []))
-
-const withInline = (definition: AgentDefinition): readonly AgentDefinition[] => [
-  definition,
-  ...children(definition).flatMap((agent) => (typeof agent === 'string' ? [] : withInline(agent))),
+const withInline = (agent: AgentDefinition): readonly AgentDefinition[] => [
+  agent,
+  ...stepsOf(agent).flatMap(({ inline }) => (inline === undefined ? [] : withInline(inline))),
 ]
 
 /** Names that mean something else in front of a model, in policy or in evidence. */
 const reserved = ['ambit', 'workspace', 'agent']
 
-function checkResource(
-  agent: string,
-  resource: DeclaredResource,
-  { maxMode, tools }: ProviderFacts,
-  capabilities: ReadonlySet<string>,
-): void {
+function checkResource(agent: string, resource: DeclaredResource, { maxMode, tools }: ProviderFacts): void {
   const { name, kind, mode, expose = [] } = resource
   if (reserved.includes(name.toLowerCase())) throw refusal('manifest.invalid', agent, resource, 'the name is reserved')
   if (mode === 'read-write' && maxMode === 'read')
@@ -88,8 +111,6 @@ function checkResource(
   for (const tool of expose)
     if (!Object.hasOwn(tools, tool))
       throw refusal('manifest.invalid', agent, resource, `kind ${quote(kind)} has no tool ${quote(tool)}`)
-  for (const id of Object.keys(tools).map((tool) => resourceToolId(name, tool)))
-    if (capabilities.has(id)) throw conflict(agent, resource, id)
 }
 
 /** A rule for `memory.read` must mean the same in all agents. */
@@ -100,22 +121,23 @@ function checkKind(agent: string, resource: DeclaredResource, kinds: Map<string,
     throw refusal('manifest.invalid', agent, resource, `another agent has it as kind ${quote(kind)}`)
 }
 
-type Named = readonly [name: string, resource?: DeclaredResource]
+type Named = Pick<DeclaredTool, 'name' | 'resource'>
 
-function checkToolNames(agent: string, { manifest, resources }: LlmDefinition, providers: Providers): void {
-  const named = (manifest.tools ?? []).map((id): Named => [plainName(id)])
-  const provided = resources.flatMap((resource) =>
-    Object.keys(providerOf(agent, resource, providers).tools).map(
-      (tool): Named => [resourceToolName(resource.name, tool), resource],
-    ),
+function checkToolNames(agent: AgentDefinition, providers: Providers, capabilities: ReadonlySet<string>): void {
+  const { id } = agent.manifest
+  const tools = declaredTools(agent, providers)
+  for (const { resource, capabilityId } of tools)
+    if (resource !== undefined && capabilities.has(capabilityId)) throw conflict(id, resource, capabilityId)
+  refuseTwice(
+    id,
+    resourcesOf(agent).map((resource) => ({ name: plainName(resource.name), resource })),
   )
-  const prefixes = resources.map((resource): Named => [plainName(resource.name), resource])
-  for (const names of [prefixes, [...named, ...provided]]) refuseTwice(agent, names)
+  refuseTwice(id, tools)
 }
 
-function refuseTwice(agent: string, names: readonly Named[]): void {
+function refuseTwice(agent: string, named: readonly Named[]): void {
   const taken = new Set<string>()
-  for (const [name, resource] of names) {
+  for (const { name, resource } of named) {
     if (taken.has(name)) throw conflict(agent, resource, name)
     if (name.length > limits.toolNameCharsMax)
       throw refusal('manifest.invalid', agent, resource, `the tool name ${quote(name)} is too long`)

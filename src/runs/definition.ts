@@ -35,16 +35,25 @@ export interface DeclaredResource extends Pick<ResourceEntry, 'mode' | 'expose' 
   /** Lowers the grants to these; without it they are not lowered. */
   readonly branches: readonly string[] | undefined
   readonly required: boolean
-  /** For the provider: `config`, and beside its members all keys of the entry that are not ours. */
+  /** For the provider: what the entry has as `config`, with all its keys that are not ours. */
   readonly config: Json | undefined
 }
 
 export interface PipelineStep {
   readonly id: string
   readonly stateKey: string
-  /** The agent that runs: one of its own, registered with the pipeline, or the id of another. */
-  readonly agent: string | AgentDefinition
+  /** The id of the agent that runs. */
+  readonly agent: string
+  /** The same agent, where it stands whole in the step: it is registered with its pipeline. */
+  readonly inline: AgentDefinition | undefined
   readonly input: ValueTemplate | undefined
   readonly when: Condition | undefined
   readonly narrow: readonly string[] | undefined
 }
+
+/** Agents of other kinds declare none. */
+export const resourcesOf = (agent: AgentDefinition): readonly DeclaredResource[] =>
+  agent.kind === 'llm' ? agent.resources : []
+
+/** Agents that are no pipeline have none. */
+export const stepsOf = (agent: AgentDefinition): readonly PipelineStep[] => ('steps' in agent ? agent.steps : [])

@@ -106,21 +106,20 @@ function definePipeline(manifest: Pipeline, at: Place): PipelineDefinition {
 }
 
 function defineStep(step: Step, at: Place): PipelineStep {
-  const { id, input, when, narrow } = step
+  const { id, ref, input, when, narrow } = step
   checkPaths(narrow, below(at, 'narrow'))
+  const inline = step.agent === undefined ? undefined : define(step.agent, below(at, 'agent'))
+  const agent = ref ?? inline?.manifest.id
+  if (agent === undefined || (ref && inline)) throw invalidAt(at, 'must have either `ref` or `agent`')
   return {
     id,
     stateKey: step.stateKey ?? camelCase(id),
-    agent: defineAgent(step, at),
+    agent,
+    inline,
     input: input === undefined ? undefined : parseValue(input as Json, below(at, 'input')),
     when: when === undefined ? undefined : parseCondition(when, below(at, 'when')),
     narrow,
   }
-}
-
-function defineAgent({ ref, agent }: Step, at: Place): PipelineStep['agent'] {
-  if ((ref === undefined) === (agent === undefined)) throw invalidAt(at, 'must have either `ref` or `agent`')
-  return ref ?? define(agent, below(at, 'agent'))
 }
 
 const camelCase = (id: string): string =>

@@ -87,7 +87,7 @@ const keyOf = ({ id }: PipelineStep, pass: number): string => `${pass}/${id}`
 
 const startOf = (step: PipelineStep, pass: number, state: State, previous: Json): StepStart => ({
   key: keyOf(step, pass),
-  agent: typeof step.agent === 'string' ? step.agent : step.agent.manifest.id,
+  agent: step.agent,
   input: step.input === undefined ? previous : renderValue(step.input, state),
   narrow: step.narrow,
 })

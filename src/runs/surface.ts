@@ -1,18 +1,16 @@
 import { Failure, quote } from '../base/failure.ts'
 import { lowerTo } from '../grants/branches.ts'
-import { type Ceiling, type Ceilings, ceilingsBelow, effectiveMode, type ResourceMode } from '../grants/ceilings.ts'
-import type { RunSurface } from '../model/run.ts'
+import { type Ceiling, type Ceilings, ceilingsBelow, effectiveMode } from '../grants/ceilings.ts'
+import type { RunRecord, RunSurface } from '../model/run.ts'
 import { deepFreeze } from '../policy/contract.ts'
-import { namedTools, type ProviderFacts, type Providers, providerOf } from './agents.ts'
-import type { AgentDefinition, DeclaredResource } from './definition.ts'
-import { plainName, resourceToolId, resourceToolName } from './names.ts'
+import { type DeclaredTool, declaredTools, type ProviderFacts, type Providers, providerOf } from './agents.ts'
+import { type AgentDefinition, type DeclaredResource, resourcesOf } from './definition.ts'
 
 type HiddenReason = RunSurface['hidden'][number]['reason']
 
-export interface RunTool {
-  /** As the model knows it. */
-  readonly name: string
-  readonly capabilityId: string
+/** A tool of the agent, as one run has it. */
+export interface RunTool extends DeclaredTool {
+  readonly resource?: RunResource
   /** Why it is not on the surface; undefined if it is. */
   readonly hidden: HiddenReason | undefined
 }
@@ -23,7 +21,6 @@ export interface RunResource extends DeclaredResource {
   readonly isCeiling: boolean
   /** The granted paths, lowered to its branches. */
   readonly paths: readonly string[]
-  readonly tools: readonly (RunTool & { readonly tool: string; readonly needs: ResourceMode })[]
 }
 
 /** What one run may call, and what it hands on. */
@@ -32,7 +29,7 @@ export interface RunAuthority {
   /** All tools of the agent, the hidden ones among them. */
   readonly tools: readonly RunTool[]
   readonly surface: RunSurface
-  readonly modes: Readonly<Record<string, Ceiling>>
+  readonly modes: RunRecord['modes']
   readonly ceilingsBelow: Ceilings
 }
 
@@ -50,15 +47,16 @@ export function resolveSurface(facts: {
 }): RunAuthority {
   const { agent, ceilings, grants, providers, isRegistered } = facts
   const paths = grants.map(({ path }) => path)
-  const resources = (agent.kind === 'llm' ? agent.resources : []).map((declared) =>
+  const resources = resourcesOf(agent).map((declared) =>
     resolveResource(declared, providerOf(agent.manifest.id, declared, providers), ceilings, paths),
   )
-  const named = namedTools(agent).map((id) => ({
-    name: plainName(id),
-    capabilityId: id,
-    hidden: isRegistered(id) ? undefined : ('not_registered' as const),
-  }))
-  const tools = [...named, ...resources.flatMap((resource) => resource.tools)]
+  const byName = new Map(resources.map((resource) => [resource.name, resource]))
+  const tools = declaredTools(agent, providers).map((tool): RunTool => {
+    const { resource: declared, ...rest } = tool
+    const resource = declared && byName.get(declared.name)
+    if (resource !== undefined) return { ...rest, resource, hidden: hiddenBy(resource, tool) }
+    return { ...rest, hidden: isRegistered(tool.capabilityId) ? undefined : 'not_registered' }
+  })
   return deepFreeze({
     resources,
     tools,
@@ -89,22 +87,13 @@ function resolveResource(
   if (required && effective === 'none')
     throw new Failure('resource.ceiling', `resource ${quote(name)} is not delegated to this run`, data)
   if (required && paths.length === 0) throw new Failure('grant.missing', `resource ${quote(name)} needs a grant`, data)
-  const found = { ...declared, effective, isCeiling, paths }
-  const tools = Object.entries(provider.tools).map(([tool, { mode: needs = 'read' }]) => ({
-    name: resourceToolName(name, tool),
-    capabilityId: resourceToolId(name, tool),
-    tool,
-    needs,
-    hidden: hiddenBy(found, tool, needs),
-  }))
-  return { ...found, tools }
+  return { ...declared, effective, isCeiling, paths }
 }
 
 /** The first reason that there is. */
 function hiddenBy(
-  { effective, isCeiling, paths, expose }: Omit<RunResource, 'tools'>,
-  tool: string,
-  needs: ResourceMode,
+  { effective, isCeiling, paths, expose }: RunResource,
+  { tool, needs }: DeclaredTool,
 ): HiddenReason | undefined {
   if (effective === 'none') return 'resource_ceiling'
   if (needs === 'read-write' && effective === 'read') return isCeiling ? 'resource_ceiling' : 'resource_read_only'

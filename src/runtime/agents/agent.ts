@@ -6,7 +6,8 @@ import type { ResourceEntry, Step } from '../../model/agent.ts'
 import { asModel } from '../../models/model.ts'
 import { problemText } from '../../policy/schema/problems.ts'
 import { compileSchema } from '../../policy/schema/schema.ts'
-import type { AgentDefinition } from '../../runs/definition.ts'
+import { agentToolId } from '../../runs/agents.ts'
+import { type AgentDefinition, stepsOf } from '../../runs/definition.ts'
 import { readManifest } from '../../runs/manifest.ts'
 import type { Model } from '../../runs/turn.ts'
 import type { AgentCode } from '../loop/code.ts'
@@ -105,16 +106,14 @@ export const agentOf = (definition: AgentDefinition): Agent =>
     capabilities: [],
     input: edgeOf(definition.manifest.inputSchema as JsonSchema | undefined, 'inputSchema'),
     output: edgeOf(definition.manifest.outputSchema as JsonSchema | undefined, 'outputSchema'),
-    agents: ('steps' in definition ? definition.steps : []).flatMap(({ agent }) =>
-      typeof agent === 'string' ? [] : agentOf(agent),
-    ),
+    agents: stepsOf(definition).flatMap(({ inline }) => (inline === undefined ? [] : agentOf(inline))),
   })
 
 const isAgent = (tool: Tool): tool is Agent => typeof tool !== 'string' && 'definition' in tool
 
 const toolIdOf = (tool: Tool): string => {
   if (typeof tool === 'string') return tool
-  return isAgent(tool) ? `agent.${tool.definition.manifest.id}` : tool.descriptor.id
+  return isAgent(tool) ? agentToolId(tool.definition.manifest.id) : tool.descriptor.id
 }
 
 function edgeOf(schema: SchemaLike | undefined, member: string): EdgeSchema | undefined {

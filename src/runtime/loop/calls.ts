@@ -3,14 +3,16 @@ import { limits } from '../../base/limits.ts'
 import { parseTime } from '../../base/time.ts'
 import { callKey } from '../../gateway/call.ts'
 import { FactsChanged } from '../../gateway/events.ts'
-import type { CallRun, Driving, RunBounds, RunTool, Surface } from '../../gateway/run.ts'
+import type { Additions, CallRun, RunBounds, RunTool, Surface } from '../../gateway/run.ts'
 import type { InvocationResult } from '../../model/wire/result.ts'
 import { answerOf, type ToolAnswer } from '../../runs/answer.ts'
 import { neverEnds } from '../../storage/tables/budget-uses.ts'
 import { askRevocations, readRevocation } from '../../storage/tables/revocations.ts'
 import type { Traced } from '../trace.ts'
+import type { CallUnderWay } from './authority.ts'
 import { LegLost, Paused } from './endings.ts'
-import { beginTool, endTool } from './spans.ts'
+import { bindTool } from './resource.ts'
+import { inToolSpan } from './spans.ts'
 import { actorOf, agentUrnOf, correlationOf, type RunNode } from './tree.ts'
 
 /** One call that a run makes. */
@@ -26,34 +28,25 @@ export interface RunCall {
   readonly surface?: Surface
   /** What stands behind it, where that is not the run's. */
   readonly bound?: RunTool
-  /** A child run is started, and answers later: how its call ended is then not noted. */
-  readonly isChild?: boolean
-  /** The span of the call, where one has begun already. */
-  readonly span?: Traced
+  /** Of a call that starts a child: notes that it has begun. Its answer comes later, and is not noted here. */
+  readonly noteBegun?: () => void
 }
 
 /** Makes one call through the gateway, whose events are written with it. Throws `Paused` while people are to decide. */
-export async function makeCall(node: RunNode, call: RunCall): Promise<ToolAnswer> {
-  if (call.span !== undefined) return (await callAgain(node, call, call.span)).answer
-  const span = beginTool(node, call.tool, call.capabilityId)
-  try {
-    const { answer, scopes } = await callAgain(node, call, span)
-    endTool(span, answer, scopes)
-    return answer
-  } catch (error) {
-    span.end({}, error instanceof Paused ? undefined : 'interrupted')
-    throw error
-  }
-}
+export const makeCall = (node: RunNode, call: RunCall): Promise<ToolAnswer> =>
+  inToolSpan(node, call.tool, call.capabilityId, (span) => makeCallIn(span, node, call))
 
 const attemptsMax = 4
 
-async function callAgain(node: RunNode, call: RunCall, span: Traced) {
-  for (let attempt = 0; ; attempt++) {
-    const invocationId = attempt === 0 ? call.callId : `${call.callId}r${attempt}`
+/** The same within a span that has begun. Answers with what was touched. */
+export async function makeCallIn(span: Traced, node: RunNode, call: RunCall) {
+  for (let attempt = 1; ; attempt++) {
+    const invocationId = attempt === 1 ? call.callId : `${call.callId}r${attempt - 1}`
     // Begun by a process that is gone, and without effect: it is made again, under an id of its own.
-    const isAgain = (result: InvocationResult) => attempt + 1 < attemptsMax && wasInterrupted(node, call, result)
-    const { result, scopes } = await invokeOnce(node, call, { invocationId, span, isAgain })
+    const isAgain = (result: InvocationResult) => attempt < attemptsMax && wasInterrupted(node, call, result)
+    const { result, scopes } = await node.tree.authority.during(node, call.capabilityId, span.place, (under) =>
+      invokeOnce(call, under, { invocationId, isAgain }),
+    )
     if (isAgain(result)) continue
     const answer = answerOf(result, hasEffects(node, call.capabilityId))
     if (answer.status === 'paused') throw pausedBy(result)
@@ -61,28 +54,19 @@ async function callAgain(node: RunNode, call: RunCall, span: Traced) {
   }
 }
 
-interface Once {
+interface Attempt {
   readonly invocationId: string
-  readonly span: Traced
   /** Whether a result is none yet, as the call is made again. */
   readonly isAgain: (result: InvocationResult) => boolean
 }
 
-async function invokeOnce(node: RunNode, call: RunCall, { invocationId, span, isAgain }: Once) {
-  const { tree, record } = node
-  const noteStart = (): void => {
-    // A call that is made again was counted when it was made first.
-    if (tree.isStarted(record.run_id, call.callId)) return
-    tree.note(record.run_id, 'tool.started', {
-      call_id: call.callId,
-      tool: call.tool,
-      args: call.unreadable ?? call.payload,
-    })
-  }
+async function invokeOnce(call: RunCall, under: CallUnderWay, { invocationId, isAgain }: Attempt) {
+  const { node, signal, scopes } = under
+  const { tree } = node
   let written: (() => void) | undefined
   let isNoted = false
   let isWithheld = false
-  const writing = (noting: (isNew: boolean) => void) => {
+  const writing = (noting: (isRevocationNew: boolean) => void): Additions => {
     written?.()
     const { change, done } = tree.journal.write({
       asking: (tenant) => askRevocations(tenant, tree.authority.lastKnown()),
@@ -94,33 +78,27 @@ async function invokeOnce(node: RunNode, call: RunCall, { invocationId, span, is
     written = done
     return { changes: [change], events: [] }
   }
-  const under = tree.authority.beginCall(node, invocationId, call.capabilityId, span.place)
-  const driving: Driving = {
-    run: callRun(node, call),
-    signal: under.signal,
+  const { result } = await tree.host.gateway.invoke(tree.caller, envelopeOf(node, call, invocationId), {
+    run: callRun(call, under),
+    signal,
     onIntent: () =>
       writing((isRevocationNew) => {
         // What the gates rest on has changed: they are asked again.
         if (isRevocationNew) throw new FactsChanged()
-        noteStart()
+        noteStart(node, call)
       }),
     onOutcome: (result) =>
       writing((isRevocationNew) => {
         isNoted = true
-        isWithheld = isRevocationNew && tree.authority.isRevoked(node, call.capabilityId)
-        noteResult(node, call, isWithheld ? withheld(result) : result, { noteStart, isAgain })
+        isWithheld = isRevocationNew && tree.authority.isRevoked(under)
+        noteResult(node, call, isWithheld ? withheld(result) : result, isAgain)
       }),
-  }
-  try {
-    const { result } = await tree.host.gateway.invoke(tree.caller, envelopeOf(node, call, invocationId), driving)
-    if (result.error?.code === 'outcome_not_recorded') throw new LegLost()
-    written?.()
-    // A repeat writes nothing by itself: how it ended goes with the next write.
-    if (!isNoted) noteResult(node, call, result, { noteStart, isAgain })
-    return { result: isWithheld ? withheld(result) : result, scopes: under.call.scopes }
-  } finally {
-    under.end()
-  }
+  })
+  if (result.error?.code === 'outcome_not_recorded') throw new LegLost()
+  written?.()
+  // A repeat writes nothing by itself: how it ended goes with the next write.
+  if (!isNoted) noteResult(node, call, result, isAgain)
+  return { result: isWithheld ? withheld(result) : result, scopes }
 }
 
 /** A result that came after what it rests on was revoked: no model reads it. */
@@ -130,42 +108,40 @@ function withheld(result: InvocationResult): InvocationResult {
   return { ...result, outcome: 'denied', success: false, data: null, error: null, denial }
 }
 
-/** The work, done at most once. */
-export function once(work: () => void): () => void {
-  let isDone = false
-  return () => {
-    if (isDone) return
-    isDone = true
-    work()
-  }
+/** A call that is made again was counted when it was made first. */
+function noteStart({ tree, record: { run_id } }: RunNode, { callId, tool, payload, unreadable }: RunCall): void {
+  if (tree.eventOf(run_id, callId, 'tool.started') !== undefined) return
+  tree.note(run_id, 'tool.started', { call_id: callId, tool, args: unreadable ?? payload })
 }
 
-function noteResult(
-  node: RunNode,
-  call: RunCall,
-  result: InvocationResult,
-  { noteStart, isAgain }: Pick<Once, 'isAgain'> & { readonly noteStart: () => void },
-): void {
+function noteResult(node: RunNode, call: RunCall, result: InvocationResult, isAgain: Attempt['isAgain']): void {
   const { tree, record } = node
   const answer = answerOf(result, hasEffects(node, call.capabilityId))
   const data = { call_id: call.callId, tool: call.tool }
   const waited = tree.waitsOf(record.run_id).get(call.callId)
   if (answer.status === 'paused') {
-    const approval = String(result.denial?.details?.['approval_id'] ?? '')
-    if (waited === approval) return
-    tree.note(record.run_id, 'approval.requested', {
-      ...data,
-      approval_id: approval,
-      capability_id: call.capabilityId,
-      expires_at: String(result.denial?.details?.['expires_at'] ?? ''),
-    })
+    const { approval_id, expires_at = '' } = result.denial?.details ?? {}
+    const asked = { approval_id: String(approval_id), expires_at: String(expires_at) }
+    if (waited !== asked.approval_id)
+      tree.note(record.run_id, 'approval.requested', { ...data, ...asked, capability_id: call.capabilityId })
     return
   }
   if (waited !== undefined) tree.note(record.run_id, 'approval.resolved', { ...data, approval_id: waited })
-  noteStart()
-  if (call.isChild && answer.status === 'ok') return
+  noteStart(node, call)
   if (isAgain(result)) return
-  tree.noteAnswer(node, call, answer)
+  if (answer.status === 'ok' && call.noteBegun !== undefined) call.noteBegun()
+  else noteAnswer(node, call, answer)
+}
+
+/** How a call of a run ended, as its events say it. */
+export function noteAnswer(
+  { tree, record }: RunNode,
+  call: Pick<RunCall, 'callId' | 'tool'>,
+  answer: ToolAnswer,
+): void {
+  const { status, output, error } = answer
+  const data = { call_id: call.callId, tool: call.tool, status, output, error: error && { ...error } }
+  tree.note(record.run_id, 'tool.finished', data)
 }
 
 function envelopeOf(node: RunNode, { capabilityId, payload }: RunCall, invocationId: string) {
@@ -178,11 +154,11 @@ function envelopeOf(node: RunNode, { capabilityId, payload }: RunCall, invocatio
   }
 }
 
-function callRun(node: RunNode, call: RunCall): CallRun & { readonly bounds: RunBounds } {
+function callRun(call: RunCall, under: CallUnderWay): CallRun & { readonly bounds: RunBounds } {
+  const { node } = under
   const { tree, record, resolved } = node
-  const { limits: own } = tree.root
-  const holder = callKey(tree.rootId)
-  const tools = call.bound === undefined ? resolved.runTools(node) : new Map([[call.capabilityId, call.bound]])
+  const bound = call.bound ?? bindTool(under)
+  const holder = `${callKey(tree.rootId)}0`
   return {
     id: record.run_id,
     rootId: tree.rootId,
@@ -196,9 +172,9 @@ function callRun(node: RunNode, call: RunCall): CallRun & { readonly bounds: Run
     },
     bounds: {
       surface: call.surface ?? resolved.capabilityIds,
-      tools,
+      tools: new Map(bound && [[call.capabilityId, bound]]),
       isUnreadable: call.unreadable !== undefined,
-      budgets: [{ place: { budget: 'run', holder: `${holder}0`, ...neverEnds }, limits: { calls: own.calls } }],
+      budgets: [{ place: { budget: 'run', holder, ...neverEnds }, limits: { calls: tree.root.limits.calls } }],
       deadlineMs: tree.deadlineMs,
       liveGrants: (nowMs) => tree.authority.liveGrants(node, nowMs),
     },

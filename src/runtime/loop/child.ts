@@ -7,16 +7,17 @@ import { type GrantRequest, parseGrants } from '../../grants/list.ts'
 import { narrow } from '../../grants/mint.ts'
 import type { Grant } from '../../model/grant.ts'
 import { isEnded, type RunRecord } from '../../model/run.ts'
+import { agentToolId } from '../../runs/agents.ts'
 import type { ToolAnswer } from '../../runs/answer.ts'
 import { narrowRequest } from '../../runs/pipeline.ts'
 import { addRun, runInSession } from '../../storage/tables/runs.ts'
 import type { Work } from '../../storage/work.ts'
 import type { Traced } from '../trace.ts'
-import { makeCall, once } from './calls.ts'
+import { makeCallIn, noteAnswer } from './calls.ts'
 import { demandFree, readNames } from './conversation.ts'
 import { checkInput, newRecord, openNode, startedData } from './record.ts'
-import { beginRun, beginTool, endTool } from './spans.ts'
-import { capabilityOf, type RunNode } from './tree.ts'
+import { beginRun, inToolSpan } from './spans.ts'
+import type { RunNode } from './tree.ts'
 
 /** What trusted code, a manifest or a model asks of a child. A model gives `input` alone. */
 export interface ChildRequest {
@@ -36,80 +37,64 @@ export interface ChildRequest {
 }
 
 /** Starts a child and drives it to its end, or goes on with one that was started before. The one way to a child. */
-export async function runChild(parent: RunNode, request: ChildRequest): Promise<ToolAnswer> {
-  const span = beginTool(parent, request.tool, capabilityOf(request.agentId))
-  try {
-    const answer = await driveChild(parent, request, span)
-    endTool(span, answer, [])
-    return answer
-  } catch (error) {
-    span.end()
-    throw error
-  }
-}
+export const runChild = (parent: RunNode, request: ChildRequest): Promise<ToolAnswer> =>
+  inToolSpan(parent, request.tool, agentToolId(request.agentId), async (span) => {
+    return { answer: await driveChild(parent, request, span), scopes: [] }
+  })
 
 async function driveChild(parent: RunNode, request: ChildRequest, span: Traced): Promise<ToolAnswer> {
   const { tree } = parent
   const known = tree.childOf(parent, request.place)
   if (known !== undefined && isEnded(known.status)) return noteEnd(parent, request, known)
-  const child = known === undefined ? await startChild(parent, request, span) : nodeOf(parent, known, span)
+  const child = known === undefined ? await startChild(parent, request, span) : takeUpChild(parent, known, span)
   if ('status' in child) return child
   await tree.drive(child)
   return noteEnd(parent, request, child.record)
 }
 
 /** How a child ended, as the answer of the call that started it: on record once. */
-function noteEnd(parent: RunNode, request: ChildRequest, record: RunRecord): ToolAnswer {
+function noteEnd(parent: RunNode, { place: callId, tool }: ChildRequest, record: RunRecord): ToolAnswer {
   const answer = answerOfRun(record)
-  if (!hasAnswer(parent, request)) parent.tree.noteAnswer(parent, { callId: request.place, tool: request.tool }, answer)
+  const isNoted = parent.tree.eventOf(parent.record.run_id, callId, 'tool.finished') !== undefined
+  if (!isNoted) noteAnswer(parent, { callId, tool }, answer)
   return answer
 }
 
-function nodeOf(parent: RunNode, record: RunRecord, { place }: Traced): RunNode {
+function takeUpChild(parent: RunNode, record: RunRecord, { place }: Traced): RunNode {
   const { nodes } = parent.tree
   const node = nodes.get(record.run_id) ?? openNode(parent.tree, record, parent, beginRun(record, place))
   nodes.set(record.run_id, node)
   return node
 }
 
-const hasAnswer = ({ tree, record }: RunNode, { place }: ChildRequest): boolean =>
-  tree.eventsOf(record.run_id).some(({ type, data }) => type === 'tool.finished' && data['call_id'] === place)
-
 async function startChild(parent: RunNode, request: ChildRequest, span: Traced): Promise<RunNode | ToolAnswer> {
-  const { agentId, payload, unreadable, place, tool } = request
-  const made: { node?: RunNode } = {}
-  const answer = await makeCall(parent, {
-    span,
-    callId: place,
-    tool,
-    capabilityId: capabilityOf(agentId),
-    payload,
-    unreadable,
-    isChild: true,
+  const { tree } = parent
+  const { agentId, payload, unreadable, place: callId, tool } = request
+  let child: RunNode | undefined
+  const { answer } = await makeCallIn(span, parent, {
+    ...{ callId, tool, capabilityId: agentToolId(agentId), payload, unreadable },
+    surface: () => true,
     bound: {
       handler: async () => {
-        const node = await prepareChild(parent, request, span)
-        made.node = node
-        return commitChild(node)
+        child = await prepareChild(parent, request, span)
+        return addChild(child.record)
       },
     },
-    surface: () => true,
+    noteBegun: () => child && tree.note(child.record.run_id, 'run.started', startedData(child.record)),
   })
-  if (answer.status !== 'ok' || made.node === undefined) return answer
-  parent.tree.nodes.set(made.node.record.run_id, made.node)
-  return made.node
+  if (answer.status !== 'ok' || child === undefined) return answer
+  tree.nodes.set(child.record.run_id, child)
+  return child
 }
 
-function commitChild({ tree, record }: RunNode): CommitWith {
+function addChild(record: RunRecord): CommitWith {
   const { run_id, agent_id, session_id } = record
-  const note = once(() => tree.note(run_id, 'run.started', startedData(record)))
   return new CommitWith({ run_id }, function* (tenant): Work<void> {
     if (session_id !== null) {
       const [working = []] = yield [runInSession(tenant, agent_id, session_id)]
       demandFree(record, working[0])
     }
     yield [addRun(tenant, { record, private: {} }, null)]
-    note()
   })
 }
 
@@ -123,12 +108,12 @@ async function prepareChild(parent: RunNode, request: ChildRequest, { place }: T
   const agent = agents().get(request.agentId)
   const input = request.payload['input'] ?? null
   await checkInput(agent, input)
-  const live = await tree.authority.liveGrants(parent, deps.clock.now())
+  const live = tree.authority.liveGrants(parent)
   const wanted = requestOf(live, request)
   const ids = Array.from({ length: (wanted ?? live).length }, () => deps.ids.next('gr'))
   const grants = narrow(live, wanted, { mintedBy: `run:${record.run_id}`, ids })
   const { root_run_id, tenant_id, subject, trace_id, safety_mode } = record
-  await agents().checkConfigs(agent)
+  await agents().configsOf(agent)
   const made = newRecord(agent, {
     ...{ root_run_id, tenant_id, subject, trace_id, safety_mode },
     run_id: deps.ids.next('run'),

@@ -87,7 +87,13 @@ async function finish(node: RunNode, ending: Ending): Promise<void> {
     statements: (tenant) => ended.map((record) => tree.put(record)(tenant)),
     changes,
     ...(parent === undefined && { leaving: (tenant: TenantId) => endLeg(tenant, tree.journal.leg) }),
-    drafts: ended.map((record) => tree.draft(record, 'ambit.run.finished', finishedPayload(tree, record))),
+    drafts: ended.map((record) =>
+      tree.draft(record, {
+        event_type: 'ambit.run.finished',
+        outcome: record.status === 'completed' ? 'success' : 'failure',
+        payload: finishedPayload(tree, record),
+      }),
+    ),
   })
 }
 
@@ -102,7 +108,7 @@ function endAll(node: RunNode, ending: Ending): readonly RunRecord[] {
     if (opened !== undefined) opened.record = cancelled
     return cancelled
   })
-  node.record = { ...node.record, ...ending, waits_for: [], ended_at, usage: { ...node.usage } }
+  node.record = { ...node.record, ...ending, waits_for: [], ended_at, usage: tree.usageOf(node.record.run_id) }
   return [...below, node.record]
 }
 
@@ -115,8 +121,9 @@ function finishedPayload({ host: { deps } }: RunTree, { run_id, status, error, u
 async function pause(tree: RunTree, { untilMs }: Paused): Promise<void> {
   const waiting = [...tree.nodes.values()].filter(({ record }) => record.status === 'running')
   for (const node of waiting) {
-    const { record, usage } = node
-    node.record = { ...record, status: 'paused', waits_for: tree.waitsFor(record.run_id), usage: { ...usage } }
+    const { run_id } = node.record
+    const [waits_for, usage] = [tree.waitsFor(run_id), tree.usageOf(run_id)]
+    node.record = { ...node.record, status: 'paused', waits_for, usage }
   }
   await tree.commit({
     noting: () => tree.note(tree.rootId, 'run.paused', { waits_for: tree.waitsFor(tree.rootId) }),

@@ -6,6 +6,7 @@ import { limits } from '../../base/limits.ts'
 import type { Usage } from '../../model/run.ts'
 import { costMicroCents } from '../../models/price.ts'
 import { withRetries } from '../../models/retry.ts'
+import { agentOf } from '../../runs/agents.ts'
 import type { Prompt } from '../../runs/prompt.ts'
 import { readTranscript } from '../../runs/transcript.ts'
 import type { Message, ToolCall, Turn } from '../../runs/turn.ts'
@@ -22,7 +23,7 @@ export async function runModel(node: RunNode): Promise<Json> {
   const { seed, resolved } = node
   for (;;) {
     const events = node.tree.eventsOf(node.record.run_id)
-    const isPeer = (tool: string): boolean => resolved.agentOf(tool) !== undefined
+    const isPeer = (tool: string): boolean => agentOf(resolved.callable.get(tool)?.capabilityId ?? '') !== ''
     const { messages, unanswered, answer, turns } = readTranscript(events, { seed, isPeer })
     if (answer !== undefined) return answer
     if (unanswered.length > 0) await allOrPause(unanswered.map((call) => answerCall(node, call)))
@@ -41,10 +42,10 @@ async function takeTurn(node: RunNode, prompt: Prompt, messages: readonly Messag
   const request = {
     system: prompt.system,
     messages: [...prompt.messages, ...messages],
-    tools: resolved.tools,
+    tools: resolved.shown,
     signal: thinking,
   }
-  const model = resolved.model()
+  const model = resolved.agents.modelOf(node.agent)
   const span = beginTurn(node, model.id)
   const turn = await withRetries(model, retries)
     .turn(request)
@@ -69,10 +70,10 @@ const callIdOf = (runId: string, turn: number, index: number): string =>
   `tool_${runId.slice('run_'.length)}t${turn}c${index}`
 
 async function answerCall(node: RunNode, { name: tool, id: callId, args }: ToolCall): Promise<void> {
-  const capabilityId = node.resolved.capabilityOf(tool)
-  const agentId = node.resolved.agentOf(tool)
+  const capabilityId = node.resolved.callable.get(tool)?.capabilityId
+  const agentId = agentOf(capabilityId ?? '')
   const [payload, unreadable] = typeof args === 'string' ? [{}, args] : [args]
-  if (agentId !== undefined) await runChild(node, { place: callId, tool, agentId, payload, unreadable })
+  if (agentId !== '') await runChild(node, { place: callId, tool, agentId, payload, unreadable })
   // A name that the model was not given is asked for all the same: the denial is on record.
   else if (capabilityId === undefined)
     await makeCall(node, { callId, tool, capabilityId: wireName(tool), payload, unreadable, surface: new Set() })
@@ -86,9 +87,9 @@ const sleep = (ms: number, signal: AbortSignal): Promise<void> => pause(ms, unde
 const microPerCent = 1_000_000
 
 /** What one turn has used. Without a price the cost of the run is unknown from then on. */
-function usageOf({ resolved }: RunNode, { usage }: Turn): Omit<Usage, 'tool_calls' | 'model_turns'> {
+function usageOf({ resolved, agent }: RunNode, { usage }: Turn): Omit<Usage, 'tool_calls' | 'model_turns'> {
   const { inputTokens = 0, outputTokens = 0 } = usage
-  const micro = costMicroCents(usage, resolved.price)
+  const micro = costMicroCents(usage, resolved.agents.priceOf(agent))
   const cost_cents = micro === undefined ? null : micro / microPerCent
   return { input_tokens: inputTokens, output_tokens: outputTokens, cost_cents }
 }
@@ -96,7 +97,7 @@ function usageOf({ resolved }: RunNode, { usage }: Turn): Omit<Usage, 'tool_call
 /** Refuses another turn once the cost of the tree has reached its limit, or can no longer be held against one that was asked for. */
 function checkCost({ tree }: RunNode): void {
   const { costCents: most, isCostAsked } = tree.root.limits
-  const used = tree.rootNode().usage.cost_cents
+  const used = tree.usageOf(tree.rootId).cost_cents
   if (used === null && isCostAsked) throw new RunEnd('budget_cost', 'what the run has cost is not known any more')
   if (most !== null && used !== null && used >= most)
     throw new RunEnd('budget_cost', `the run has cost ${used} of ${most} cents`)

@@ -6,6 +6,7 @@ import { buildPrompt, type Prompt, type PromptFacts } from '../../runs/prompt.ts
 import { makeTokenCounter } from '../../tokens/count.ts'
 import { readBuckets, readConversation } from './conversation.ts'
 import { RunEnd } from './endings.ts'
+import { factsFor } from './resource.ts'
 import { beginInjection } from './spans.ts'
 import type { RunNode } from './tree.ts'
 
@@ -31,15 +32,23 @@ export async function gatherPrompt(node: RunNode): Promise<Prompt> {
 }
 
 async function askProviders(node: RunNode): Promise<Pick<PromptFacts, 'provided'> & { warnings: Prompt['warnings'] }> {
-  const asked = node.resolved.resources.filter(
-    ({ provider, effective, paths }) => provider.prompt !== undefined && effective !== 'none' && paths.length > 0,
-  )
+  const {
+    tree,
+    ending,
+    resolved: { agents, resources },
+    span: { place },
+  } = node
+  const asked = resources
+    .map((resource) => ({ resource, provider: agents.providerOf(resource.kind) }))
+    .filter(({ resource, provider }) => provider.prompt && resource.effective !== 'none' && resource.paths.length > 0)
   const provided: PromptFacts['provided'][number][] = []
   const warnings: Prompt['warnings'][number][] = []
-  for (const each of asked) {
-    const { name: resource, kind, provider, required, facts } = each
-    const span = beginInjection(node, each)
-    const said = await promptText(provider, await facts(node))
+  for (const { resource: declared, provider } of asked) {
+    const { name: resource, kind, required } = declared
+    const span = beginInjection(node, declared)
+    const grants = tree.authority.pathsFor(node, declared)
+    const facts = await factsFor(node, declared, { grants, toolCallId: null, signal: ending.signal, place })
+    const said = await promptText(provider, facts)
     span.end({}, 'warning' in said ? said.warning : undefined)
     if (!('warning' in said)) {
       const { text = '' } = said

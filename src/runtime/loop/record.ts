@@ -37,7 +37,7 @@ export const newRecord = ({ definition: { manifest } }: Agent, made: NewRun): Ru
 /** A run of a tree, ready to be driven; what it may call is worked out anew from its grants and what its parent leaves it now. */
 export function openNode(tree: RunTree, found: RunRecord, parent: RunNode | undefined, span: Traced): RunNode {
   const own = Object.entries(found.ceilings).map(([kind, mode]) => ({ kind, mode }))
-  const record = { ...found, ceilings: { ...ceilingsBelow(parent?.resolved.handedOn ?? {}, own) } }
+  const record = { ...found, ceilings: { ...ceilingsBelow(parent?.resolved.ceilingsBelow ?? {}, own) } }
   const agent = tree.host.agents().get(record.agent_id)
   const seed = Buffer.from(tree.root.fenceSeed, 'hex')
   const resolved = resolveAgent(tree.host.agents(), agent, record, seed)
@@ -54,7 +54,6 @@ export function openNode(tree: RunTree, found: RunRecord, parent: RunNode | unde
     ending,
     thinking: AbortSignal.any([ending.signal, tree.leaving.signal]),
     record: { ...record, status: 'running', waits_for: [], surface, modes: { ...modes } },
-    usage: tree.usageOf(record.run_id),
   }
   const above = parent?.ending.signal
   if (above?.aborted) ending.abort(above.reason)

@@ -1,9 +1,11 @@
+import { limits } from '../../base/limits.ts'
 import { defined } from '../../base/object.ts'
 import type { TraceParent } from '../../base/trace.ts'
 import { isEnded, type RunRecord, type Usage } from '../../model/run.ts'
 import type { ToolAnswer } from '../../runs/answer.ts'
 import type { RunResource } from '../../runs/surface.ts'
 import { beginSpan, type Traced } from '../trace.ts'
+import { Paused } from './endings.ts'
 import type { RunNode } from './tree.ts'
 
 // Everything that spans of runs are named and told. Content is never among it.
@@ -28,18 +30,35 @@ export const placeOfRun = ({ trace_id: traceId, run_id }: RunRecord): TraceParen
 export const endRun = ({ span, record: { status, error } }: RunNode): void =>
   span.end({ 'ambit.run.status': isEnded(status) ? status : 'paused' }, error?.code)
 
-/** One call of a tool or child, with what it rests on where that is a resource. */
-export function beginTool(node: RunNode, tool: string, capabilityId: string): Traced {
-  const { span, resolved } = node
-  const resource = resolved.resources.find(({ tools }) => tools.some((each) => each.capabilityId === capabilityId))
-  const about = resource && authorityOf(node, resource)
-  return beginSpan(`execute_tool ${tool.slice(0, 64)}`, span.place, {
-    attributes: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': tool.slice(0, 64), ...about },
-  })
+interface Answered {
+  readonly answer: ToolAnswer
+  /** What its provider has touched. */
+  readonly scopes: readonly string[]
 }
 
-export const endTool = (span: Traced, { status, error }: ToolAnswer, scopes: readonly string[]): void =>
-  span.end({ 'ambit.tool.status': status, ...(scopes.length > 0 && { 'ambit.scopes': [...scopes] }) }, error?.code)
+/** Makes one call of a tool or child in a span that says what it rests on, where that is a resource. */
+export async function inToolSpan(
+  node: RunNode,
+  tool: string,
+  capabilityId: string,
+  work: (span: Traced) => Promise<Answered>,
+): Promise<ToolAnswer> {
+  const name = tool.slice(0, limits.toolNameCharsMax)
+  const resource = node.resolved.tools.find((each) => each.capabilityId === capabilityId)?.resource
+  const about = resource && authorityOf(node, resource)
+  const span = beginSpan(`execute_tool ${name}`, node.span.place, {
+    attributes: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name, ...about },
+  })
+  try {
+    const { answer, scopes } = await work(span)
+    const touched = scopes.length > 0 && { 'ambit.scopes': [...scopes] }
+    span.end({ 'ambit.tool.status': answer.status, ...touched }, answer.error?.code)
+    return answer
+  } catch (error) {
+    span.end({}, error instanceof Paused ? undefined : 'interrupted')
+    throw error
+  }
+}
 
 export const beginTurn = ({ span }: RunNode, modelId: string): Traced =>
   beginSpan(`chat ${modelId}`, span.place, {

@@ -6,7 +6,7 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import type { EventDraft } from '../../model/evidence.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { isEnded, type RunEvent, type RunEventType, type RunRecord, type Usage } from '../../model/run.ts'
-import type { ToolAnswer } from '../../runs/answer.ts'
+import { agentToolId } from '../../runs/agents.ts'
 import type { Leg } from '../../storage/tables/legs.ts'
 import { putRun, type StoredRun } from '../../storage/tables/runs.ts'
 import type { SessionWindow } from '../../storage/tables/sessions.ts'
@@ -15,8 +15,7 @@ import type { Agent } from '../agents/agent.ts'
 import type { Agents } from '../agents/agents.ts'
 import type { ResolvedAgent } from '../agents/resolve.ts'
 import type { Traced } from '../trace.ts'
-import { type Authority, lineOf, openAuthority } from './authority.ts'
-import type { RunCall } from './calls.ts'
+import { type Authority, openAuthority } from './authority.ts'
 import { LegLost } from './endings.ts'
 import { type JournalWrite, openJournal, type RunJournal } from './journal.ts'
 
@@ -62,7 +61,6 @@ export interface RunNode {
   /** The conversation that it goes on with, once it is read. */
   session: SessionWindow | undefined
   record: RunRecord
-  readonly usage: { -readonly [Name in keyof Usage]: Usage[Name] }
 }
 
 interface TreeWrite extends JournalWrite {
@@ -113,7 +111,7 @@ export class RunTree {
     this.stored = new Map(runs.map(({ record }) => [record.run_id, record]))
     this.begunMs = clock.now()
     this.deadlineMs = this.begunMs + root.private.limits.activeMs - root.private.activeMs
-    this.authority = openAuthority(host.deps, root.private, events.length === 0)
+    this.authority = openAuthority(host.deps, root.private)
     const last = events.at(-1)?.event_id ?? 0
     this.journal = openJournal({ leg, clock, last, traceId: root.record.trace_id, written })
   }
@@ -151,21 +149,19 @@ export class RunTree {
     const known = this.events.get(runId)
     if (known === undefined) this.events.set(runId, [event])
     else known.push(event)
-    const node = this.nodes.get(runId)
-    if (node !== undefined) for (const { usage } of lineOf(node)) addUsage(usage, event)
   }
 
-  /** What a run has used so far, with all below it. */
-  usageOf(runId: string): RunNode['usage'] {
+  /** What a run has used so far, with all below it, as its events say. */
+  usageOf(runId: string): Usage {
     const usage = { ...noUsage }
     for (const [id, events] of this.events)
       if (this.isWithin(id, runId)) for (const event of events) addUsage(usage, event)
     return usage
   }
 
-  noteAnswer({ record }: RunNode, { callId, tool }: Pick<RunCall, 'callId' | 'tool'>, answer: ToolAnswer): void {
-    const { status, output, error } = answer
-    this.note(record.run_id, 'tool.finished', { call_id: callId, tool, status, output, error: error && { ...error } })
+  /** The event of a type about a call of a run, if there is one. */
+  eventOf(runId: string, callId: string, type: RunEventType): RunEvent | undefined {
+    return this.eventsOf(runId).find((event) => event.type === type && event.data['call_id'] === callId)
   }
 
   /** The approvals that calls of a run wait for, by call, as far as its events say. */
@@ -190,16 +186,6 @@ export class RunTree {
     return root
   }
 
-  isStarted(runId: string, callId: string): boolean {
-    return this.eventsOf(runId).some(({ type, data }) => type === 'tool.started' && data['call_id'] === callId)
-  }
-
-  /** The answer that a call of a run has on record, if it has one. */
-  answerOnRecord(runId: string, callId: string): ToolAnswer | undefined {
-    const found = this.eventsOf(runId).find(({ type, data }) => type === 'tool.finished' && data['call_id'] === callId)
-    return found && (found.data as unknown as ToolAnswer)
-  }
-
   activeMs(): number {
     return this.root.activeMs + Math.max(0, this.host.deps.clock.now() - this.begunMs)
   }
@@ -218,28 +204,18 @@ export class RunTree {
   }
 
   /** An event about a run in the evidence of its tree. */
-  draft(
-    record: RunRecord,
-    event_type: 'ambit.run.started' | 'ambit.run.finished',
-    payload: EventDraft['payload'],
-  ): EventDraft {
-    const isGood = event_type === 'ambit.run.started' || record.status === 'completed'
+  draft(record: RunRecord, event: Pick<EventDraft, 'event_type' | 'outcome'> & Partial<EventDraft>): EventDraft {
     return draftEvent(this.host.deps, {
-      event_type,
       invocation_id: record.run_id,
-      capability_id: capabilityOf(record.agent_id),
+      capability_id: agentToolId(record.agent_id),
       capability_version: record.agent_version,
       correlation: correlationOf(record),
       subject: record.subject,
       actor: actorOf(record),
-      outcome: isGood ? 'success' : 'failure',
-      payload,
+      ...event,
     })
   }
 }
-
-/** The capability that starts a run of an agent. */
-export const capabilityOf = (agentId: string): string => `agent.${agentId}`
 
 export const agentUrnOf = ({ agent_id, agent_version }: Pick<RunRecord, 'agent_id' | 'agent_version'>): string =>
   `agent:contextos/${agent_id}@${agent_version}`
@@ -262,7 +238,7 @@ export const noUsage = {
 }
 
 /** Counts what an event says was used. A turn without a price makes the cost unknown from then on. */
-function addUsage(usage: RunNode['usage'], { type, data }: RunEvent): void {
+function addUsage(usage: typeof noUsage, { type, data }: RunEvent): void {
   if (type === 'tool.started') usage.tool_calls++
   if (type !== 'plan.proposed') return
   const { input_tokens, output_tokens, cost_cents } = data['used'] as unknown as Usage

@@ -2,6 +2,7 @@ import { Failure, quote } from '../../base/failure.ts'
 import { defined } from '../../base/object.ts'
 import type { AgentSummary } from '../../model/requests.ts'
 import { isEnded } from '../../model/run.ts'
+import { resourcesOf } from '../../runs/definition.ts'
 import type { Agent } from '../agents/agent.ts'
 import { demandName } from '../identity/caller.ts'
 import { forgetMemory, listMemory, readMemory } from '../memory/entries.ts'
@@ -56,8 +57,7 @@ const hasEnded = (id: string): Failure => new Failure('run.finished', `run ${quo
 function summaryOf({ definition }: Agent): AgentSummary {
   const { manifest } = definition
   const { id, version, kind, description = null } = manifest
-  const declared = definition.kind === 'llm' ? definition.resources : []
-  const resources = declared.map(({ name, kind, mode = 'default' }) => ({ name, kind, mode }))
+  const resources = resourcesOf(definition).map(({ name, kind, mode = 'default' }) => ({ name, kind, mode }))
   const tools = 'tools' in manifest ? [...(manifest.tools ?? [])] : []
   return { id, version, kind, description, tools, resources }
 }

@@ -2,9 +2,7 @@ import { limits } from '../../base/limits.ts'
 import type { CallCaller } from '../../gateway/call.ts'
 import { isEnded, type RunRecord } from '../../model/run.ts'
 import { triesOf } from '../../storage/tables/legs.ts'
-import { rootsAndLast } from '../../storage/tables/revocations.ts'
 import { runsToCancel } from '../../storage/tables/runs.ts'
-import { rootsFor } from '../loop/authority.ts'
 import { cancelled, RunEnd } from '../loop/endings.ts'
 import { openNode } from '../loop/record.ts'
 import { beginRun, placeOfRun } from '../loop/spans.ts'
@@ -22,8 +20,7 @@ export async function prepareLeg(tree: RunTree, options: PrepareOptions): Promis
   if (record === undefined || isEnded(record.status)) return false
   const open = [...tree.stored.values()].filter(({ status }) => !isEnded(status))
   for (const runId of await deps.store.read(() => runsToCancel(deps.tenant))) tree.toCancel.add(runId)
-  const { roots } = await deps.store.read(() => rootsAndLast(deps.tenant))
-  tree.authority.setRoots(rootsFor(deps.tenant, roots, tree.root.roots === 'unbounded'))
+  await tree.authority.readAgain()
   const caller = await options.callerNow(tree.root.caller)
   if (caller !== undefined) tree.caller = caller
   const root = openNode(tree, record, undefined, beginRun(record, placeOfRun(record)))

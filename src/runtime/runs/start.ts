@@ -14,6 +14,7 @@ import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { RunRequest } from '../../model/requests.ts'
 import type { RunRecord } from '../../model/run.ts'
 import { keyScope } from '../../policy/gates/checks.ts'
+import { agentToolId } from '../../runs/agents.ts'
 import { addLeg, type Leg } from '../../storage/tables/legs.ts'
 import { rootsAndLast } from '../../storage/tables/revocations.ts'
 import { addRun, runInSession, runOfRequest, type StoredRun } from '../../storage/tables/runs.ts'
@@ -23,7 +24,7 @@ import { rootsFor } from '../loop/authority.ts'
 import { demandFree, readNames } from '../loop/conversation.ts'
 import { checkInput, newRecord, openNode, startedData, startedPayload } from '../loop/record.ts'
 import { beginRun } from '../loop/spans.ts'
-import { capabilityOf, type RunDeps, type RunPrivate, RunTree } from '../loop/tree.ts'
+import { type RunDeps, type RunPrivate, RunTree } from '../loop/tree.ts'
 
 export interface Started {
   readonly record: RunRecord
@@ -119,12 +120,12 @@ const readFacts = (
 async function open(host: RunDeps, caller: Caller, request: RunRequest, opening: Opening): Promise<Started> {
   const { deps, agents } = host
   const by = callerOf(caller)
-  if (keyScope({ capabilityId: capabilityOf(request.agent), scopes: by.scopes }) !== undefined)
+  if (keyScope({ capabilityId: agentToolId(request.agent), scopes: by.scopes }) !== undefined)
     throw new Failure('caller.not_permitted', `this key is not for the agent ${quote(request.agent)}`)
   const agent = agents().get(request.agent)
   const input = copyEvent((request.input ?? null) as Json, 'input', 2)
   await checkInput(agent, input)
-  await agents().checkConfigs(agent)
+  await agents().configsOf(agent)
   const runId = deps.ids.next('run')
   const span = beginRun({ agent_id: request.agent, run_id: runId, depth: 0 }, opening.place)
   const record = newRecord(agent, {
@@ -221,6 +222,12 @@ async function commitStart(tree: RunTree, run: StoredRun<RunPrivate>, requestKey
       tree.note(runId, 'run.started', startedData(run.record))
     },
     statements: (tenant) => [addRun(tenant, run, requestKey)],
-    drafts: [tree.draft(run.record, 'ambit.run.started', startedPayload(run.record))],
+    drafts: [
+      tree.draft(run.record, {
+        event_type: 'ambit.run.started',
+        outcome: 'success',
+        payload: startedPayload(run.record),
+      }),
+    ],
   })
 }
