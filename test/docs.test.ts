@@ -69,16 +69,25 @@ describe('what a document shows is what happens [F-18]', () => {
     ['openai-agents', refunds],
     ['langchain', refunds],
     ['knowledge', /^answered with \d+ tokens in 1 block\nthe answer is there\nnothing: ""\n$/],
-    ['provider', /^acme tickets_open .*\nacme tickets_list .*door.*\nacme One .*\nbrill tickets_list \[\]\n/],
+    ['hello-agent', /^run\.started\n(?:.*\n)*run\.finished\nNoted\.\n\[ 'Ada likes mail\.' \]\n$/],
     [
-      'orchestrator',
-      /^orchestrator, granted northlight\n {2}clerk, granted northlight\/acme\n[\s\S]* {4}files_read ok file_outside_root\n[\s\S]* {6}reader rejected grant_outside_parent\n[\s\S]*execution_failed agent\.reader under northlight\/brill grant_outside_parent\n21 events, valid: true\n$/,
+      'run-an-agent',
+      /^1 run\.started\n[\s\S]*\npaused 1\ndesk_refund answered\.\ncancelled\n[\s\S]*\ncomplete \{ entries: 1,/,
     ],
     ['govern-a-tool', /success, .*delivered.*\n.*input_schema_validation_failed\n.*valid: true, covered: yes/],
   ])('the example %s runs to its end', (name, expected) => {
     const { stdout, status } = spawnSync(process.execPath, [`examples/${name}.ts`], { cwd: projectRoot })
     assert.equal(status, 0)
     assert.match(String(stdout), expected)
+  })
+
+  test.each(
+    documents.flatMap(({ text }) =>
+      blocksOf(text).flatMap(({ info, text }) => (/^text node /.test(info) ? [{ file: info.slice(10), text }] : [])),
+    ),
+  )('what $file prints is what its guide shows', ({ file, text }) => {
+    const { stdout } = spawnSync(process.execPath, [file], { cwd: projectRoot, encoding: 'utf8' })
+    assert.match(stdout.replace(/[ \t]+$/gm, ''), patternOf(text, new Map()))
   })
 
   test('every piece of TypeScript is cut from a program that runs', () => {

@@ -44,7 +44,7 @@ export type RunSurface = z.infer<typeof surface>
 const count = z.int().min(0)
 
 export const usage = z.strictObject({
-  tool_calls: count.describe('Calls that were dispatched.'),
+  tool_calls: count.describe('Calls that were made, refused ones too.'),
   model_turns: count.describe('Turns of the model.'),
   input_tokens: count.describe('What the model was given, as its provider counts.'),
   output_tokens: count.describe('What the model wrote, as its provider counts.'),

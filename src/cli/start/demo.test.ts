@@ -15,12 +15,12 @@ interface Shown {
 }
 
 describe('demo [F-22 F-18 H-92]', () => {
-  test('tells a story, proves it, and catches six forgeries', async () => {
+  test('tells a story, shows a run that is refused another branch, proves it, and catches six forgeries', async () => {
     const shell = givenShell()
     vi.stubEnv('TMPDIR', tempFolder())
     onTestFinished(() => void vi.unstubAllEnvs())
     const { out } = await shell.good('demo')
-    for (const number of [1, 2, 3, 4, 5, 6, 7, 8]) assert.match(out, new RegExp(`\n${number}\\. [A-Z]`))
+    for (const number of [1, 2, 3, 4, 5, 6, 7, 8, 9]) assert.match(out, new RegExp(`\n${number}\\. [A-Z]`))
     assert.match(out, /\nGOOD {2}9 records of `run-5521`, host `northlight`\n/)
     assert.deepEqual(
       out.match(/ (?:DONE|DENIED|APPROVED)(?= )/g)?.map((word) => word.trim()),
@@ -30,6 +30,13 @@ describe('demo [F-22 F-18 H-92]', () => {
     assert.match(out, /cold-chain › temperature: \d+ tokens in 1 fence/)
     assert.match(out, /supplier-notes › late-delivery: \d+ tokens in 1 fence\n {6}fence-disarmed/)
     assert.match(out, /no pack is clearly about it/)
+    for (const part of [
+      / {4}clerk, granted northlight\/depot\/oslo\n {6}memory_write +OK\n/,
+      / {4}clerk, granted northlight\/depot\/bergen\n {6}memory_read +OK 0 entries\n {6}lookup, granted northlight\/depot\/bergen\n/,
+      / {8}clerk +REFUSED grant_outside_parent\n {6}agent_lookup +REFUSED grant_outside_parent\n/,
+      / {2}GOOD {2}its exported file shows\n {4}2 calls under northlight\/depot\n {4}1 call under northlight\/depot\/oslo\n {4}3 calls under northlight\/depot\/bergen, refused: grant_outside_parent\n/,
+    ])
+      assert.match(out, part)
     assert.doesNotMatch(out, /not noticed|undefined|null/)
     assert.match(out, /\nNext:\n {2}ambit demo --keep story\.json /)
     assert.deepEqual([...filesIn(shell.cwd)], [])

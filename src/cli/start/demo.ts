@@ -5,8 +5,7 @@ import { verifyBundle } from '../../evidence/verify/verify.ts'
 import type { EvidenceBundle } from '../../model/evidence.ts'
 import { tenantId } from '../../model/identity/tenant-id.ts'
 import { exportBundle } from '../../runtime/evidence/export.ts'
-import { openHost } from '../../runtime/hosting/host.ts'
-import { makeOffer } from '../../runtime/hosting/offer.ts'
+import { openConfiguredHost } from '../../runtime/hosting/configured-host.ts'
 import { authenticate, issueKey } from '../../runtime/identity/api-keys.ts'
 import { addApprover } from '../../runtime/identity/approvers.ts'
 import { type Caller, operator } from '../../runtime/identity/caller.ts'
@@ -18,6 +17,7 @@ import { writeOutput } from '../terminal/files.ts'
 import { found, type Io, line, paint, printJson, type Register } from '../terminal/io.ts'
 import { cutStore, tamper } from './demo-forgeries.ts'
 import { askKnowledge } from './demo-knowledge.ts'
+import { demoAgents, playRuns } from './demo-runs.ts'
 import { offered, playStory, task } from './demo-story.ts'
 
 const register: Register = (command, io) => {
@@ -30,9 +30,9 @@ const register: Register = (command, io) => {
       try {
         const { bundle, publicKey } = await tell(stage, folder)
         if (options.keep !== undefined) writeOutput(io, options.keep, `${JSON.stringify(bundle, null, 2)}\n`)
-        step(stage, 7, 'An attacker edits the file')
+        step(stage, 8, 'An attacker edits the file')
         const edits = tamper(stage, bundle, publicKey)
-        step(stage, 8, 'An attacker with the database removes the newest records, and their trace in it')
+        step(stage, 9, 'An attacker with the database removes the newest records, and their trace in it')
         const attempts = [...edits, await cutStore(stage, folder)]
         ending(stage, options.keep)
         if (options.json) printJson(io, { events: bundle.events.length, public_key: publicKey, attempts })
@@ -59,7 +59,11 @@ async function tell(io: Io, folder: string): Promise<{ bundle: EvidenceBundle; p
     step(io, 2, 'Those who may act, each known by a key that is shown once and kept as a hash')
     const agent = { id: 'stock-planner', kind: 'agent', roles: ['planner'], permissions: ['stock:release'] } as const
     const planner = await enrol(ambit, agent, ['depot.*'])
-    const ida = await enrol(ambit, { id: 'ida', kind: 'user', roles: ['responsible_pharmacist', 'auditor'] }, [])
+    const ida = await enrol(
+      ambit,
+      { id: 'ida', kind: 'user', roles: ['responsible_pharmacist', 'auditor', 'grantor'] },
+      [],
+    )
     for (const { subject } of [planner, ida])
       line(io, `  ${subject.id.padEnd(14)} authenticated, roles: ${subject.roles?.join(', ')}`)
     await addApprover(ambit, operator(tenant), { principal: 'ida', roles: ['responsible_pharmacist'] })
@@ -67,19 +71,24 @@ async function tell(io: Io, folder: string): Promise<{ bundle: EvidenceBundle; p
     step(io, 3, 'What it may see: facts that fit the question, as data, in a fence that no text can leave')
     await askKnowledge(io, join(folder, 'knowledge'))
 
-    step(io, 4, 'Calls through the gateway: rules decide, and nothing happens that is not on the disk before')
-    const host = await openHost(ambit, tenant, (hostId) => makeOffer(hostId, offered))
+    const { policies = [], ...spec } = offered
+    const hosting = { ...ambit.settings.hosting, spec, policies: [...policies], agents: demoAgents() }
+    const host = await openConfiguredHost(ambit, tenant, undefined, { hosting })
+    step(io, 4, 'What it may touch: two clerks, each granted one customer, and one is talked into looking at the other')
+    await playRuns(io, ambit, ida, host, publicKey)
+
+    step(io, 5, 'Calls through the gateway: rules decide, and nothing happens that is not on the disk before')
     await playStory(io, host, planner, ida)
     await host.close()
 
-    step(io, 5, 'What is on record: each event sealed to the one before')
+    step(io, 6, 'What is on record of those calls: each event sealed to the one before')
     const bundle = await exportBundle(ambit, ida, task)
     for (const { sequence, event_type, subject, content_hash } of bundle.events) {
       const who = (subject?.id ?? '').padEnd(14)
       line(io, `  ${String(sequence).padStart(2)}  ${event_type.padEnd(24)} ${who} ${content_hash?.slice(0, 12)}…`)
     }
 
-    step(io, 6, 'One file for the auditor, checked without store, key or network')
+    step(io, 7, 'One file for the auditor, checked without store, key or network')
     printReport(io, { ...verifyBundle(bundle, { pins: [publicKey] }), story: [] })
     return { bundle, publicKey }
   } finally {
@@ -97,8 +106,8 @@ async function enrol(ambit: Runtime, wish: NewPrincipal, scopes: readonly string
 
 function ending(io: Io, kept: string | undefined): void {
   line(io, '\nNext:')
-  if (kept === undefined) line(io, '  ambit demo --keep story.json     keep the file of step 6')
-  else line(io, `  ambit verify ${kept}     check the file of step 6 yourself`)
+  if (kept === undefined) line(io, '  ambit demo --keep story.json     keep the file of step 7')
+  else line(io, `  ambit verify ${kept}     check the file of step 7 yourself`)
   line(io, '  ambit init                       write a configuration here')
   line(io, '  ambit --help                     everything there is')
 }
