@@ -8,8 +8,10 @@ import { counterRules, historyRules, leaseRules } from './storage/coordination.t
 import { entryRules } from './storage/entries.ts'
 import { eventRules } from './storage/events.ts'
 import type { Setting } from './storage/given.ts'
+import { legRules } from './storage/legs.ts'
 import { lifeRules } from './storage/life.ts'
 import { recordRules } from './storage/records.ts'
+import { runRules } from './storage/runs.ts'
 import { makeTenant } from './storage/sample.ts'
 import { tenantRules } from './storage/tenants.ts'
 
@@ -45,6 +47,8 @@ export function storageContract({ test, open }: StorageSuite): void {
   for (const rules of [
     tenantRules,
     recordRules,
+    runRules,
+    legRules,
     commitRules,
     eventRules,
     claimRules,
