@@ -216,7 +216,7 @@ function described(error: unknown, secrets: readonly string[]): CallError {
   const whole = scrubbed(
     {
       type: /^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(error.name) ? error.name : 'Error',
-      code: typeof code === 'string' && /^[A-Za-z0-9_.-]{1,64}$/.test(code) ? code : null,
+      code: typeof code === 'string' && /^[A-Za-z0-9_.-]{1,64}$/.test(code) && !reservedCodes.test(code) ? code : null,
       message: error instanceof Failure ? advised(error) : String(error.message),
     },
     secrets,
@@ -224,6 +224,9 @@ function described(error: unknown, secrets: readonly string[]): CallError {
   // Cut only now: half a secret would not be found any more.
   return { ...whole, message: whole.message.split('\n', 1)[0]?.slice(0, limits.errorCharsMax) ?? '' }
 }
+
+// What recovery says of a call: a handler that said it would have its run wait for what is on record, or call again.
+const reservedCodes = /^(?:interrupted|not_executed|outcome_not_recorded)$/
 
 /** What a handler is told of its call, and may do with it: an object that may be passed on whole. */
 function handlerContext(attempt: Resolved, emitted: EventSpec[], signal: AbortSignal): CallContext {

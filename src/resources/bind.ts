@@ -104,18 +104,20 @@ function freezeAll<T>(value: T): T {
   return value
 }
 
-/** Whatever a provider throws is told as that it failed; what we refuse it, in our words. */
+/** Whatever a provider throws is told as that it failed; what we refuse it, or it answers of entries, files and packs, as it is. */
 async function ask<T>({ resource, signal }: BindFacts, bound: Bound, act: () => Promise<T>): Promise<T> {
   try {
     signal.throwIfAborted()
     return await act()
   } catch (error) {
     signal.throwIfAborted()
-    throw error instanceof Failure ? error : failed(resource.name)
+    throw error instanceof Failure && told.test(error.code) ? error : failed(resource.name)
   } finally {
     bound.end()
   }
 }
+
+const told = /^(?:grant\.missing|capability\.unsurfaced|cursor\.invalid|(?:resource|memory|file|pack)\..+)$/
 
 const failed = (name: string): Failure =>
   new Failure('resource.provider_failed', `resource ${quote(name)} failed`, { resource: name })

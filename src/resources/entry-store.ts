@@ -1,5 +1,5 @@
 import type { Json } from '../base/canonical.ts'
-import { Failure, quote } from '../base/failure.ts'
+import { Failure } from '../base/failure.ts'
 import { sha256 } from '../base/hash.ts'
 import { limits } from '../base/limits.ts'
 import { defined } from '../base/object.ts'
@@ -173,7 +173,7 @@ function areasOf(facts: EntryStoreFacts, { scopes, below = scopes === undefined 
 }
 
 const scopeDenied = (scope: string): Failure =>
-  new Failure('resource.scope_denied', `scope ${quote(scope)} is not covered by a grant`, { scope })
+  new Failure('resource.scope_denied', 'the scope is not covered by a grant', { scope })
 
 function newEntry(facts: EntryStoreFacts, entry: Parameters<EntryStore['add']>[0]): NewEntry {
   const { scope, content, topics = [], body = {}, expiresInMs } = entry

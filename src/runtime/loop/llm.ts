@@ -15,7 +15,7 @@ import { runChild } from './child.ts'
 import { allOrPause, RunEnd, stopIfEnding } from './endings.ts'
 import { gatherPrompt } from './prompt.ts'
 import { beginTurn, endTurn } from './spans.ts'
-import type { RunNode } from './tree.ts'
+import { centsOf, type RunNode } from './tree.ts'
 
 /** The loop of a model: a turn, the calls it asks for, and again, until it asks for none. Answers its last text. */
 export async function runModel(node: RunNode): Promise<Json> {
@@ -84,13 +84,11 @@ const wireName = (name: string): string => name.replace(/[^A-Za-z0-9_.:-]/g, '_'
 
 const sleep = (ms: number, signal: AbortSignal): Promise<void> => pause(ms, undefined, { signal })
 
-const microPerCent = 1_000_000
-
 /** What one turn has used. Without a price the cost of the run is unknown from then on. */
 function usageOf({ resolved, agent }: RunNode, { usage }: Turn): Omit<Usage, 'tool_calls' | 'model_turns'> {
   const { inputTokens = 0, outputTokens = 0 } = usage
   const micro = costMicroCents(usage, resolved.agents.priceOf(agent))
-  const cost_cents = micro === undefined ? null : micro / microPerCent
+  const cost_cents = micro === undefined ? null : centsOf(micro)
   return { input_tokens: inputTokens, output_tokens: outputTokens, cost_cents }
 }
 

@@ -237,6 +237,11 @@ export const noUsage = {
   cost_cents: 0 as number | null,
 }
 
+const microPerCent = 1_000_000
+/** Whole micro-cents as cents. They are added as what they are: sums of fractions drift. */
+export const centsOf = (micro: number): number => micro / microPerCent
+const microOf = (cents: number): number => Math.round(cents * microPerCent)
+
 /** Counts what an event says was used. A turn without a price makes the cost unknown from then on. */
 function addUsage(usage: typeof noUsage, { type, data }: RunEvent): void {
   if (type === 'tool.started') usage.tool_calls++
@@ -245,5 +250,6 @@ function addUsage(usage: typeof noUsage, { type, data }: RunEvent): void {
   usage.model_turns++
   usage.input_tokens += input_tokens
   usage.output_tokens += output_tokens
-  usage.cost_cents = usage.cost_cents === null || cost_cents === null ? null : usage.cost_cents + cost_cents
+  const before = usage.cost_cents
+  usage.cost_cents = before === null || cost_cents === null ? null : centsOf(microOf(before) + microOf(cost_cents))
 }
