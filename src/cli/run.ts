@@ -85,6 +85,7 @@ const stackOf = (error: unknown): string =>
 
 // What the caller typed, what the configuration lists, or what surrounds us is wrong; all else is an answer.
 const isUsage = (code: FailureCode): boolean =>
-  /^(field|id|json|number|config|store|cursor|file|answer)\b/.test(code) ||
-  /^(capability|contract|policy|secret|key)\.invalid$/.test(code) ||
+  /^(field|id|json|number|config|store|cursor|file|answer|reserved)\b/.test(code) ||
+  /^(capability|contract|policy|secret|key|grant|args|manifest|template)\.invalid$/.test(code) ||
+  /^(grant|scratchpad)\.limit$|^resource\.(unknown_kind|mode_unsupported|tool_conflict)$/.test(code) ||
   ['key.permissions', 'key.locked', 'host.unreachable', 'internal'].includes(code)

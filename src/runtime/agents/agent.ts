@@ -82,14 +82,22 @@ export function defineAgent(spec: AgentSpec): Agent {
   const isPipeline = kind === 'sequential' || kind === 'parallel'
   const manifest = defined({
     ...{ ...plain, version, kind },
-    model: typeof model === 'string' ? model : undefined,
+    // What is out of place in an agent of this kind is refused by its name, as in a file.
+    model: typeof model === 'string' || kind !== 'llm' ? inWords(model) : undefined,
+    run: kind === 'tool' ? undefined : inWords(run),
     tools: tools === undefined ? undefined : listed.map(toolIdOf),
-    ...(isPipeline && { steps: stepped, output }),
+    steps: steps === undefined ? undefined : stepped,
+    ...(isPipeline && { output }),
   })
-  const edges = { input: edgeOf(input, 'input'), output: isPipeline ? undefined : edgeOf(output, 'output') }
+  const definition = readManifest(manifest, 'defineAgent')
+  const { inputSchema, outputSchema } = definition.manifest
   return Object.freeze({
-    ...edges,
-    definition: readManifest(manifest, 'defineAgent'),
+    definition,
+    input: edgeOf(input ?? (inputSchema as JsonSchema | undefined), 'input'),
+    output: edgeOf(
+      isPipeline ? (outputSchema as JsonSchema | undefined) : ((output ?? outputSchema) as SchemaLike | undefined),
+      'output',
+    ),
     model: model === undefined || typeof model === 'string' ? undefined : asModel(model),
     run: run as AgentCode | undefined,
     agents: [...listed.filter(isAgent), ...((steps ?? []) as { agent?: Agent }[]).flatMap(({ agent }) => agent ?? [])],
@@ -108,6 +116,10 @@ export const agentOf = (definition: AgentDefinition): Agent =>
     output: edgeOf(definition.manifest.outputSchema as JsonSchema | undefined, 'outputSchema'),
     agents: stepsOf(definition).flatMap(({ inline }) => (inline === undefined ? [] : agentOf(inline))),
   })
+
+/** What only code can hold, as a word in its place. */
+const inWords = (value: unknown): string | undefined =>
+  value === undefined || typeof value === 'string' ? value : 'code'
 
 const isAgent = (tool: Tool): tool is Agent => typeof tool !== 'string' && 'definition' in tool
 
