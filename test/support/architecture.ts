@@ -65,7 +65,7 @@ export const architecture: Architecture = {
   runtime: {
     ...effect(
       'base model operations fence tokens grants policy evidence knowledge workspace compile runs files keys storage gateway adapters resources models',
-      'fs fs/promises module os path string_decoder timers/promises url',
+      'events fs fs/promises module os path string_decoder timers/promises url',
       ['@opentelemetry/api'],
     ),
     loads: true,

@@ -83,12 +83,11 @@ export async function givenServer(options: GivenServerOptions = {}): Promise<Giv
     ...(clock && { clock }),
   })
   const me = await givenTenant(ambit, { id: 'northlight', hostId: 'northlight-depot', roots: options.roots ?? [] })
-  const { agents, make } = withAgents(offer, options.agents)
-  const protectedBranches = () => options.protect ?? []
+  const { agents, make } = withAgents(offer, { protectedBranches: options.protect ?? [], ...options.agents })
   const hosts = await openHosts(
     ambit,
     tenantId('northlight'),
-    (tenant, process) => openHost(ambit, tenant, make, { process, agents, protectedBranches }),
+    (tenant, process) => openHost(ambit, tenant, make, { process, agents }),
     options.hosts,
   )
   onTestFinished(() => hosts.close())
@@ -123,7 +122,7 @@ export async function givenServer(options: GivenServerOptions = {}): Promise<Giv
   }
 }
 
-function withAgents(offer: NonNullable<GivenServerOptions['offer']>, spec?: Partial<AgentsSpec>) {
+function withAgents(offer: NonNullable<GivenServerOptions['offer']>, spec: Partial<AgentsSpec>) {
   if (typeof offer === 'function') return { make: offer, agents: () => noAgents }
   const { capabilities } = offer
   const none = { agents: [], providers: [memory(), scratchpad()], models: {}, prices: {}, capabilities }

@@ -23,12 +23,12 @@ export function agentsOf(
   hosting: Hosting,
   capabilities: readonly Capability[],
 ): Agents {
-  const { providers, models, prices } = hosting
+  const { providers, models, prices, protect: protectedBranches } = hosting
   const { roots, ...rest } = packs
   const known = roots === undefined ? [] : [knowledge(knowledgeSource(openKnowledge({ ...rest, roots })))]
   const usual = [memory(), scratchpad(), ...known].filter(({ kind }) => !providers.some((each) => each.kind === kind))
   const agents = hosting.agents.flatMap((each) => ('path' in each ? agentFiles(each).map(readAgent) : each))
-  return openAgents({ agents, providers: [...usual, ...providers], models, prices, capabilities })
+  return openAgents({ agents, providers: [...usual, ...providers], models, prices, capabilities, protectedBranches })
 }
 
 /** What is offered, with the tools and agents that runs have. */

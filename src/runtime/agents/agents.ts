@@ -1,5 +1,6 @@
 import { Failure, quote } from '../../base/failure.ts'
 import { type Capability, runCapability } from '../../gateway/capability.ts'
+import type { ProtectedBranch } from '../../grants/mint.ts'
 import type { CapabilityDescriptor } from '../../model/capability.ts'
 import type { ModelPrice } from '../../models/price.ts'
 import { type Provider, readConfig } from '../../resources/define.ts'
@@ -19,10 +20,13 @@ export interface AgentsSpec {
   readonly prices: Readonly<Record<string, ModelPrice>>
   /** What the host offers besides. */
   readonly capabilities: readonly Capability[]
+  /** Branches that only sufficiently deep grants may touch. */
+  readonly protectedBranches?: readonly ProtectedBranch[]
 }
 
 /** Registers the agents of a host, all or none. */
-export function openAgents({ agents, providers, models, prices, capabilities }: AgentsSpec) {
+export function openAgents(spec: AgentsSpec) {
+  const { agents, providers, models, prices, capabilities, protectedBranches = [] } = spec
   const all = [...withNamed(agents)]
   const byKind = new Map(providers.map((provider) => [provider.kind, provider]))
   const offered = [...new Set([...capabilities, ...all.flatMap((agent) => agent.capabilities)])]
@@ -52,6 +56,7 @@ export function openAgents({ agents, providers, models, prices, capabilities }: 
   return {
     all,
     providers: byKind,
+    protectedBranches,
     /** The agent, or `agent.not_found`. */
     get: (id: string): Agent => byId.get(id) ?? notFound(id),
     providerOf,

@@ -24,7 +24,7 @@ export async function openConfiguredHost(
     return upstreams.take(hosting, (capabilities) => {
       const agents = agentsOf(ambit.settings, hosting, capabilities)
       const offer = makeOffer(hostId, withAgents({ ...spec, capabilities }, agents))
-      return { agents, offer, protectedBranches: hosting.protect }
+      return { agents, offer }
     })
   }
   let current: ReturnType<typeof offerOf> | undefined
@@ -35,7 +35,6 @@ export async function openConfiguredHost(
   const host = await openHost(ambit, tenant, first, {
     ...options,
     agents: () => current?.agents ?? noAgents,
-    protectedBranches: () => current?.protectedBranches ?? [],
   })
   const closeProviders = await openProviders(hosting.providers)
   const prepare = (hosting: Hosting): (() => void) => {

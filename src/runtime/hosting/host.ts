@@ -4,7 +4,6 @@ import { makeSeal } from '../../evidence/seal.ts'
 import type { GatewayDeps, Offer } from '../../gateway/deps.ts'
 import { openGateway } from '../../gateway/gateway.ts'
 import { type Presence, showPresence } from '../../gateway/recovery/presence.ts'
-import type { ProtectedBranch } from '../../grants/mint.ts'
 import { everyKeyOf } from '../../keys/keyring.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { runId } from '../../model/run.ts'
@@ -28,8 +27,6 @@ export interface HostOptions {
   readonly process?: Presence
   /** The agents of the offer in force; none unless given. */
   readonly agents?: () => Agents
-  /** Branches that only sufficiently deep grants may touch. */
-  readonly protectedBranches?: () => readonly ProtectedBranch[]
 }
 
 /** Opens the door of one tenant: calls through it are decided by the offer and recorded in the tenant's evidence. */
@@ -37,12 +34,7 @@ export async function openHost(
   ambit: Runtime,
   tenant: TenantId,
   makeOffer: (hostId: string) => Offer,
-  {
-    process: shared,
-    presenceMs = limits.presenceMs,
-    agents = () => noAgents,
-    protectedBranches = () => [],
-  }: HostOptions = {},
+  { process: shared, presenceMs = limits.presenceMs, agents = () => noAgents }: HostOptions = {},
 ) {
   const { host_id: hostId } = await ambit.store.read(() => getTenant(tenant))
   let offered = makeOffer(hostId)
@@ -83,7 +75,7 @@ export async function openHost(
     throw error
   })
   runs = openRuns({
-    ...{ gateway, deps, agents, protectedBranches, hold: () => hold() },
+    ...{ gateway, deps, agents, hold: () => hold() },
     callerNow: (kept) => callerNow(ambit, tenant, kept),
   })
   const opened = runs

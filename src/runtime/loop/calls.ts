@@ -110,23 +110,23 @@ function withheld(result: InvocationResult): InvocationResult {
 
 /** A call that is made again was counted when it was made first. */
 function noteStart({ tree, record: { run_id } }: RunNode, { callId, tool, payload, unreadable }: RunCall): void {
-  if (tree.eventOf(run_id, callId, 'tool.started') !== undefined) return
-  tree.note(run_id, 'tool.started', { call_id: callId, tool, args: unreadable ?? payload })
+  if (tree.journal.eventOf(run_id, callId, 'tool.started') !== undefined) return
+  tree.journal.note(run_id, 'tool.started', { call_id: callId, tool, args: unreadable ?? payload })
 }
 
 function noteResult(node: RunNode, call: RunCall, result: InvocationResult, isAgain: Attempt['isAgain']): void {
   const { tree, record } = node
   const answer = answerOf(result, hasEffects(node, call.capabilityId))
   const data = { call_id: call.callId, tool: call.tool }
-  const waited = tree.waitsOf(record.run_id).get(call.callId)
+  const waited = tree.journal.waitsOf(record.run_id).get(call.callId)
   if (answer.status === 'paused') {
     const { approval_id, expires_at = '' } = result.denial?.details ?? {}
     const asked = { approval_id: String(approval_id), expires_at: String(expires_at) }
     if (waited !== asked.approval_id)
-      tree.note(record.run_id, 'approval.requested', { ...data, ...asked, capability_id: call.capabilityId })
+      tree.journal.note(record.run_id, 'approval.requested', { ...data, ...asked, capability_id: call.capabilityId })
     return
   }
-  if (waited !== undefined) tree.note(record.run_id, 'approval.resolved', { ...data, approval_id: waited })
+  if (waited !== undefined) tree.journal.note(record.run_id, 'approval.resolved', { ...data, approval_id: waited })
   noteStart(node, call)
   if (isAgain(result)) return
   if (answer.status === 'ok' && call.noteBegun !== undefined) call.noteBegun()
@@ -141,7 +141,7 @@ export function noteAnswer(
 ): void {
   const { status, output, error } = answer
   const data = { call_id: call.callId, tool: call.tool, status, output, error: error && { ...error } }
-  tree.note(record.run_id, 'tool.finished', data)
+  tree.journal.note(record.run_id, 'tool.finished', data)
 }
 
 function envelopeOf(node: RunNode, { capabilityId, payload }: RunCall, invocationId: string) {

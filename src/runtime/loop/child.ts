@@ -55,7 +55,7 @@ async function driveChild(parent: RunNode, request: ChildRequest, span: Traced):
 /** How a child ended, as the answer of the call that started it: on record once. */
 function noteEnd(parent: RunNode, { place: callId, tool }: ChildRequest, record: RunRecord): ToolAnswer {
   const answer = answerOfRun(record)
-  const isNoted = parent.tree.eventOf(parent.record.run_id, callId, 'tool.finished') !== undefined
+  const isNoted = parent.tree.journal.eventOf(parent.record.run_id, callId, 'tool.finished') !== undefined
   if (!isNoted) noteAnswer(parent, { callId, tool }, answer)
   return answer
 }
@@ -80,7 +80,7 @@ async function startChild(parent: RunNode, request: ChildRequest, span: Traced):
         return addChild(child.record)
       },
     },
-    noteBegun: () => child && tree.note(child.record.run_id, 'run.started', startedData(child.record)),
+    noteBegun: () => child && tree.journal.note(child.record.run_id, 'run.started', startedData(child.record)),
   })
   if (answer.status !== 'ok' || child === undefined) return answer
   tree.nodes.set(child.record.run_id, child)

@@ -122,7 +122,7 @@ function runOf(node: RunNode) {
       const payload = copyEvent(given, 'the payload', 2)
       return answered(async () => {
         const callId = placeOf('c')
-        const known = tree.eventOf(record.run_id, callId, 'tool.finished')
+        const known = tree.journal.eventOf(record.run_id, callId, 'tool.finished')
         if (known !== undefined) return known.data as unknown as ToolAnswer
         const made = { callId, tool: capability, capabilityId: capability, payload, surface: () => true }
         return makeCall(node, made)

@@ -15,9 +15,9 @@ import { endRun } from './spans.ts'
 import { runSteps } from './steps.ts'
 import type { RunNode, RunTree } from './tree.ts'
 
-/** Drives a root run to its end or its next pause. What it throws beside `Paused` leaves the leg to be taken again. */
-export async function driveTree(tree: RunTree): Promise<'paused' | 'done'> {
-  const root = tree.rootNode()
+/** Drives a root run to its end or its next pause, and answers its record. What it throws leaves the leg to be taken again. */
+export async function driveTree(root: RunNode): Promise<RunRecord> {
+  const { tree } = root
   const over = setTimeout(
     () => root.ending.abort(new RunEnd('budget_wall_clock', 'the active time of the run is over')),
     Math.min(Math.max(0, tree.deadlineMs - tree.host.deps.clock.now()), 2 ** 31 - 1),
@@ -25,14 +25,13 @@ export async function driveTree(tree: RunTree): Promise<'paused' | 'done'> {
   tree.drive = driveRun
   try {
     await driveRun(root)
-    return 'done'
   } catch (error) {
     if (!(error instanceof Paused)) throw error
     await pause(tree, error)
-    return 'paused'
   } finally {
     clearTimeout(over)
   }
+  return root.record
 }
 
 /** Drives one run of a tree to its end, whichever that is. */
@@ -82,7 +81,7 @@ async function finish(node: RunNode, ending: Ending): Promise<void> {
   await tree.commit({
     noting: () => {
       for (const { run_id, status, result, error, usage } of ended)
-        tree.note(run_id, 'run.finished', { status, result, error, usage })
+        tree.journal.note(run_id, 'run.finished', { status, result, error, usage })
     },
     statements: (tenant) => ended.map((record) => tree.put(record)(tenant)),
     changes,
@@ -126,7 +125,7 @@ async function pause(tree: RunTree, { untilMs }: Paused): Promise<void> {
     node.record = { ...node.record, status: 'paused', waits_for, usage }
   }
   await tree.commit({
-    noting: () => tree.note(tree.rootId, 'run.paused', { waits_for: tree.waitsFor(tree.rootId) }),
+    noting: () => tree.journal.note(tree.rootId, 'run.paused', { waits_for: tree.waitsFor(tree.rootId) }),
     statements: (tenant) => waiting.map(({ record }) => tree.put(record)(tenant)),
     leaving: (tenant) => pauseLeg(tenant, tree.journal.leg, untilMs),
   })

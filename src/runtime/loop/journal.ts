@@ -1,22 +1,12 @@
-import type { Json } from '../../base/canonical.ts'
-import { type Clock, formatTime } from '../../base/time.ts'
+import { formatTime } from '../../base/time.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { RunEvent, RunEventType } from '../../model/run.ts'
 import { holdLeg, type Leg, legTaken } from '../../storage/tables/legs.ts'
 import { addRunEvents } from '../../storage/tables/runs.ts'
 import type { Change, Row, Statement, Work } from '../../storage/work.ts'
+import type { RunHost } from './tree.ts'
 
 export type RunJournal = ReturnType<typeof openJournal>
-
-interface JournalOptions {
-  readonly leg: Leg
-  readonly traceId: string
-  readonly clock: Clock
-  /** The number of the last event on record. */
-  readonly last: number
-  /** Called when events are on record. */
-  readonly written: () => void
-}
 
 /** One write of the tree, to be committed with whatever else there is. */
 export interface JournalWrite {
@@ -33,27 +23,42 @@ export interface JournalWrite {
  * The events of one run tree: the only checkpoint there is. They are numbered when they happen, and written with whatever
  * the tree commits next. Every commit holds the leg, so a process that lost it writes nothing more.
  */
-export function openJournal({ leg, traceId, clock, last: recorded, written }: JournalOptions) {
-  let last = recorded
+export function openJournal(host: RunHost, leg: Leg, traceId: string, recorded: readonly RunEvent[]) {
+  const byRun = Map.groupBy(recorded, ({ run_id }) => run_id)
+  let last = recorded.at(-1)?.event_id ?? 0
   let unwritten: RunEvent[] = []
-  const wrote = (upTo: number) => (): void => {
+  const wrote = (upTo: number): void => {
     const before = unwritten.length
     unwritten = unwritten.filter(({ event_id }) => event_id > upTo)
-    if (unwritten.length < before) written()
+    if (unwritten.length < before) host.wake(leg.runId)
   }
-  const addUnwritten = (tenant: TenantId): Statement[] =>
-    unwritten.length > 0 ? [addRunEvents(tenant, unwritten)] : []
+  const eventsOf = (runId: string): readonly RunEvent[] => byRun.get(runId) ?? []
   return {
     leg,
-    note: (runId: string, type: RunEventType, data: Readonly<Record<string, Json>>): RunEvent => {
-      const at = formatTime(clock.now())
+    eventsOf,
+    /** The event of a type about a call of a run, if there is one. */
+    eventOf: (runId: string, callId: string, type: RunEventType): RunEvent | undefined =>
+      eventsOf(runId).find((event) => event.type === type && event.data['call_id'] === callId),
+    /** The approvals that calls of a run wait for, by call. */
+    waitsOf: (runId: string): ReadonlyMap<string, string> => {
+      const waits = new Map<string, string>()
+      for (const { type, data } of eventsOf(runId)) {
+        if (type === 'approval.requested') waits.set(String(data['call_id']), String(data['approval_id']))
+        if (type === 'approval.resolved') waits.delete(String(data['call_id']))
+      }
+      return waits
+    },
+    note: (runId: string, type: RunEventType, data: RunEvent['data']): void => {
+      const at = formatTime(host.deps.clock.now())
       const place = { event_id: ++last, run_id: runId, root_run_id: leg.runId, trace_id: traceId }
       const event = { ...place, type, at, data }
       unwritten.push(event)
-      return event
+      const known = byRun.get(runId)
+      if (known === undefined) byRun.set(runId, [event])
+      else known.push(event)
     },
     /** `done` is to be called when the change is committed. */
-    write({ noting, asking, statements, leaving }: JournalWrite = {}) {
+    write({ noting, asking, statements, leaving }: JournalWrite) {
       let isNoted = false
       let included = 0
       const change: Change<void> = function* (tenant): Work<void> {
@@ -63,10 +68,11 @@ export function openJournal({ leg, traceId, clock, last: recorded, written }: Jo
         if (!isNoted) noting?.(asked)
         isNoted = true
         included = last
-        const all = [...addUnwritten(tenant), ...(statements?.(tenant) ?? [])]
+        const events = unwritten.length > 0 ? [addRunEvents(tenant, unwritten)] : []
+        const all = [...events, ...(statements?.(tenant) ?? [])]
         if (all.length > 0) yield all
       }
-      return { change, done: () => wrote(included)() }
+      return { change, done: () => wrote(included) }
     },
   }
 }

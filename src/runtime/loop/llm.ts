@@ -22,7 +22,7 @@ export async function runModel(node: RunNode): Promise<Json> {
   const prompt = await gatherPrompt(node)
   const { seed, resolved } = node
   for (;;) {
-    const events = node.tree.eventsOf(node.record.run_id)
+    const events = node.tree.journal.eventsOf(node.record.run_id)
     const isPeer = (tool: string): boolean => agentOf(resolved.callable.get(tool)?.capabilityId ?? '') !== ''
     const { messages, unanswered, answer, turns } = readTranscript(events, { seed, isPeer })
     if (answer !== undefined) return answer
@@ -57,7 +57,7 @@ async function takeTurn(node: RunNode, prompt: Prompt, messages: readonly Messag
   stopIfEnding(node)
   const used = usageOf(node, turn)
   endTurn(span, used)
-  tree.note(record.run_id, 'plan.proposed', { ...turnData(record.run_id, turn, turns), used: { ...used } })
+  tree.journal.note(record.run_id, 'plan.proposed', { ...turnData(record.run_id, turn, turns), used: { ...used } })
 }
 
 /** A turn as it is on record: its calls have ids of ours, the same over all legs of the run. */

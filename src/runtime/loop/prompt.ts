@@ -22,8 +22,8 @@ export async function gatherPrompt(node: RunNode): Promise<Prompt> {
   const { provided, warnings } = await askProviders(node)
   const prompt = buildPrompt({ agent, input: record.input, provided, scratchpad, history, seed, count: counter.count })
   node.record = { ...record, warnings: [...record.warnings, ...warnings, ...prompt.warnings] }
-  if (!tree.eventsOf(record.run_id).some(({ type }) => type === 'compile.done'))
-    tree.note(record.run_id, 'compile.done', {
+  if (!tree.journal.eventsOf(record.run_id).some(({ type }) => type === 'compile.done'))
+    tree.journal.note(record.run_id, 'compile.done', {
       tokens: { ...prompt.used },
       warnings: [...warnings, ...prompt.warnings] as unknown as Json,
       prompt_hash: objectHash({ system: prompt.system, messages: prompt.messages } as unknown as Json),

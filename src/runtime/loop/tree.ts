@@ -5,7 +5,7 @@ import { draftEvent, writeEvents } from '../../gateway/events.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { EventDraft } from '../../model/evidence.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
-import { isEnded, type RunEvent, type RunEventType, type RunRecord, type Usage } from '../../model/run.ts'
+import { isEnded, type RunEvent, type RunRecord, type Usage } from '../../model/run.ts'
 import { agentToolId } from '../../runs/agents.ts'
 import type { Leg } from '../../storage/tables/legs.ts'
 import { putRun, type StoredRun } from '../../storage/tables/runs.ts'
@@ -19,11 +19,17 @@ import { type Authority, openAuthority } from './authority.ts'
 import { LegLost } from './endings.ts'
 import { type JournalWrite, openJournal, type RunJournal } from './journal.ts'
 
-/** What drives the runs of one tenant. */
-export interface RunDeps {
+/** What the runs of one tenant are driven with. */
+export interface RunHost {
   readonly gateway: Gateway
   readonly deps: GatewayDeps
   readonly agents: () => Agents
+  /** The caller of a run as its credential stands now; undefined for one that may do nothing any more. */
+  readonly callerNow: (kept: CallCaller) => Promise<CallCaller | undefined>
+  /** Keeps the host open while a run is driven. */
+  readonly hold: () => () => void
+  /** Says that events of a tree are on record. */
+  readonly wake: (rootId: string) => void
 }
 
 /** What the runtime knows of a run and shows to no caller. Children have what their root has. */
@@ -78,13 +84,11 @@ export interface WholeTree {
 
 /** A root run with all below it, driven by this process under one leg. */
 export class RunTree {
-  readonly host: RunDeps
+  readonly host: RunHost
   readonly root: RunPrivate
   readonly rootId: string
   readonly journal: RunJournal
   readonly nodes = new Map<string, RunNode>()
-  /** By run: what is on record, and what was noted since. */
-  private readonly events: Map<string, RunEvent[]>
   readonly stored: ReadonlyMap<string, RunRecord>
   readonly deadlineMs: number
   /** Aborts when this process is to leave its runs to others. */
@@ -99,21 +103,18 @@ export class RunTree {
   readonly toCancel = new Set<string>()
   private readonly begunMs: number
 
-  constructor(host: RunDeps, leg: Leg, { runs, events }: WholeTree, written: () => void) {
+  constructor(host: RunHost, leg: Leg, { runs, events }: WholeTree) {
     const root = runs.find(({ record }) => record.run_id === leg.runId)
     if (root === undefined) throw new Error('a leg without its run')
-    const { clock } = host.deps
     this.host = host
     this.root = root.private
     this.rootId = leg.runId
     this.caller = root.private.caller
-    this.events = Map.groupBy(events, ({ run_id }) => run_id)
     this.stored = new Map(runs.map(({ record }) => [record.run_id, record]))
-    this.begunMs = clock.now()
+    this.begunMs = host.deps.clock.now()
     this.deadlineMs = this.begunMs + root.private.limits.activeMs - root.private.activeMs
     this.authority = openAuthority(host.deps, root.private)
-    const last = events.at(-1)?.event_id ?? 0
-    this.journal = openJournal({ leg, clock, last, traceId: root.record.trace_id, written })
+    this.journal = openJournal(host, leg, root.record.trace_id, events)
   }
 
   /** Each run of the tree as it is now: further on than on record where it was opened in this leg. */
@@ -140,50 +141,20 @@ export class RunTree {
     )
   }
 
-  eventsOf(runId: string): readonly RunEvent[] {
-    return this.events.get(runId) ?? []
-  }
-
-  note(runId: string, type: RunEventType, data: RunEvent['data']): void {
-    const event = this.journal.note(runId, type, data)
-    const known = this.events.get(runId)
-    if (known === undefined) this.events.set(runId, [event])
-    else known.push(event)
+  private idsWithin(topId: string): readonly string[] {
+    return this.records().flatMap(({ run_id }) => (this.isWithin(run_id, topId) ? run_id : []))
   }
 
   /** What a run has used so far, with all below it, as its events say. */
   usageOf(runId: string): Usage {
     const usage = { ...noUsage }
-    for (const [id, events] of this.events)
-      if (this.isWithin(id, runId)) for (const event of events) addUsage(usage, event)
+    for (const id of this.idsWithin(runId)) for (const event of this.journal.eventsOf(id)) addUsage(usage, event)
     return usage
-  }
-
-  /** The event of a type about a call of a run, if there is one. */
-  eventOf(runId: string, callId: string, type: RunEventType): RunEvent | undefined {
-    return this.eventsOf(runId).find((event) => event.type === type && event.data['call_id'] === callId)
-  }
-
-  /** The approvals that calls of a run wait for, by call, as far as its events say. */
-  waitsOf(runId: string): ReadonlyMap<string, string> {
-    const waits = new Map<string, string>()
-    for (const { type, data } of this.eventsOf(runId)) {
-      if (type === 'approval.requested') waits.set(String(data['call_id']), String(data['approval_id']))
-      if (type === 'approval.resolved') waits.delete(String(data['call_id']))
-    }
-    return waits
   }
 
   /** The approvals that a run waits for, with all below it. */
   waitsFor(runId: string): string[] {
-    const within = [...this.events.keys()].filter((id) => this.isWithin(id, runId))
-    return within.flatMap((id) => [...this.waitsOf(id).values()])
-  }
-
-  rootNode(): RunNode {
-    const root = this.nodes.get(this.rootId)
-    if (root === undefined) throw new Error('a tree without its root')
-    return root
+    return this.idsWithin(runId).flatMap((id) => [...this.journal.waitsOf(id).values()])
   }
 
   activeMs(): number {

@@ -1,56 +1,46 @@
 import { limits } from '../../base/limits.ts'
-import type { RunEvent, RunRecord } from '../../model/run.ts'
-import { type Leg, releaseLeg, triesOf } from '../../storage/tables/legs.ts'
-import { runEventsOf, runsOfRoot, runsToCancel } from '../../storage/tables/runs.ts'
-import type { Work } from '../../storage/work.ts'
+import { isPresent } from '../../gateway/recovery/presence.ts'
+import type { RunRecord } from '../../model/run.ts'
+import { type DueLeg, deferLeg, dueLegs, type Leg, releaseLeg, takeLeg, triesOf } from '../../storage/tables/legs.ts'
+import { runsToCancel } from '../../storage/tables/runs.ts'
 import { driveTree } from '../loop/drive.ts'
 import { cancelled } from '../loop/endings.ts'
-import { type RunPrivate, RunTree, type WholeTree } from '../loop/tree.ts'
-import { type PrepareOptions, prepareLeg } from './prepare.ts'
+import type { RunHost, RunNode, RunTree } from '../loop/tree.ts'
+import { takeUp } from './prepare.ts'
 
-export interface DrivingOptions extends PrepareOptions {
-  /** Keeps the host open while a run is driven. */
-  readonly hold: () => () => void
+interface Driven {
+  readonly tree: RunTree
+  /** The record of its root once it pauses or ends, as far as that is in the store. */
+  readonly ended: Promise<RunRecord | undefined>
 }
 
-/** The run trees that this process drives now. */
-export function openDriving(options: DrivingOptions) {
-  const { deps } = options
-  const trees = new Map<string, RunTree>()
-  /** Each until its next pause or its end: then it answers the record of its root, as far as that is in the store. */
-  const underWay = new Map<string, Promise<RunRecord | undefined>>()
-  const { watch, wake } = openWatchers()
+/**
+ * The run trees that this process drives: those it has started, and those that are due and in no hands, a few at a time.
+ * One table in the store says what is due. Takes no more from the signal on.
+ */
+export function openDriving(host: RunHost, closing: AbortSignal) {
+  const { store, tenant, clock, owner } = host.deps
+  const driven = new Map<string, Driven>()
+  let taken = 0
 
-  const drive = (tree: RunTree): Promise<RunRecord | undefined> => {
-    const { rootId } = tree
-    const release = options.hold()
-    const work = driveTree(tree)
-      .then(
-        () => tree.rootNode().record,
-        () => giveBack(options, tree),
-      )
+  const drive = (root: RunNode): Promise<unknown> => {
+    const { tree } = root
+    const release = host.hold()
+    const ended = driveTree(root)
+      .catch(() => giveBack(tree))
       .finally(() => {
-        trees.delete(rootId)
-        underWay.delete(rootId)
+        driven.delete(tree.rootId)
         release()
-        wake(rootId)
+        host.wake(tree.rootId)
       })
-    trees.set(rootId, tree)
-    underWay.set(rootId, work)
-    return work
-  }
-  /** Takes a run up where its events end. What its last process was doing when it went is ended first. */
-  const takeUp = async (leg: Leg, wasLeft: boolean): Promise<void> => {
-    if (wasLeft) await options.gateway.tidyUp()
-    const found = await deps.store.read(() => wholeTree(options, leg.runId))
-    const tree = new RunTree(options, leg, found, () => wake(leg.runId))
-    if (await prepareLeg(tree, options)) await drive(tree)
+    driven.set(tree.rootId, { tree, ended })
+    return ended
   }
   /** Ends the runs that are asked to end, and takes calls back whose grants are gone. */
   const lookAfter = async (): Promise<void> => {
-    if (trees.size === 0) return
-    const asked = await deps.store.read(() => runsToCancel(deps.tenant))
-    for (const tree of trees.values()) {
+    if (driven.size === 0) return
+    const asked = await store.read(() => runsToCancel(tenant))
+    for (const { tree } of driven.values()) {
       for (const runId of asked) {
         tree.toCancel.add(runId)
         tree.nodes.get(runId)?.ending.abort(cancelled())
@@ -58,52 +48,68 @@ export function openDriving(options: DrivingOptions) {
       await tree.authority.endRevoked()
     }
   }
+  /** Drives a leg to its next pause. What its last process was doing when it went is ended first. */
+  const driveLeg = async (leg: Leg, wasLeft: boolean): Promise<void> => {
+    taken++
+    try {
+      if (wasLeft) await host.gateway.tidyUp()
+      const root = await takeUp(host, leg)
+      if (root !== undefined) await drive(root)
+    } finally {
+      taken--
+      kick()
+    }
+  }
+  const take = async (due: DueLeg): Promise<void> => {
+    if (due.owner !== null && due.owner !== owner && (await isPresent(host.deps, due.owner)))
+      return store.write(tenant, deferLeg(due, clock.now() + limits.legCheckMs))
+    const leg = await store.write(tenant, takeLeg(due, owner, clock.now(), clock.now() + limits.legCheckMs))
+    if (leg !== undefined) driveLeg(leg, due.owner !== null).catch(() => undefined)
+  }
+  const look = async (): Promise<void> => {
+    await lookAfter()
+    const free = limits.legsAtOnceMax - taken
+    if (closing.aborted || free <= 0) return
+    const agents = host.agents().all.map(({ definition }) => definition.manifest.id)
+    const due = await store.read(() => dueLegs(tenant, clock.now(), free, agents))
+    for (const leg of due) if (!driven.has(leg.runId)) await take(leg)
+  }
+  const kick = repeat(look, limits.legPollMs, closing)
   return {
     drive,
-    takeUp,
     lookAfter,
-    watch,
-    wake,
-    isDriven: (rootId: string): boolean => trees.has(rootId),
-    follow: (rootId: string) => underWay.get(rootId),
+    kick,
+    ended: (rootId: string) => driven.get(rootId)?.ended,
     /** Leaves runs to others: turns of models are cut off, calls under way go on to their end. */
     leave: async (): Promise<void> => {
-      for (const tree of trees.values()) tree.leaving.abort()
-      await Promise.allSettled(underWay.values())
+      for (const { tree } of driven.values()) tree.leaving.abort()
+      await Promise.allSettled([...driven.values()].map(({ ended }) => ended))
     },
   }
 }
 
 /** A leg that failed is tried again later, ever more rarely; one that is only left, by the next who looks. */
-async function giveBack({ deps }: DrivingOptions, { leaving, journal: { leg } }: RunTree): Promise<undefined> {
+async function giveBack({ host: { deps }, leaving, journal: { leg } }: RunTree): Promise<undefined> {
   const waitMs = leaving.signal.aborted ? 0 : Math.min(limits.backoffMaxMs, 100 * 2 ** triesOf(leg))
   await deps.store.write(deps.tenant, releaseLeg(leg, deps.clock.now() + waitMs)).catch(() => undefined)
 }
 
-function* wholeTree({ deps: { tenant } }: DrivingOptions, rootId: string): Work<WholeTree> {
-  const runs = yield* runsOfRoot<RunPrivate>(tenant, rootId)
-  const events: RunEvent[] = []
-  for (;;) {
-    const some = yield* runEventsOf(tenant, rootId, events.at(-1)?.event_id ?? 0, limits.replayEventsMax)
-    events.push(...some)
-    if (some.length < limits.replayEventsMax) return { runs, events }
+/** Does work now and again and whenever the returned function is called, never twice at once, until the signal. */
+function repeat(work: () => Promise<void>, everyMs: number, signal: AbortSignal): () => void {
+  let isWorking = false
+  let isAsked = false
+  const kick = async (): Promise<void> => {
+    isAsked = true
+    if (isWorking) return
+    isWorking = true
+    while (isAsked && !signal.aborted) {
+      isAsked = false
+      await work().catch(() => undefined)
+    }
+    isWorking = false
   }
-}
-
-/** Who wants to hear when events of a tree are on record. */
-function openWatchers() {
-  const watchers = new Map<string, Set<() => void>>()
-  return {
-    wake: (rootId: string): void => {
-      for (const each of watchers.get(rootId) ?? []) each()
-    },
-    watch: (rootId: string, wake: () => void): (() => void) => {
-      const known = watchers.get(rootId) ?? new Set()
-      watchers.set(rootId, known.add(wake))
-      return () => {
-        known.delete(wake)
-        if (known.size === 0) watchers.delete(rootId)
-      }
-    },
-  }
+  const timer = setInterval(kick, everyMs).unref()
+  signal.addEventListener('abort', () => clearInterval(timer))
+  void kick()
+  return () => void kick()
 }

@@ -8,7 +8,7 @@ import type { TraceParent } from '../../base/trace.ts'
 import { copyEvent } from '../../evidence/copy.ts'
 import { callKey } from '../../gateway/call.ts'
 import { type GrantRequest, parseGrants } from '../../grants/list.ts'
-import { mintGrants, type ProtectedBranch } from '../../grants/mint.ts'
+import { mintGrants } from '../../grants/mint.ts'
 import type { Grant } from '../../model/grant.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { RunRequest } from '../../model/requests.ts'
@@ -18,41 +18,32 @@ import { agentToolId } from '../../runs/agents.ts'
 import { addLeg, type Leg } from '../../storage/tables/legs.ts'
 import { rootsAndLast } from '../../storage/tables/revocations.ts'
 import { addRun, runInSession, runOfRequest, type StoredRun } from '../../storage/tables/runs.ts'
-import type { Caller } from '../identity/caller.ts'
-import { callerOf } from '../identity/caller.ts'
+import { type Caller, callerOf } from '../identity/caller.ts'
 import { rootsFor } from '../loop/authority.ts'
 import { demandFree, readNames } from '../loop/conversation.ts'
 import { checkInput, newRecord, openNode, startedData, startedPayload } from '../loop/record.ts'
 import { beginRun } from '../loop/spans.ts'
-import { type RunDeps, type RunPrivate, RunTree } from '../loop/tree.ts'
+import { type RunHost, type RunNode, type RunPrivate, RunTree } from '../loop/tree.ts'
 
-export interface Started {
+interface Started {
   readonly record: RunRecord
   /** Missing for a run that an earlier request with the same id has started. */
-  readonly tree?: RunTree
+  readonly root?: RunNode
 }
 
-interface StartOptions {
-  readonly protectedBranches: readonly ProtectedBranch[]
+/** How a run was asked for. */
+export interface StartedBy {
+  /** Whether the caller came through a server: then only the roots of the tenant hold grants. */
+  readonly served?: boolean
   /** The place in a trace that the request came from. */
-  readonly place?: TraceParent | undefined
-  /** Whether the caller came through a server. */
-  readonly served: boolean
-  /** Called whenever events of the run are on record. */
-  readonly written: (rootId: string) => void
+  readonly place?: TraceParent
 }
 
 /** Opens a root run: its grants first, then all else that can be wrong with it. A refusal has touched nothing. */
-export async function startRun(
-  host: RunDeps,
-  caller: Caller,
-  request: RunRequest,
-  options: StartOptions,
-): Promise<Started> {
+export async function startRun(host: RunHost, caller: Caller, request: RunRequest, by: StartedBy): Promise<Started> {
   const requests = wantedGrants(caller, request)
-  const facts = await readFacts(host, request, options)
-  const grants = mint(host, caller, requests, { ...facts, protectedBranches: options.protectedBranches })
-  const opening = { ...options, ...facts, grants }
+  const facts = await readFacts(host, request, by)
+  const opening = { ...by, ...facts, grants: mint(host, caller, requests, facts) }
   for (let attempt = 0; ; attempt++) {
     const known = await findRequest(host, caller, request)
     if (known !== undefined) return { record: known }
@@ -75,7 +66,7 @@ function wantedGrants({ rights }: Caller, { context }: RunRequest): readonly Gra
 }
 
 /** The run that an equal request of the same caller has started. One that differs is refused. */
-async function findRequest({ deps }: RunDeps, caller: Caller, request: RunRequest): Promise<RunRecord | undefined> {
+async function findRequest({ deps }: RunHost, caller: Caller, request: RunRequest): Promise<RunRecord | undefined> {
   const key = requestKeyOf(caller, request)
   if (key === null) return undefined
   const found = await deps.store.read(() => runOfRequest<RunPrivate>(deps.tenant, key))
@@ -94,12 +85,8 @@ const requestKeyOf = (caller: Caller, { requestId }: RunRequest): string | null 
 
 const fingerprintOf = (request: RunRequest): string => sha256(canonical(request as unknown as Json))
 
-interface Opening extends StartOptions, Facts {
-  readonly grants: readonly Grant[]
-}
-
 interface Facts {
-  readonly roots: readonly string[] | 'unbounded'
+  readonly roots: RunPrivate['roots']
   /** The number of the last revocation. */
   readonly last: number
   readonly names: Pick<RunRecord, 'session_id' | 'context_ids'>
@@ -107,9 +94,9 @@ interface Facts {
 
 /** What the store knows that a new run depends on, of one moment. */
 const readFacts = (
-  { deps: { store, tenant } }: RunDeps,
+  { deps: { store, tenant } }: RunHost,
   request: RunRequest,
-  { served }: StartOptions,
+  { served = false }: StartedBy,
 ): Promise<Facts> =>
   store.read(function* () {
     const { roots: own, last } = yield* rootsAndLast(tenant)
@@ -117,7 +104,27 @@ const readFacts = (
     return { roots: rootsFor(tenant, own, !served), last, names }
   })
 
-async function open(host: RunDeps, caller: Caller, request: RunRequest, opening: Opening): Promise<Started> {
+function mint(
+  { deps, agents }: RunHost,
+  { subject }: Caller,
+  requests: readonly GrantRequest[],
+  { roots }: Facts,
+): readonly Grant[] {
+  return mintGrants(requests, {
+    roots,
+    protectedBranches: agents().protectedBranches,
+    mintedBy: `${subject.type ?? 'subject'}:${subject.id}`,
+    basis: [`subject:${subject.id}`, `tenant:${deps.tenant}`],
+    ids: requests.map(() => deps.ids.next('gr')),
+  })
+}
+
+async function open(
+  host: RunHost,
+  caller: Caller,
+  request: RunRequest,
+  opening: StartedBy & Facts & { readonly grants: readonly Grant[] },
+): Promise<Started> {
   const { deps, agents } = host
   const by = callerOf(caller)
   if (keyScope({ capabilityId: agentToolId(request.agent), scopes: by.scopes }) !== undefined)
@@ -155,29 +162,15 @@ async function open(host: RunDeps, caller: Caller, request: RunRequest, opening:
     fingerprint: fingerprintOf(request),
   }
   const leg: Leg = { runId, owner: deps.owner, fence: 1, wakes: 0 }
-  const found = { runs: [{ record, private: kept }], events: [] }
-  const tree = new RunTree(host, leg, found, () => opening.written(runId))
-  const node = openNode(tree, record, undefined, span)
-  if (agents().priceOf(agent) === undefined && agent.definition.kind === 'llm')
-    node.record = {
-      ...node.record,
-      warnings: [{ code: 'cost_unknown', message: 'no price of the model is configured' }],
-    }
-  tree.nodes.set(runId, node)
-  await commitStart(tree, { record: node.record, private: kept }, requestKeyOf(caller, request))
-  return { record: node.record, tree }
-}
-
-function mint(
-  { deps }: RunDeps,
-  { subject }: Caller,
-  requests: readonly GrantRequest[],
-  { roots, protectedBranches }: Pick<Facts, 'roots'> & Pick<StartOptions, 'protectedBranches'>,
-): readonly Grant[] {
-  const mintedBy = `${subject.type ?? 'subject'}:${subject.id}`
-  const ids = requests.map(() => deps.ids.next('gr'))
-  const basis = [`subject:${subject.id}`, `tenant:${deps.tenant}`]
-  return mintGrants(requests, { roots, protectedBranches, mintedBy, basis, ids })
+  const tree = new RunTree(host, leg, { runs: [{ record, private: kept }], events: [] })
+  const root = openNode(tree, record, undefined, span)
+  if (agents().priceOf(agent) === undefined && agent.definition.kind === 'llm') {
+    const warning = { code: 'cost_unknown', message: 'no price of the model is configured' }
+    root.record = { ...root.record, warnings: [warning] }
+  }
+  tree.nodes.set(runId, root)
+  await commitStart(tree, { record: root.record, private: kept }, requestKeyOf(caller, request))
+  return { record: root.record, root }
 }
 
 const reservedNames = ['grants', 'invoke', 'run', 'signal', 'contextIds']
@@ -219,7 +212,7 @@ async function commitStart(tree: RunTree, run: StoredRun<RunPrivate>, requestKey
     ...(sessionId !== null && { asking: (tenant: TenantId) => runInSession(tenant, agentId, sessionId) }),
     noting: ([busy]) => {
       demandFree(run.record, busy)
-      tree.note(runId, 'run.started', startedData(run.record))
+      tree.journal.note(runId, 'run.started', startedData(run.record))
     },
     statements: (tenant) => [addRun(tenant, run, requestKey)],
     drafts: [
