@@ -47,9 +47,9 @@ const held = (leg: Leg, id: string): Commit<void> => ({
 
 async function oneDriver({ store, second, tenant, other }: Given): Promise<void> {
   const first = legOf(runId(1))
-  for (const of of [tenant, other])
+  for (const owner of [tenant, other])
     await store.write(
-      of,
+      owner,
       making((each) => addLeg(each, first, 100)),
     )
   await store.commit(tenant, held(first, '1'))
@@ -116,13 +116,13 @@ async function pauses({ store, tenant }: Given): Promise<void> {
 
 async function ofAgents({ store, tenant, other }: Given): Promise<void> {
   const [desk, both, clerk] = [runId(1), runId(2), runId(3)]
-  for (const of of [tenant, other])
+  for (const owner of [tenant, other])
     for (const [index, root] of [desk, both, clerk].entries()) {
       await store.write(
-        of,
+        owner,
         making((each) => addLeg(each, legOf(root), index)),
       )
-      await store.write(of, starting({ run_id: root, agent_id: root === clerk ? 'clerk' : 'desk' }))
+      await store.write(owner, starting({ run_id: root, agent_id: root === clerk ? 'clerk' : 'desk' }))
     }
   const child = { run_id: runId(4), root_run_id: both, agent_id: 'Clerk' }
   await store.write(tenant, starting(child))

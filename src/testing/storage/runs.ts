@@ -132,7 +132,7 @@ async function told({ store, second, tenant, other }: Given): Promise<void> {
 }
 
 async function cancelled({ store, tenant, other }: Given): Promise<void> {
-  for (const of of [tenant, other]) await store.write(of, starting({}))
+  for (const owner of [tenant, other]) await store.write(owner, starting({}))
   const ask = (id: string) => store.write(tenant, askToCancel(id))
   assert.deepEqual([await ask(runId(1)), await ask(runId(1)), await ask(runId(2))], [true, true, false])
   const asked = (of: TenantId) => store.read(() => runsToCancel(of))
