@@ -23,7 +23,7 @@ export const linesMax: Readonly<Record<string, number>> = {
   policy: 3010,
   resources: 1299,
   runs: 1113,
-  runtime: 9792,
+  runtime: 9794,
   server: 1339,
   storage: 3507,
   testing: 3160,

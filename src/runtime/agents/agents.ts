@@ -29,6 +29,8 @@ export function openAgents(spec: AgentsSpec) {
   const { agents, providers, models, prices, capabilities, protectedBranches = [] } = spec
   const all = [...withNamed(agents)]
   const byKind = new Map(providers.map((provider) => [provider.kind, provider]))
+  const hidden = providers.find((provider) => byKind.get(provider.kind) !== provider)
+  if (hidden !== undefined) throw new Failure('config.invalid', `two providers of kind ${quote(hidden.kind)}`)
   const offered = [...new Set([...capabilities, ...all.flatMap((agent) => agent.capabilities)])]
   registerAgents(
     all.map(({ definition }) => definition),
