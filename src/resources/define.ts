@@ -85,5 +85,6 @@ export async function readConfig({ kind, config }: Provider, given: unknown = {}
   if (read.issues === undefined) return read.value
   const { path = [], message = 'is not valid' } = read.issues[0] ?? {}
   const place = path.map((part) => String(typeof part === 'object' ? part.key : part)).join('.')
-  throw new Failure('manifest.invalid', `resource of kind ${quote(kind)}: ${quote(place)} ${quote(message)}`, { kind })
+  const where = place === '' ? '' : `${quote(place)} `
+  throw new Failure('manifest.invalid', `resource of kind ${quote(kind)}: ${where}${message.slice(0, 200)}`, { kind })
 }

@@ -58,7 +58,7 @@ export interface Prompt {
 
 /**
  * What a model is told first. Instruction and input are always in it, charged to `policy` and `session`; whatever else
- * does not fit its bucket whole is left out. All text that is not of the manifest is disarmed, and fenced unless it is a
+ * does not fit its bucket whole is left out, of messages and of the scratchpad what is older. All text that is not of the manifest is disarmed, and fenced unless it is a
  * message.
  */
 export function buildPrompt(facts: PromptFacts): Prompt {
@@ -66,10 +66,7 @@ export function buildPrompt(facts: PromptFacts): Prompt {
   const instruction = disarm(renderText(agent.instruction, { input })).text
   const request = disarm(asText(input)).text
   const budget = openBudget(allocation, { policy: count(instruction), session: count(request) })
-  const fenced = blocksOf(facts).flatMap((block) => {
-    const made = fence({ element: 'ambit_data', ...block, seed })
-    return budget.admit(block.bucket, tokensOf(made, count), quote(block.name)) ? made.text : []
-  })
+  const fenced = blocksOf(facts).flatMap((block) => fenceNewest(block, budget, { seed, count }))
   const history = newest(windowOf(agent, facts.history), (content) =>
     budget.admit('session', count(content), 'earlier messages'),
   )
@@ -84,13 +81,37 @@ export function buildPrompt(facts: PromptFacts): Prompt {
 const blocksOf = ({ provided, scratchpad }: PromptFacts) =>
   [
     ...provided.map(({ resource, kind, bucket = 'memory', text }) => {
-      return { bucket, origin: 'resource', name: `${resource} of kind ${kind}`, text } as const
+      return { bucket, origin: 'resource', name: `${resource} of kind ${kind}`, texts: [text] } as const
     }),
     ...scratchpad.map(({ contextId, entries }) => {
-      const text = entries.slice(-limits.scratchpadEntriesShownMax).map(writeEntry).join('\n\n')
-      return { bucket: 'session', origin: 'scratchpad', name: contextId, text } as const
+      const texts = entries.slice(-limits.scratchpadEntriesShownMax).map(writeEntry)
+      return { bucket: 'session', origin: 'scratchpad', name: contextId, texts } as const
     }),
-  ].filter(({ text }) => text.trim() !== '')
+  ].filter(({ texts }) => texts.some((text) => text.trim() !== ''))
+
+/** As many of the newest texts of a block as have room together, in one fence. */
+function fenceNewest(
+  { texts, ...block }: ReturnType<typeof blocksOf>[number],
+  budget: ReturnType<typeof openBudget>,
+  { seed, count }: { readonly seed: Uint8Array; readonly count: (text: string) => number },
+): readonly string[] {
+  const { bucket, name } = block
+  let from = texts.length
+  for (let room = budget.room(bucket); from > 0; from--) {
+    room -= count(texts[from - 1] ?? '')
+    if (room < 0) break
+  }
+  for (; from < texts.length; from++) {
+    const made = fence({ element: 'ambit_data', ...block, text: texts.slice(from).join('\n\n'), seed })
+    const tokens = tokensOf(made, count)
+    if (tokens > budget.room(bucket)) continue
+    if (from > 0) budget.leaveOut(bucket, `${from} older entries of ${quote(name)}`)
+    budget.admit(bucket, tokens, quote(name))
+    return [made.text]
+  }
+  budget.leaveOut(bucket, quote(name))
+  return []
+}
 
 const writeEntry = ({ agentId, createdAt, content }: ScratchpadEntry): string => `${agentId}, ${createdAt}:\n${content}`
 
@@ -118,12 +139,17 @@ function newest(history: PromptFacts['history'], fits: (content: string) => bool
 function openBudget(allocation: Allocation, charged: Partial<Allocation>) {
   const used = { policy: 0, tool: 0, evidence: 0, memory: 0, business: 0, session: 0, ...charged }
   const leftOut = new Map<Bucket, string[]>()
+  const room = (bucket: Bucket): number => allocation[bucket] - used[bucket]
+  const leaveOut = (bucket: Bucket, what: string): void =>
+    void leftOut.set(bucket, [...(leftOut.get(bucket) ?? []), what])
   return {
     used,
+    room,
+    leaveOut,
     admit(bucket: Bucket, tokens: number, what: string): boolean {
-      const fits = used[bucket] + tokens <= allocation[bucket]
+      const fits = tokens <= room(bucket)
       if (fits) used[bucket] += tokens
-      else leftOut.set(bucket, [...(leftOut.get(bucket) ?? []), what])
+      else leaveOut(bucket, what)
       return fits
     },
     warnings: (): readonly RunError[] =>

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { test } from 'vitest'
+import { onTestFinished, test } from 'vitest'
 import { defineAgent } from '../../src/runtime/agents/agent.ts'
 import { rows } from '../../src/storage/work.ts'
 import { tempFolder } from '../cli/given.ts'
 import { throughDoors } from '../support/doors.ts'
 import { echo } from '../support/host.ts'
+import { startPostgres } from '../support/postgres.ts'
 import { agent, calls, type GivenRuns, givenRuns, silent } from '../support/runs.ts'
 
 /** Answers what it was told before, and last. */
@@ -121,17 +122,25 @@ test('a second run in a busy session is refused, also by another host and while 
   assert.equal((await two.run('payer', 'go', { sessionId: 's' })).status, 'paused')
 })
 
-test('of many runs that start in one session at once, one is taken [G-66]', async () => {
-  const folder = tempFolder()
-  const hosts = [await givenRuns({ agents: [agent('desk', silent)] }, { folder })]
-  hosts.push(await givenRuns({ agents: [agent('desk', silent)] }, { folder }))
-  const started = await Promise.allSettled(
-    Array.from({ length: 12 }, (_, index) => hosts[index % 2]?.ambit.runs.start('desk', 'go', { sessionId: 's' })),
-  )
-  const codes = started.map((each) =>
-    each.status === 'fulfilled' ? 'started' : (each.reason as { code: string }).code,
-  )
-  assert.deepEqual(codes.toSorted(), [...Array.from({ length: 11 }, () => 'session.busy'), 'started'])
+test('of many runs that start in one session at once on two hosts one is taken, and either host can end it [G-66 G-73]', async () => {
+  const server = await startPostgres({ fsync: false })
+  onTestFinished(async () => server?.stop())
+  const stores = [{}, ...(server ? [{ store: { driver: 'postgres' as const, url: await server.database() } }] : [])]
+  for (const store of stores) {
+    const place = { folder: tempFolder(), clock: Date }
+    const open = () => givenRuns({ agents: [agent('desk', silent)], ...store }, place)
+    const hosts = [await open(), await open()] as const
+    const start = (index: number) => hosts[index % 2 === 0 ? 0 : 1].ambit.runs.start('desk', 'go', { sessionId: 's' })
+    const started = await Promise.allSettled(Array.from({ length: 12 }, (_, index) => start(index)))
+    const codes = started.map((each) => (each.status === 'fulfilled' ? '' : (each.reason as { code: string }).code))
+    assert.deepEqual(codes.toSorted(), ['', ...Array.from({ length: 11 }, () => 'session.busy')])
+    const taken = codes.indexOf('')
+    const { runs } = await hosts[0].ambit.runs.list()
+    await hosts[taken % 2 === 0 ? 1 : 0].ambit.runs.cancel(runs[0]?.run_id ?? '')
+    for await (const { data } of hosts[0].ambit.runs.events(runs[0]?.run_id ?? ''))
+      if (data['status'] !== undefined) assert.equal(data['status'], 'cancelled')
+    await start(taken + 1)
+  }
 })
 
 test('a child that code sends into a session is held to the same rules, and refused without harm [G-66 G-75]', async () => {

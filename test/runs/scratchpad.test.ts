@@ -122,6 +122,23 @@ test('of a bucket the newest twenty entries are shown, oldest first [G-61 G-64]'
   assert.deepEqual(await seenIn(given, ['a']), { a: Array.from({ length: 20 }, (_, index) => `n${index + 5}`) })
 })
 
+test('of a bucket whose entries have no room together the newest are shown, and a warning says that others are missing [G-61 G-64]', async () => {
+  const given = await givenRuns({ agents: [writer(), reader] })
+  const text = (name: string) => `${name} ${'word '.repeat(300)}`.trim()
+  for (let index = 0; index < 12; index++) await given.run('writer', text(`n${index}`), { contextIds: ['a'] })
+  const run = await given.run('reader', 'show', { contextIds: ['a'] })
+  const { a = [] } = bucketsIn(run.result)
+  assert(a.length > 2 && a.length < 12, `${a.length} entries`)
+  assert.deepEqual(
+    a,
+    Array.from({ length: a.length }, (_, index) => text(`n${index + 12 - a.length}`)),
+  )
+  assert.deepEqual(
+    run.warnings.map(({ code }) => code),
+    ['cost_unknown', 'prompt_truncated'],
+  )
+})
+
 test('of a result that is longer than an entry the beginning is kept, in whole letters [G-64]', async () => {
   const given = await givenRuns({ agents: [agent('long', () => `a${'ü'.repeat(40_000)}`, { contextWrite })] })
   await given.run('long', 'go', { contextIds: ['a'] })
