@@ -35,6 +35,8 @@ export interface Errand {
   readonly operation: Operation
   /** Whether it needs the key of an administrator. */
   readonly administers?: boolean
+  /** Whether it follows a stream beside its operation. */
+  readonly follows?: true | undefined
 }
 
 /** The options of commands that go to the store of this machine, or to a host behind an address. */
@@ -55,7 +57,7 @@ export async function atAmbit(
 ): Promise<void> {
   const key = (options.key ?? io.env['AMBIT_KEY']) || undefined
   const stopping = new AbortController()
-  const off = errand.operation.stream ? io.onSignal(() => stopping.abort()) : () => undefined
+  const off = errand.operation.stream || errand.follows ? io.onSignal(() => stopping.abort()) : () => undefined
   try {
     if (options.url !== undefined)
       return await work(remoteSession(options.url, key, stopping.signal)).catch(withKeyHelp)

@@ -31,6 +31,8 @@ export interface View<Op extends Operation = Operation> {
   complete?(io: Io, use: Omit<Use<Op>, 'input'>): Partial<InputOf<Op>> | Promise<Partial<InputOf<Op>>>
   /** True if this use needs the key of an administrator, which every `administer` operation does. */
   administers?(options: Readonly<Record<string, unknown>>): boolean
+  /** Whether it follows a stream beside its operation, which a signal is to end. */
+  readonly follows?: true
   /** A list that is shown page by page: others are read to their end. */
   readonly paged?: true
   /** In place of carrying the operation out once. */
@@ -78,25 +80,30 @@ function addOperation(command: Command, io: Io, path: readonly string[], view: V
     const options: Use['options'] = command.opts()
     const administers = view.administers?.(options) ?? operation.right === 'administer'
     const tenant = isOfTenant ? String(command.processedArgs[0]) : options.tenant
-    await atAmbit(io, defined({ ...options, tenant }), { path, operation, administers }, async (session) => {
-      const begun = { ...session, command, options }
-      const given = Object.assign(await input.read(io), view.fixed, await view.complete?.(io, begun))
-      input.check(given)
-      const use: Use = { ...begun, input: given as InputOf<Operation> }
-      const once: Run = (wish) => performOn(session.ambit, path, operation, wish) as Promise<Answer>
-      if (operation.stream) {
-        for await (const item of once(given) as unknown as AsyncIterable<Answer>)
-          options.json ? line(io, jsonText(item)) : await view.print?.(io, item, use)
-        return
-      }
-      const run: Run = input.isPaged && !view.paged ? (wish) => wholeAnswer(once, wish) : once
-      const answer = await (view.perform ? view.perform((wish) => run(wish as Wish), use, io) : run(given))
-      if (view.print === undefined || (options.json && !view.ownJson)) return printJson(io, answer)
-      await view.print(io, answer, use)
-      // Beside the table, not in it: a table that is piped on stays whole.
-      const { next } = answer as { readonly next?: string }
-      if (view.paged && next !== undefined) io.err(`${paint(io, 'dim', `more: --cursor ${next}`)}\n`)
-    })
+    await atAmbit(
+      io,
+      defined({ ...options, tenant }),
+      { path, operation, administers, follows: view.follows },
+      async (session) => {
+        const begun = { ...session, command, options }
+        const given = Object.assign(await input.read(io), view.fixed, await view.complete?.(io, begun))
+        input.check(given)
+        const use: Use = { ...begun, input: given as InputOf<Operation> }
+        const once: Run = (wish) => performOn(session.ambit, path, operation, wish) as Promise<Answer>
+        if (operation.stream) {
+          for await (const item of once(given) as unknown as AsyncIterable<Answer>)
+            options.json ? line(io, jsonText(item)) : await view.print?.(io, item, use)
+          return
+        }
+        const run: Run = input.isPaged && !view.paged ? (wish) => wholeAnswer(once, wish) : once
+        const answer = await (view.perform ? view.perform((wish) => run(wish as Wish), use, io) : run(given))
+        if (view.print === undefined || (options.json && !view.ownJson)) return printJson(io, answer)
+        await view.print(io, answer, use)
+        // Beside the table, not in it: a table that is piped on stays whole.
+        const { next } = answer as { readonly next?: string }
+        if (view.paged && next !== undefined) io.err(`${paint(io, 'dim', `more: --cursor ${next}`)}\n`)
+      },
+    )
   })
 }
 

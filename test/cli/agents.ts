@@ -17,7 +17,7 @@ export interface AgentDesk {
   readonly ida: Shell
 }
 
-/** Told `call desk_refund {"cents":5}` its model makes that call, then says what came of it; anything else it says again. */
+/** Told `call desk_refund {"cents":5}` its model makes that call, then says what came of it; told `wait` it never answers, anything else it says again. */
 const config = `import { defineCapability, defineConfig } from 'ambit'
 import { scriptedModel } from 'ambit/testing'
 
@@ -35,10 +35,12 @@ export default defineConfig({
   }],
   agents: ['agents'],
   models: {
-    default: scriptedModel(({ system, messages }) => {
+    default: scriptedModel(({ system, messages, signal }) => {
       const last = messages.at(-1)
       if (last.role === 'tool') return 'done\\nwith ' + last.name
       if (last.content === 'fail') return new Error('away')
+      if (last.content === 'wait')
+        return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
       const [, name, args] = /call (\\w+) (\\{.*\\})/s.exec(last.content) ?? []
       if (name !== undefined) return { calls: [{ name, args: JSON.parse(args) }] }
       const pads = (system.match(/origin="scratchpad"/g) ?? []).length

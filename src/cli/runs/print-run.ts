@@ -38,7 +38,7 @@ export function printRun(io: Io, run: RunRecord): void {
     ['result', ...asText(result).split('\n')],
     ['error', ...(error === null ? [] : [`${error.code}: ${error.message}`])],
     ['waits for', ...waits_for.map((id) => `${id}: ambit approvals show ${id}`)],
-    ['then', status === 'paused' ? `it goes on at a host that serves; here: ambit runs resume ${run.root_run_id}` : ''],
+    ['then', isEnded(status) ? '' : `it goes on at a host that serves; here: ambit runs resume ${run.root_run_id}`],
     ['grants', ...run.grants.map(({ path, expires_at }) => path + (expires_at === null ? '' : ` until ${expires_at}`))],
     ['tools', surface.tools.join(', ')],
     ['hidden', ...hiddenIn(surface)],

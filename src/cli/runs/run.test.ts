@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, test } from 'vitest'
 import { givenAgentDesk, inPlace, places, runClerk } from '../../../test/cli/agents.ts'
 import type { RunEvent, RunRecord } from '../../model/run.ts'
+import type { Io, Signal } from '../terminal/io.ts'
 
 const write = 'call memory_write {"content":"Ada wants mail on Mondays."}'
 
@@ -97,6 +98,31 @@ describe.each(places)('ambit run, %s [F-18]', (place) => {
       await desk.dev.good('runs', 'watch', run, ...at)
       const shown = (await desk.dev.good('runs', 'show', run, ...at)).out
       assert.match(shown, /^COMPLETED .*\n {2}result {4}done\n {12}with desk_refund\n/)
+    })
+  })
+
+  test('Ctrl-C leaves a run as it stands, and says how to go on with it and how to end it', async () => {
+    const desk = await givenAgentDesk()
+    await inPlace(place, desk, async (at) => {
+      const listeners: ((signal: Signal) => void)[] = []
+      const onSignal: Io['onSignal'] = (listener) => {
+        listeners.push(listener)
+        return () => undefined
+      }
+      const told = (text: string) => {
+        if (text.includes('run.started')) for (const each of listeners) each('SIGINT')
+      }
+      const { code, err } = await desk.dev
+        .with({ onSignal, told })
+        .run('run', 'clerk', '--input', 'wait', '--stream', ...at)
+      assert.equal(code, 1)
+      const [, run = ''] = /^(run_\w+) is not ended by this: .*`ambit runs resume \1`;\n/.exec(err) ?? assert.fail(err)
+      assert.match(
+        (await desk.dev.good('runs', 'show', run, ...at)).out,
+        /^RUNNING .*\n {2}then .* ambit runs resume run_/,
+      )
+      await desk.dev.good('runs', 'cancel', run, ...at)
+      assert.match((await desk.dev.good('runs', 'watch', run, ...at)).out, /run\.finished +cancelled run_cancelled\n$/)
     })
   })
 

@@ -1,12 +1,12 @@
 import type { Json } from '../../base/canonical.ts'
 import { Failure } from '../../base/failure.ts'
-import { followRun } from '../../client/run-handle.ts'
 import type { RunEvent, RunRecord } from '../../model/run.ts'
 import type { operations } from '../../operations/table.ts'
 import { operationAt, type View } from '../operation-command.ts'
 import { jsonIn, readInput } from '../terminal/files.ts'
-import { found, type Io, jsonText, line, printJson, progress } from '../terminal/io.ts'
+import { type Io, jsonText, line, printJson, progress } from '../terminal/io.ts'
 import { several } from '../terminal/several.ts'
+import { followToEnd } from './follow.ts'
 import { printEvent, printRun } from './print-run.ts'
 
 const view: View<typeof operations.runs.start> = {
@@ -32,7 +32,8 @@ const view: View<typeof operations.runs.start> = {
         several,
       )
       .option('--stream', 'print its steps as they happen'),
-  help: 'Exit 0: it completed. 1: it failed, was cancelled, or waits for people. 2: usage or environment.',
+  follows: true,
+  help: 'Exit 0: it completed. 1: it failed, was cancelled or left, or waits for people. 2: usage or environment.',
   complete: async (io, { options, command }) => {
     const grants = options['grant'] as readonly string[] | undefined
     const given = command.getOptionValue('input') as string | undefined
@@ -48,10 +49,7 @@ const view: View<typeof operations.runs.start> = {
       else if (options.json) line(io, jsonText(event))
       else printEvent(io, event)
     }
-    const record = await followRun(ambit.runs, started.run_id, { show })
-    progress(io)
-    if (record.status !== 'completed') found(io)
-    return record
+    return followToEnd(io, ambit.runs, started.run_id, show)
   },
   ownJson: true,
   print: (io, record, { options }) => {

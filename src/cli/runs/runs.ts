@@ -1,7 +1,7 @@
-import { followRun } from '../../client/run-handle.ts'
 import { operationGroup } from '../operation-command.ts'
 import { found, line } from '../terminal/io.ts'
 import { printColumns } from '../terminal/table.ts'
+import { followToEnd } from './follow.ts'
 import { printEvent, printRun } from './print-run.ts'
 
 const id = ['run-id', 'see `ambit runs list`'] as const
@@ -41,6 +41,7 @@ export default operationGroup('runs', {
   },
   resume: {
     input: { id },
+    follows: true,
     perform: async (resume, { input, ambit }, io) => {
       let record = await resume(input)
       // Who takes it up says so on its record; one that still waits stays as it is.
@@ -48,9 +49,9 @@ export default operationGroup('runs', {
         await new Promise((resolve) => setTimeout(resolve, 100))
         record = await ambit.runs.show(record.run_id)
       }
-      const end = record.status === 'paused' ? record : await followRun(ambit.runs, record.run_id)
-      if (end.status !== 'completed') found(io)
-      return end
+      if (record.status !== 'paused') return followToEnd(io, ambit.runs, record.run_id)
+      found(io)
+      return record
     },
     print: (io, record) => printRun(io, record),
   },

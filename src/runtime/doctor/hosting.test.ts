@@ -44,6 +44,25 @@ const rewrite = (path: string, from: string, to: string): void => {
 }
 
 describe('doctor looks at what is hosted [F-20 H-09]', () => {
+  test('an agent that names a model which is not there is told', async () => {
+    const folder = tempFolder()
+    const agentsIn = async (model: string, more = '') => {
+      const manifest = `id: desk\nversion: 1.0.0\nkind: llm\ninstruction: x\nmodel: ${model}\n${more}`
+      writeFileSync(join(folder, 'desk.yaml'), manifest)
+      const said: string[] = []
+      for await (const { check, verdict, message } of examine({ folder, env: {} }))
+        if (check === 'agents') said.push(`${verdict}: ${message}`)
+      return said
+    }
+    const config = "export default { agents: ['desk.yaml'], models: { small: { id: 's', turn: async () => null } } }"
+    writeFileSync(join(folder, 'ambit.config.mts'), config)
+    assert.deepEqual(await agentsIn('small'), ['ok: 1 agent'])
+    assert.deepEqual(await agentsIn('gone'), ['fail: agent `desk`: no model `gone`'])
+    assert.deepEqual(await agentsIn('small', 'resources: { notes: {} }\n'), [
+      'fail: agent `desk` resource `notes`: no provider for kind `notes`',
+    ])
+  })
+
   test('all that is listed registers and compiles, before there is a store', async () => {
     assert.deepEqual(await found(givenFolder()), ['ok hosting: 2 capabilities, 1 policy'])
   })

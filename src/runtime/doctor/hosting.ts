@@ -32,7 +32,12 @@ export async function* checkOffer(settings: Settings): AsyncGenerator<Finding, O
   for (const text of notices) yield fail('upstreams', text, 'change the file, or take it out of `upstreams`')
   for (const missing of missingFolders(hosting.upstreams))
     yield warn('upstreams', missing, 'correct its name, make it, or take it out of `upstreams`')
-  const agents = yield* attempt('agents', () => agentsOf(settings, hosting, spec.capabilities), false)
+  const read = () => {
+    const agents = agentsOf(settings, hosting, spec.capabilities)
+    for (const agent of agents.all) if (agent.definition.kind === 'llm') agents.modelOf(agent)
+    return agents
+  }
+  const agents = yield* attempt('agents', read, false)
   if (agents === undefined) return spec
   if (agents.all.length > 0) yield ok('agents', counted(agents.all.length, 'agent'))
   if (spec.capabilities.length === 0 && hosting.policies.length === 0) return spec
