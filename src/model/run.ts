@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { Json } from '../base/canonical.ts'
 import { agentId, agentVersion, ceiling } from './agent.ts'
 import { ownTime } from './evidence.ts'
 import { grant } from './grant.ts'
@@ -120,23 +119,3 @@ export const runEvent = z.strictObject({
   data: z.record(z.string(), jsonValue).describe('What there is to say of it, by type.'),
 })
 export type RunEvent = z.infer<typeof runEvent>
-
-/** The data of `plan.proposed`: one turn of the model. Arguments that are no object stay text. */
-export interface PlanProposed {
-  readonly text: string
-  readonly calls: readonly {
-    readonly id: string
-    readonly name: string
-    readonly args: { readonly [member: string]: Json } | string
-  }[]
-}
-
-/** The data of `tool.finished`. A call that is `paused` has no answer yet. */
-export interface ToolFinished {
-  readonly call_id: string
-  readonly tool: string
-  readonly status: 'ok' | 'completed' | 'paused' | 'blocked' | 'rejected' | 'failed' | 'error'
-  readonly output?: Json
-  /** `rule_id` names what refused the call, as its record in evidence does. */
-  readonly error?: (RunError & { readonly retryable?: boolean; readonly rule_id?: string }) | null
-}

@@ -7,7 +7,7 @@ import { canonical, type Json } from '../base/canonical.ts'
 import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import type { Message, TurnRequest } from '../runs/turn.ts'
-import { asModel } from './model.ts'
+import { asModel } from './ai-sdk.ts'
 
 type Part = Readonly<Record<string, unknown>>
 type Version = 'v2' | 'v3' | 'v4'

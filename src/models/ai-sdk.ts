@@ -1,22 +1,74 @@
 import type { Json } from '../base/canonical.ts'
-import { type Failure, quote } from '../base/failure.ts'
+import { Failure, quote } from '../base/failure.ts'
 import { readJson } from '../base/json.ts'
 import { limits } from '../base/limits.ts'
 import { defined, isJsonObject, isObject } from '../base/object.ts'
-import type { ToolCall, Turn } from '../runs/turn.ts'
-import { type AiSdkRequest, aiSdkRequest } from './prompt.ts'
-import type { WatchedRequest } from './retry.ts'
+import type { Message, Model, ToolCall, Turn, TurnRequest } from '../runs/turn.ts'
 import { failedTurn, turnFailure } from './turn-failure.ts'
 
+/** A model of ours as it is, or one of the AI SDK behind our port. Anything else fails, and says what is expected. */
+export function asModel(value: unknown): Model {
+  if (isOwn(value)) return value
+  if (!isAiSdkModel(value)) throw new Failure('config.invalid', `this is no model: give ${expected}`)
+  const id = `${value.provider}/${value.modelId}`
+  return { id, turn: (request) => aiSdkTurn(id, value, request) }
+}
+
+const expected =
+  'a language model of the AI SDK (specification v2, v3 or v4), not its name alone, or an object with `id` and `turn`'
+
+const isOwn = (value: unknown): value is Model =>
+  isObject(value) && typeof value['id'] === 'string' && typeof value['turn'] === 'function'
+
+const isAiSdkModel = (value: unknown): value is AiSdkModel =>
+  isObject(value) && /^v[234]$/.test(String(value['specificationVersion'])) && typeof value['doStream'] === 'function'
+
 /** A language model of the AI SDK, as far as it is used here. */
-export interface AiSdkModel {
+interface AiSdkModel {
   readonly provider: string
   readonly modelId: string
   doStream(request: AiSdkRequest): PromiseLike<{ readonly stream: ReadableStream<unknown> }>
 }
 
+/** What all specifications of the AI SDK take alike. */
+interface AiSdkRequest {
+  readonly prompt: readonly { readonly role: string; readonly content: string | object[] }[]
+  readonly tools?: readonly object[]
+  readonly abortSignal: AbortSignal
+}
+
+function aiSdkRequest({ system, messages, tools, signal }: TurnRequest): AiSdkRequest {
+  const said: { role: Message['role']; content: object[] }[] = []
+  for (const message of messages) {
+    const content = partsOf(message)
+    const last = said.at(-1)
+    // Some providers want the results of one turn together.
+    if (message.role === 'tool' && last?.role === 'tool') last.content.push(...content)
+    else if (content.length > 0) said.push({ role: message.role, content })
+  }
+  return {
+    prompt: system === '' ? said : [{ role: 'system', content: system }, ...said],
+    ...(tools.length > 0 && { tools: tools.map((tool) => ({ ...tool, type: 'function' })) }),
+    abortSignal: signal,
+  }
+}
+
+function partsOf(message: Message): object[] {
+  if (message.role === 'tool') {
+    const { callId: toolCallId, name: toolName, content: value } = message
+    return [{ type: 'tool-result', toolCallId, toolName, output: { type: 'text', value } }]
+  }
+  const text = message.content === '' && message.role === 'assistant' ? [] : [{ type: 'text', text: message.content }]
+  if (message.role === 'user') return text
+  // Providers refuse arguments that are no object; why such a call failed is in its result.
+  const calls = message.calls.map(({ id: toolCallId, name: toolName, args }) => {
+    return { type: 'tool-call', toolCallId, toolName, input: typeof args === 'string' ? {} : args }
+  })
+  return [...text, ...calls]
+}
+
 /** One turn, read from its stream to the end. A stream without an end, or with an error in it, is a failed turn. */
-export async function aiSdkTurn(id: string, model: AiSdkModel, request: WatchedRequest): Promise<Turn> {
+async function aiSdkTurn(id: string, model: AiSdkModel, request: TurnRequest): Promise<Turn> {
   const draft: Draft = { id, text: '', calls: [], inputChars: 0, came: false, finish: {} }
   try {
     const { stream } = await model.doStream(aiSdkRequest(request))

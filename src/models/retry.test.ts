@@ -5,7 +5,7 @@ import { limits } from '../base/limits.ts'
 import type { Model, TurnRequest } from '../runs/turn.ts'
 import { fakeClock } from '../testing/ports.ts'
 import { type ScriptedTurn, scriptedModel } from '../testing/scripted-model.ts'
-import { type WatchedRequest, withRetries } from './retry.ts'
+import { withRetries } from './retry.ts'
 
 const none: TurnRequest = { system: '', messages: [], tools: [], signal: new AbortController().signal }
 const limited = (retryAfterMs?: number) => new Failure('model.limited', 'too much', { retryAfterMs })
@@ -45,7 +45,7 @@ test('a turn that is silent for too long fails; each part that comes starts the 
   let aborted = false
   const model: Model = {
     id: 'slow',
-    turn: (request: WatchedRequest) => {
+    turn: (request: TurnRequest) => {
       onPart = request.onPart
       request.signal.addEventListener('abort', () => {
         aborted = true

@@ -1,13 +1,8 @@
 import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import type { Clock } from '../base/time.ts'
-import type { Model, Turn, TurnRequest } from '../runs/turn.ts'
+import type { Model, TurnRequest } from '../runs/turn.ts'
 import { failedTurn, turnFailure } from './turn-failure.ts'
-
-/** A model that streams says whenever a part came; another one is silent until its turn is there. */
-export interface WatchedRequest extends TurnRequest {
-  readonly onPart?: () => void
-}
 
 export interface Retries {
   readonly retriesMax: number
@@ -18,15 +13,13 @@ export interface Retries {
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
 }
 
-export interface RetryingModel extends Model {
-  /** `retries` stands in the `data` of a failure, too. */
-  turn(request: TurnRequest): Promise<Turn & { readonly retries: number }>
-}
-
-/** Tries again what was limited, or failed before anything came; gives up what is silent for `limits.turnMs`. */
-export function withRetries(model: Model, options: Retries): RetryingModel {
-  return { id: model.id, turn: (request) => tryTurn(model, request, options) }
-}
+/**
+ * Tries again what was limited, or failed before anything came; gives up what is silent for `limits.turnMs`. How often it
+ * tried again stands in the turn, and in the `data` of a failure.
+ */
+export const withRetries = (model: Model, options: Retries) => ({
+  turn: (request: TurnRequest) => tryTurn(model, request, options),
+})
 
 async function tryTurn(model: Model, request: TurnRequest, options: Retries) {
   for (let retries = 0; ; retries++) {
@@ -62,8 +55,7 @@ async function attempt(model: Model, request: TurnRequest, { deadlineMs, clock, 
   }
   try {
     request.signal.throwIfAborted()
-    const watched: WatchedRequest = { ...request, signal, onPart }
-    return await Promise.race([model.turn(watched), watch()])
+    return await Promise.race([model.turn({ ...request, signal, onPart }), watch()])
   } finally {
     request.signal.removeEventListener('abort', leave)
     over.abort(ended)

@@ -9,8 +9,8 @@ import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import type { Message, Model, TurnRequest } from '../runs/turn.ts'
 import { fakeClock } from '../testing/ports.ts'
-import { asModel } from './model.ts'
-import { type WatchedRequest, withRetries } from './retry.ts'
+import { asModel } from './ai-sdk.ts'
+import { withRetries } from './retry.ts'
 
 // The start of the stream, the start of a text, and its first piece.
 const partsUntilText = 3
@@ -103,7 +103,7 @@ test('a stream that is cut after something came is not tried again [F-26]', asyn
   const onPart = () => {
     if (++parts === partsUntilText) setImmediate(cut)
   }
-  const request: WatchedRequest = { ...asking('hi'), onPart }
+  const request: TurnRequest = { ...asking('hi'), onPart }
   await fails(half.turn(request), 'model.failed', { retryable: false })
 })
 

@@ -1,15 +1,16 @@
 import type { Json } from '../base/canonical.ts'
-import type { ToolFinished } from '../model/run.ts'
+import type { RunError } from '../model/run.ts'
 import type { InvocationResult } from '../model/wire/result.ts'
 
-type AnswerStatus = ToolFinished['status']
-
-/** What a call of a run came to, in the words of a run. */
+/** What a call of a run came to, in the words of a run. One that is `paused` has no answer yet. */
 export interface ToolAnswer {
-  readonly status: AnswerStatus
+  readonly status: 'ok' | 'completed' | 'paused' | 'blocked' | 'rejected' | 'failed' | 'error'
   readonly output: Json
-  readonly error: NonNullable<ToolFinished['error']> | null
+  /** `rule_id` names what refused the call, as its record in evidence does. */
+  readonly error: (RunError & { readonly retryable?: boolean; readonly rule_id?: string }) | null
 }
+
+type AnswerStatus = ToolAnswer['status']
 
 /** The answer of the gateway as a tool result. `effects` says whether the capability declares any. */
 export function answerOf({ outcome, data, denial, error }: InvocationResult, effects: boolean): ToolAnswer {

@@ -1,9 +1,10 @@
 import { canonical } from '../base/canonical.ts'
 import { disarm } from '../fence/disarm.ts'
 import { fence } from '../fence/fence.ts'
-import type { PlanProposed, RunEvent, ToolFinished } from '../model/run.ts'
+import type { RunEvent } from '../model/run.ts'
+import type { ToolAnswer } from './answer.ts'
 import { asText } from './template.ts'
-import type { Message, ToolCall } from './turn.ts'
+import type { Message, ToolCall, Turn } from './turn.ts'
 
 /** How far a run is, from its own events: all that is needed to go on with it. */
 export interface Transcript {
@@ -42,9 +43,7 @@ export function readTranscript(
   return { messages, unanswered, answer: last?.calls.length === 0 ? last.text : undefined, turns: turns.length }
 }
 
-interface PastTurn {
-  readonly text: string
-  readonly calls: readonly ToolCall[]
+interface PastTurn extends Pick<Turn, 'text' | 'calls'> {
   /** What was answered, by the id of the call. */
   readonly answers: Map<string, string>
 }
@@ -52,12 +51,13 @@ interface PastTurn {
 function turnsIn(events: readonly Pick<RunEvent, 'type' | 'data'>[]): readonly PastTurn[] {
   const turns: PastTurn[] = []
   for (const { type, data } of events) {
-    if (type === 'plan.proposed') turns.push({ ...(data as unknown as PlanProposed), answers: new Map() })
+    if (type === 'plan.proposed') turns.push({ ...(data as unknown as Turn), answers: new Map() })
     if (type !== 'tool.finished') continue
-    const { call_id, status, output, error } = data as unknown as ToolFinished
+    const { status, output, error } = data as unknown as Partial<ToolAnswer>
+    const id = String(data['call_id'])
     const answers = turns.at(-1)?.answers
-    if (status !== 'paused' && answers?.has(call_id) === false)
-      answers.set(call_id, error ? canonical({ code: error.code, message: error.message }) : asText(output ?? null))
+    if (status !== 'paused' && answers?.has(id) === false)
+      answers.set(id, error ? canonical({ code: error.code, message: error.message }) : asText(output ?? null))
   }
   return turns
 }

@@ -25,6 +25,8 @@ export interface TurnRequest {
   readonly messages: readonly Message[]
   readonly tools: readonly ToolDescription[]
   readonly signal: AbortSignal
+  /** For a model that streams to say that a part came; another one is silent until its turn is there. */
+  readonly onPart?: () => void
 }
 
 export interface Turn {

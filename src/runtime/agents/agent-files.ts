@@ -1,5 +1,3 @@
-import { readdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
 import { Failure } from '../../base/failure.ts'
 import { readJson } from '../../base/json.ts'
 import type { Capability } from '../../gateway/capability.ts'
@@ -8,7 +6,7 @@ import { knowledge } from '../../resources/knowledge.ts'
 import { memory } from '../../resources/memory.ts'
 import { scratchpad } from '../../resources/scratchpad.ts'
 import { readManifest } from '../../runs/manifest.ts'
-import { type NamedFile, readBytes } from '../hosting/config-files.ts'
+import { filesOf, type NamedFile, readBytes } from '../hosting/config-files.ts'
 import type { OfferSpec } from '../hosting/offer.ts'
 import { openKnowledge } from '../knowledge/knowledge.ts'
 import { knowledgeSource } from '../knowledge/provider.ts'
@@ -38,16 +36,8 @@ export const withAgents = (spec: OfferSpec, agents: Agents): OfferSpec => ({
   reserved: ['agent.'],
 })
 
-const endings = /\.(?:ya?ml|json)$/
-
-/** The files behind an entry of `agents`: itself, or all of its folder by name. */
-export function agentFiles({ path, name }: NamedFile): readonly NamedFile[] {
-  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [{ path, name }]
-  return readdirSync(path)
-    .filter((file) => endings.test(file))
-    .toSorted()
-    .map((file) => ({ path: join(path, file), name: `${name}/${file}` }))
-}
+/** The files behind an entry of `agents`. */
+export const agentFiles = (file: NamedFile): readonly NamedFile[] => filesOf(file, /\.(?:ya?ml|json)$/)
 
 /** The agent that a file describes, YAML or JSON; a failure names the file and the place in it. */
 export function readAgent(file: NamedFile): Agent {

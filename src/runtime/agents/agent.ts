@@ -3,7 +3,7 @@ import { defined, type JsonObject } from '../../base/object.ts'
 import type { Capability } from '../../gateway/capability.ts'
 import { type JsonSchema, readSchema, type SchemaLike } from '../../gateway/schema-like.ts'
 import type { ResourceEntry, Step } from '../../model/agent.ts'
-import { asModel } from '../../models/model.ts'
+import { asModel } from '../../models/ai-sdk.ts'
 import { problemText } from '../../policy/schema/problems.ts'
 import { compileSchema } from '../../policy/schema/schema.ts'
 import { agentToolId } from '../../runs/agents.ts'
@@ -65,57 +65,54 @@ export type AgentSpec = Common &
       }
   )
 
+/** What an agent in code says, whichever its kind is: what is out of place is refused when its manifest is read. */
+interface AnySpec extends Common {
+  readonly kind?: string
+  readonly model?: unknown
+  readonly run?: AgentCode
+  readonly tools?: readonly Tool[]
+  readonly steps?: readonly (Step & { readonly agent?: Agent })[]
+}
+
 /** An agent in code. What a file can say is checked like a file. */
 export function defineAgent(spec: AgentSpec): Agent {
-  const {
-    version = '1.0.0',
-    kind = 'llm',
-    input,
-    output,
-    ...rest
-  } = spec as unknown as Common & Record<string, unknown>
-  const { model, run, tools, steps, ...plain } = rest
-  const listed = (tools ?? []) as readonly Tool[]
-  const stepped = ((steps ?? []) as readonly (Step & { agent?: Agent })[]).map(({ agent, ...step }) =>
-    agent === undefined ? step : { ...step, ref: agent.definition.manifest.id },
-  )
+  const { version = '1.0.0', kind = 'llm', input, output, model, run, tools, steps, ...plain } = spec as AnySpec
   const isPipeline = kind === 'sequential' || kind === 'parallel'
   const manifest = defined({
     ...{ ...plain, version, kind },
-    // What is out of place in an agent of this kind is refused by its name, as in a file.
     model: typeof model === 'string' || kind !== 'llm' ? inWords(model) : undefined,
     run: kind === 'tool' ? undefined : inWords(run),
-    tools: tools === undefined ? undefined : listed.map(toolIdOf),
-    steps: steps === undefined ? undefined : stepped,
-    ...(isPipeline && { output }),
+    tools: tools?.map(toolIdOf),
+    steps: steps?.map(({ agent, ...step }) => (agent ? { ...step, ref: agent.definition.manifest.id } : step)),
+    output: isPipeline ? output : undefined,
   })
-  const definition = readManifest(manifest, 'defineAgent')
-  const { inputSchema, outputSchema } = definition.manifest
-  return Object.freeze({
-    definition,
-    input: edgeOf(input ?? (inputSchema as JsonSchema | undefined), 'input'),
-    output: edgeOf(
-      isPipeline ? (outputSchema as JsonSchema | undefined) : ((output ?? outputSchema) as SchemaLike | undefined),
-      'output',
-    ),
+  return agentOf(readManifest(manifest, 'defineAgent'), {
+    ...{ input, run },
+    output: isPipeline ? undefined : output,
     model: model === undefined || typeof model === 'string' ? undefined : asModel(model),
-    run: run as AgentCode | undefined,
-    agents: [...listed.filter(isAgent), ...((steps ?? []) as { agent?: Agent }[]).flatMap(({ agent }) => agent ?? [])],
-    capabilities: listed.filter((tool): tool is Capability => typeof tool !== 'string' && 'descriptor' in tool),
+    agents: [...(tools ?? []).filter(isAgent), ...(steps ?? []).flatMap(({ agent }) => agent ?? [])],
+    capabilities: (tools ?? []).filter((tool) => typeof tool !== 'string' && 'descriptor' in tool),
   })
 }
 
-/** An agent whose manifest is all there is of it, such as one from a file, with those that stand in its steps. */
-export const agentOf = (definition: AgentDefinition): Agent =>
-  Object.freeze({
-    definition,
-    model: undefined,
-    run: undefined,
-    capabilities: [],
-    input: edgeOf(definition.manifest.inputSchema as JsonSchema | undefined, 'inputSchema'),
-    output: edgeOf(definition.manifest.outputSchema as JsonSchema | undefined, 'outputSchema'),
-    agents: stepsOf(definition).flatMap(({ inline }) => (inline === undefined ? [] : agentOf(inline))),
+/** What an agent has beside its manifest. */
+interface InCode extends Partial<Pick<Agent, 'model' | 'run' | 'agents' | 'capabilities'>> {
+  readonly input?: SchemaLike | undefined
+  readonly output?: SchemaLike | undefined
+}
+
+/** An agent with those that stand in its steps. Of one from a file its manifest is all there is. */
+export function agentOf(definition: AgentDefinition, code: InCode = {}): Agent {
+  const { model, run, agents = [], capabilities = [] } = code
+  const { inputSchema, outputSchema } = definition.manifest
+  const inline = stepsOf(definition).flatMap((step) => (step.inline === undefined ? [] : agentOf(step.inline)))
+  return Object.freeze({
+    ...{ definition, model, run, capabilities },
+    input: edgeOf(code.input ?? (inputSchema as JsonSchema | undefined), 'input'),
+    output: edgeOf(code.output ?? (outputSchema as JsonSchema | undefined), 'output'),
+    agents: [...agents, ...inline],
   })
+}
 
 /** What only code can hold, as a word in its place. */
 const inWords = (value: unknown): string | undefined =>

@@ -45,16 +45,18 @@ export function readBytes(
 /** The policy that a file describes, or `policy.invalid`. */
 export const readPolicy = (file: NamedFile): Policy => readNamed(policyShape, 'policy', file, limits.jsonBytesMax)
 
-/** The files behind an entry of `upstreams`: itself, or all of its folder by name. A folder may be made later. */
-export function upstreamFiles({ path, name }: NamedFile): readonly NamedFile[] {
-  const found = statSync(path, { throwIfNoEntry: false })
-  if (found === undefined && !path.endsWith('.json')) return []
-  if (!found?.isDirectory()) return [{ path, name }]
+/** The file itself, or all with such a name of its folder, in order. */
+export function filesOf({ path, name }: NamedFile, wanted: RegExp): readonly NamedFile[] {
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [{ path, name }]
   return readdirSync(path)
-    .filter((file) => file.endsWith('.json'))
+    .filter((file) => wanted.test(file))
     .toSorted()
     .map((file) => ({ path: join(path, file), name: `${name}/${file}` }))
 }
+
+/** The files behind an entry of `upstreams`. A folder may be made later. */
+export const upstreamFiles = (file: NamedFile): readonly NamedFile[] =>
+  existsSync(file.path) || file.path.endsWith('.json') ? filesOf(file, /\.json$/) : []
 
 /** Where imports are written, beside the configuration. The first one makes it. */
 export const importFolder = 'upstreams'

@@ -6,7 +6,7 @@ import { deepFreeze } from '../../policy/contract.ts'
 import type { ToolAnswer } from '../../runs/answer.ts'
 import { makeCall } from './calls.ts'
 import { runChild } from './child.ts'
-import { LegLost, RunEnd } from './endings.ts'
+import { RunEnd } from './endings.ts'
 import type { RunNode } from './tree.ts'
 
 /** What trusted code that is an agent may do within its run. All of it is found again by its order when the run is taken up. */
@@ -78,20 +78,13 @@ const asPayload = (input: Json): { readonly [member: string]: Json } =>
     : { input }
 
 function runOf(node: RunNode) {
-  const { record, tree } = node
+  const { record, tree, stopping } = node
   const stopped = Promise.withResolvers<never>()
   const underWay = new Set<Promise<unknown>>()
   const over = new AbortController()
   let order = 0
-  const {
-    ending,
-    tree: { leaving },
-  } = node
-  AbortSignal.any([ending.signal, leaving.signal]).addEventListener(
-    'abort',
-    () => stopped.reject(ending.signal.aborted ? ending.signal.reason : new LegLost()),
-    { once: true, signal: over.signal },
-  )
+  const stop = (): void => stopped.reject(stopping.reason)
+  stopping.addEventListener('abort', stop, { once: true, signal: over.signal })
   const placeOf = (kind: string): string => `tool_${record.run_id.slice('run_'.length)}${kind}${order++}`
   const answered = async (begin: () => Promise<ToolAnswer>): Promise<Json> => {
     // Code that nobody waits for any more acts no more.

@@ -4,11 +4,11 @@ import { limits } from '../../base/limits.ts'
 import { formatTime } from '../../base/time.ts'
 import { outputDigest } from '../../evidence/digests.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
-import type { RunRecord } from '../../model/run.ts'
+import { isEnded, type RunRecord } from '../../model/run.ts'
 import { endLeg, pauseLeg } from '../../storage/tables/legs.ts'
 import { runCode } from './code.ts'
 import { endOfConversation } from './conversation.ts'
-import { LegLost, Paused, RunEnd, stopIfEnding } from './endings.ts'
+import { LegLost, Paused, RunEnd } from './endings.ts'
 import { runModel } from './llm.ts'
 import { checkOutput } from './record.ts'
 import { endRun } from './spans.ts'
@@ -38,10 +38,10 @@ export async function driveTree(root: RunNode): Promise<RunRecord> {
 async function driveRun(node: RunNode): Promise<void> {
   const { kind } = node.agent.definition
   try {
-    stopIfEnding(node)
+    node.stopping.throwIfAborted()
     const body = kind === 'llm' ? runModel : kind === 'tool' ? runCode : runSteps
     const result = await checkOutput(node, await body(node))
-    stopIfEnding(node)
+    node.stopping.throwIfAborted()
     await finish(node, { status: 'completed', result, error: null })
   } catch (error) {
     if (error instanceof Paused || isLost(error)) throw error
@@ -83,38 +83,33 @@ async function finish(node: RunNode, ending: Ending): Promise<void> {
       for (const { run_id, status, result, error, usage } of ended)
         tree.journal.note(run_id, 'run.finished', { status, result, error, usage })
     },
-    statements: (tenant) => ended.map((record) => tree.put(record)(tenant)),
+    statements: (tenant) => ended.map((record) => tree.put(tenant, record)),
     changes,
     ...(parent === undefined && { leaving: (tenant: TenantId) => endLeg(tenant, tree.journal.leg) }),
-    drafts: ended.map((record) =>
-      tree.draft(record, {
-        event_type: 'ambit.run.finished',
-        outcome: record.status === 'completed' ? 'success' : 'failure',
-        payload: finishedPayload(tree, record),
-      }),
-    ),
+    drafts: ended.map((record) => tree.draft(record, finishedEvent(tree, record))),
   })
 }
 
 /** The records of a run and of all below it that has not ended, as they end: what is below is cancelled. */
 function endAll(node: RunNode, ending: Ending): readonly RunRecord[] {
-  const { tree } = node
+  const { tree, record } = node
   const ended_at = formatTime(tree.host.deps.clock.now())
   const why = { code: 'run_cancelled', message: 'the run above it has ended' }
-  const below = tree.openBelow(node).map((record): RunRecord => {
-    const cancelled: RunRecord = { ...record, status: 'cancelled', error: why, waits_for: [], ended_at }
-    const opened = tree.nodes.get(record.run_id)
-    if (opened !== undefined) opened.record = cancelled
-    return cancelled
-  })
-  node.record = { ...node.record, ...ending, waits_for: [], ended_at, usage: tree.usageOf(node.record.run_id) }
-  return [...below, node.record]
+  const open = tree.within(record.run_id).filter(({ run_id, status }) => run_id !== record.run_id && !isEnded(status))
+  const below = open.map((each): RunRecord => ({ ...each, status: 'cancelled', error: why, waits_for: [], ended_at }))
+  const own = { ...record, ...ending, waits_for: [], ended_at, usage: tree.usageOf(record.run_id) }
+  for (const each of [...below, own]) {
+    const opened = tree.nodes.get(each.run_id)
+    if (opened !== undefined) opened.record = each
+  }
+  return [...below, own]
 }
 
-function finishedPayload({ host: { deps } }: RunTree, { run_id, status, error, usage, result }: RunRecord) {
+function finishedEvent({ host: { deps } }: RunTree, { run_id, status, error, usage, result }: RunRecord) {
   const cost_cents = usage.cost_cents === null ? null : String(usage.cost_cents)
-  const said = { run_id, status, code: error?.code ?? null, usage: { ...usage, cost_cents } }
-  return result === null ? said : { ...said, output: outputDigest(deps.digest, result) }
+  const output = result === null ? {} : { output: outputDigest(deps.digest, result) }
+  const payload = { run_id, status, code: error?.code ?? null, usage: { ...usage, cost_cents }, ...output }
+  return { event_type: 'ambit.run.finished', outcome: status === 'completed' ? 'success' : 'failure', payload } as const
 }
 
 async function pause(tree: RunTree, { untilMs }: Paused): Promise<void> {
@@ -126,7 +121,7 @@ async function pause(tree: RunTree, { untilMs }: Paused): Promise<void> {
   }
   await tree.commit({
     noting: () => tree.journal.note(tree.rootId, 'run.paused', { waits_for: tree.waitsFor(tree.rootId) }),
-    statements: (tenant) => waiting.map(({ record }) => tree.put(record)(tenant)),
+    statements: (tenant) => waiting.map(({ record }) => tree.put(tenant, record)),
     leaving: (tenant) => pauseLeg(tenant, tree.journal.leg, untilMs),
   })
 }

@@ -1,5 +1,3 @@
-import type { RunNode } from './tree.ts'
-
 /** The work of several branches, once all of them have ended. One that waits for people keeps no other from its end. */
 export async function allOrPause<T>(branches: readonly Promise<T>[]): Promise<readonly T[]> {
   const ended = await Promise.allSettled(branches)
@@ -14,11 +12,6 @@ export const cancelled = (): RunEnd => new RunEnd('run_cancelled', 'the run was 
 
 /** This process leaves the run to another, or can no longer say how it goes on. */
 export class LegLost extends Error {}
-
-export function stopIfEnding({ ending: { signal }, tree: { leaving } }: RunNode): void {
-  if (signal.aborted) throw signal.reason
-  if (leaving.signal.aborted) throw new LegLost()
-}
 
 /** A run that waits for people, with everything above it. */
 export class Paused extends Error {

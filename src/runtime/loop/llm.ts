@@ -12,7 +12,7 @@ import { readTranscript } from '../../runs/transcript.ts'
 import type { Message, ToolCall, Turn } from '../../runs/turn.ts'
 import { makeCall } from './calls.ts'
 import { runChild } from './child.ts'
-import { allOrPause, RunEnd, stopIfEnding } from './endings.ts'
+import { allOrPause, RunEnd } from './endings.ts'
 import { gatherPrompt } from './prompt.ts'
 import { beginTurn, endTurn } from './spans.ts'
 import { centsOf, type RunNode } from './tree.ts'
@@ -32,10 +32,10 @@ export async function runModel(node: RunNode): Promise<Json> {
 }
 
 async function takeTurn(node: RunNode, prompt: Prompt, messages: readonly Message[], turns: number): Promise<void> {
-  const { tree, record, resolved, thinking } = node
+  const { tree, record, resolved, stopping } = node
   if (turns >= limits.runTurnsMax)
     throw new RunEnd('run_turns_exceeded', `the model did not come to an end in ${limits.runTurnsMax} turns`)
-  stopIfEnding(node)
+  stopping.throwIfAborted()
   checkCost(node)
   const { clock } = tree.host.deps
   const retries = { retriesMax: limits.modelRetriesMax, deadlineMs: tree.deadlineMs, clock, sleep }
@@ -43,18 +43,18 @@ async function takeTurn(node: RunNode, prompt: Prompt, messages: readonly Messag
     system: prompt.system,
     messages: [...prompt.messages, ...messages],
     tools: resolved.shown,
-    signal: thinking,
+    signal: stopping,
   }
   const model = resolved.agents.modelOf(node.agent)
   const span = beginTurn(node, model.id)
   const turn = await withRetries(model, retries)
     .turn(request)
     .catch((error: unknown) => {
-      span.end({}, error instanceof Failure && !thinking.aborted ? wireCode(error.code) : 'aborted')
-      stopIfEnding(node)
+      span.end({}, error instanceof Failure && !stopping.aborted ? wireCode(error.code) : 'aborted')
+      stopping.throwIfAborted()
       throw error
     })
-  stopIfEnding(node)
+  stopping.throwIfAborted()
   const used = usageOf(node, turn)
   endTurn(span, used)
   tree.journal.note(record.run_id, 'plan.proposed', { ...turnData(record.run_id, turn, turns), used: { ...used } })

@@ -2,7 +2,6 @@ import type { Json } from '../../base/canonical.ts'
 import { Failure } from '../../base/failure.ts'
 import { readJson } from '../../base/json.ts'
 import { ceilingsBelow } from '../../grants/ceilings.ts'
-import type { EventDraft } from '../../model/evidence.ts'
 import type { RunRecord } from '../../model/run.ts'
 import type { Agent } from '../agents/agent.ts'
 import { resolveAgent } from '../agents/resolve.ts'
@@ -52,7 +51,7 @@ export function openNode(tree: RunTree, found: RunRecord, parent: RunNode | unde
     span,
     session: undefined,
     ending,
-    thinking: AbortSignal.any([ending.signal, tree.leaving.signal]),
+    stopping: AbortSignal.any([ending.signal, tree.leaving.signal]),
     record: { ...record, status: 'running', waits_for: [], surface, modes: { ...modes } },
   }
   const above = parent?.ending.signal
@@ -68,9 +67,11 @@ export function startedData({ agent_id: agent, agent_version, depth, parent_run_
 }
 
 /** What the evidence of a run says of how it began. */
-export function startedPayload(record: RunRecord): EventDraft['payload'] {
-  const { run_id, parent_run_id, agent_id: agent, depth, grants, ceilings, modes, surface, safety_mode } = record
-  return { run_id, parent_run_id, agent, depth, grants: grants as Json, ceilings, modes, surface, safety_mode }
+export function startedEvent(record: RunRecord) {
+  const { run_id, parent_run_id, agent_id: agent, depth, ceilings, modes, surface, safety_mode } = record
+  const grants = record.grants as Json
+  const payload = { run_id, parent_run_id, agent, depth, grants, ceilings, modes, surface, safety_mode }
+  return { event_type: 'ambit.run.started', outcome: 'success', payload } as const
 }
 
 /** The result of a run, held against the schema of its agent. A model's text is read as JSON where that is asked for. */

@@ -3,7 +3,7 @@ import { sha256 } from '../../base/hash.ts'
 import type { PipelineDefinition } from '../../runs/definition.ts'
 import { type FinishedStep, nextSteps, type StepStart } from '../../runs/pipeline.ts'
 import { runChild } from './child.ts'
-import { allOrPause, RunEnd, stopIfEnding } from './endings.ts'
+import { allOrPause, RunEnd } from './endings.ts'
 import type { RunNode } from './tree.ts'
 
 /** Runs the steps of a pipeline, each as a child. What has finished is found by its place. */
@@ -11,7 +11,7 @@ export async function runSteps(node: RunNode): Promise<Json> {
   const definition = node.agent.definition as PipelineDefinition
   const finished: FinishedStep[] = []
   for (;;) {
-    stopIfEnding(node)
+    node.stopping.throwIfAborted()
     const move = nextSteps(definition, node.record.input, finished)
     if ('done' in move) return move.done
     if ('failed' in move) throw new RunEnd(move.failed.code, move.failed.message)

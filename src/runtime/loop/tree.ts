@@ -5,7 +5,7 @@ import { draftEvent, writeEvents } from '../../gateway/events.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { EventDraft } from '../../model/evidence.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
-import { isEnded, type RunEvent, type RunRecord, type Usage } from '../../model/run.ts'
+import type { RunEvent, RunRecord, Usage } from '../../model/run.ts'
 import { agentToolId } from '../../runs/agents.ts'
 import type { Leg } from '../../storage/tables/legs.ts'
 import { putRun, type StoredRun } from '../../storage/tables/runs.ts'
@@ -59,8 +59,8 @@ export interface RunNode {
   readonly agent: Agent
   readonly resolved: ResolvedAgent
   readonly ending: AbortController
-  /** Cuts off a turn of its model: it ends, or its process leaves it to another. */
-  readonly thinking: AbortSignal
+  /** Aborts when it is to end, and when its process leaves it to another. */
+  readonly stopping: AbortSignal
   readonly span: Traced
   /** The secret of its fences. */
   readonly seed: Uint8Array
@@ -134,27 +134,22 @@ export class RunTree {
     return this.records().find((each) => each.parent_run_id === parent && each.caused_by === place)
   }
 
-  /** The runs below one that have not ended. */
-  openBelow({ record: { run_id: top } }: RunNode): readonly RunRecord[] {
-    return this.records().filter(
-      ({ run_id, status }) => run_id !== top && !isEnded(status) && this.isWithin(run_id, top),
-    )
-  }
-
-  private idsWithin(topId: string): readonly string[] {
-    return this.records().flatMap(({ run_id }) => (this.isWithin(run_id, topId) ? run_id : []))
+  /** A run and all below it. */
+  within(topId: string): readonly RunRecord[] {
+    return this.records().filter(({ run_id }) => this.isWithin(run_id, topId))
   }
 
   /** What a run has used so far, with all below it, as its events say. */
   usageOf(runId: string): Usage {
     const usage = { ...noUsage }
-    for (const id of this.idsWithin(runId)) for (const event of this.journal.eventsOf(id)) addUsage(usage, event)
+    for (const { run_id } of this.within(runId))
+      for (const event of this.journal.eventsOf(run_id)) addUsage(usage, event)
     return usage
   }
 
   /** The approvals that a run waits for, with all below it. */
   waitsFor(runId: string): string[] {
-    return this.idsWithin(runId).flatMap((id) => [...this.journal.waitsOf(id).values()])
+    return this.within(runId).flatMap(({ run_id }) => [...this.journal.waitsOf(run_id).values()])
   }
 
   activeMs(): number {
@@ -169,13 +164,13 @@ export class RunTree {
   }
 
   /** The statement that keeps a run as it is now. */
-  put(record: RunRecord): (tenant: TenantId) => Statement {
+  put(tenant: TenantId, record: RunRecord): Statement {
     const kept = record.parent_run_id === null ? { ...this.root, activeMs: this.activeMs() } : {}
-    return (tenant) => putRun(tenant, { record, private: kept })
+    return putRun(tenant, { record, private: kept })
   }
 
   /** An event about a run in the evidence of its tree. */
-  draft(record: RunRecord, event: Pick<EventDraft, 'event_type' | 'outcome'> & Partial<EventDraft>): EventDraft {
+  draft(record: RunRecord, event: Pick<EventDraft, 'event_type' | 'outcome' | 'payload'>): EventDraft {
     return draftEvent(this.host.deps, {
       invocation_id: record.run_id,
       capability_id: agentToolId(record.agent_id),

@@ -4,7 +4,7 @@ import type { RunRecord } from '../../model/run.ts'
 import { type DueLeg, deferLeg, dueLegs, type Leg, releaseLeg, takeLeg, triesOf } from '../../storage/tables/legs.ts'
 import { runsToCancel } from '../../storage/tables/runs.ts'
 import { driveTree } from '../loop/drive.ts'
-import { cancelled } from '../loop/endings.ts'
+import { cancelled, LegLost } from '../loop/endings.ts'
 import type { RunHost, RunNode, RunTree } from '../loop/tree.ts'
 import { takeUp } from './prepare.ts'
 
@@ -82,7 +82,7 @@ export function openDriving(host: RunHost, closing: AbortSignal) {
     ended: (rootId: string) => driven.get(rootId)?.ended,
     /** Leaves runs to others: turns of models are cut off, calls under way go on to their end. */
     leave: async (): Promise<void> => {
-      for (const { tree } of driven.values()) tree.leaving.abort()
+      for (const { tree } of driven.values()) tree.leaving.abort(new LegLost())
       await Promise.allSettled([...driven.values()].map(({ ended }) => ended))
     },
   }

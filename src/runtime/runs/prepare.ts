@@ -45,6 +45,6 @@ async function noteResumed(tree: RunTree): Promise<void> {
   const paused = [...tree.stored.values()].filter(({ status }) => status === 'paused')
   await tree.commit({
     noting: () => tree.journal.note(tree.rootId, 'run.resumed', { was_paused: paused.length > 0 }),
-    statements: (tenant) => paused.map((each) => tree.put({ ...each, status: 'running', waits_for: [] })(tenant)),
+    statements: (tenant) => paused.map((each) => tree.put(tenant, { ...each, status: 'running', waits_for: [] })),
   })
 }

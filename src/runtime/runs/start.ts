@@ -21,7 +21,7 @@ import { addRun, runInSession, runOfRequest, type StoredRun } from '../../storag
 import { type Caller, callerOf } from '../identity/caller.ts'
 import { rootsFor } from '../loop/authority.ts'
 import { demandFree, readNames } from '../loop/conversation.ts'
-import { checkInput, newRecord, openNode, startedData, startedPayload } from '../loop/record.ts'
+import { checkInput, newRecord, openNode, startedData, startedEvent } from '../loop/record.ts'
 import { beginRun } from '../loop/spans.ts'
 import { type RunHost, type RunNode, type RunPrivate, RunTree } from '../loop/tree.ts'
 
@@ -215,12 +215,6 @@ async function commitStart(tree: RunTree, run: StoredRun<RunPrivate>, requestKey
       tree.journal.note(runId, 'run.started', startedData(run.record))
     },
     statements: (tenant) => [addRun(tenant, run, requestKey)],
-    drafts: [
-      tree.draft(run.record, {
-        event_type: 'ambit.run.started',
-        outcome: 'success',
-        payload: startedPayload(run.record),
-      }),
-    ],
+    drafts: [tree.draft(run.record, startedEvent(run.record))],
   })
 }
