@@ -38,8 +38,9 @@ export const boundText = (type: string, relation: string, limit: number | bigint
     ? `must be ${relation} ${limit}`
     : `must have ${relation} ${counted(Number(limit), sizeNouns[type])}`
 
-const shortCharsMax = 40
-
 /** A name or a value out of a schema, or a name that a caller sent: foreign text, so it is kept short. */
-export const shortQuote = (text: string): string =>
-  quote(text.length > shortCharsMax ? `${text.slice(0, shortCharsMax - 1)}…` : text)
+export const shortQuote = (text: string): string => quote(shortened(text, 40))
+
+/** The text, or its beginning with a sign that it goes on. */
+export const shortened = (text: string, charsMax: number): string =>
+  text.length <= charsMax ? text : `${text.slice(0, Math.max(charsMax - 1, 0)).toWellFormed()}…`

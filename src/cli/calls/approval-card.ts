@@ -1,9 +1,9 @@
 import { parseTime } from '../../base/time.ts'
+import { shortened } from '../../base/words.ts'
 import type { ApprovalRequest, Demand } from '../../model/approval.ts'
 import { demandsOf } from '../../policy/quorum.ts'
 import { type Io, line, paint } from '../terminal/io.ts'
 import { printColumns, printFields } from '../terminal/table.ts'
-import { short } from './capability-card.ts'
 
 export const printApprovals = (io: Io, items: readonly ApprovalRequest[], now: number, empty: string): void =>
   printColumns(io, items, empty, {
@@ -27,7 +27,7 @@ export function argumentsOf({ shown }: ApprovalRequest): string {
     // A context field is often a member of the payload under its own name, and need not be.
     return `${nameText(first.get(bare) === text ? bare : name)}=${text}`
   })
-  return short([...new Set(texts)].join(' ')) || '–'
+  return shortened([...new Set(texts)].join(' '), 60) || '–'
 }
 
 /** The caller chose it: in quotes if it could be taken for more than a name. */

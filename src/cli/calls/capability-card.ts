@@ -1,3 +1,4 @@
+import { shortened } from '../../base/words.ts'
 import type { CapabilityDescriptor } from '../../model/capability.ts'
 import { type Io, line, paint, plain } from '../terminal/io.ts'
 import { printColumns, printFields } from '../terminal/table.ts'
@@ -18,11 +19,8 @@ export const printCapabilities = (
     LIFECYCLE: ({ metadata }) => metadata?.lifecycle ?? 'invokable',
     POLICY: policyIn,
     HOST: () => hostId,
-    DESCRIPTION: ({ description }) => short(description),
+    DESCRIPTION: ({ description }) => shortened(description, 60),
   })
-
-/** What fits a line of a table. */
-export const short = (text: string): string => (text.length <= 60 ? text : `${text.slice(0, 59).toWellFormed()}…`)
 
 /** Everything a caller has to know of a capability, in the order people ask. */
 export function printCard(io: Io, hostId: string, capability: CapabilityDescriptor): void {

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { Failure, quote } from '../../base/failure.ts'
 import { nearest } from '../../base/nearest.ts'
 import { defined } from '../../base/object.ts'
+import { shortened } from '../../base/words.ts'
 import type { CapabilityDescriptor } from '../../model/capability.ts'
 import type { Upstream } from '../../model/config/upstream.ts'
 import { inScope } from '../../model/text.ts'
@@ -10,7 +11,6 @@ import { importFolder } from '../../runtime/hosting/config-files.ts'
 import type { Imported } from '../../runtime/hosting/import-upstream.ts'
 import type { Caller } from '../../runtime/identity/caller.ts'
 import type { Runtime } from '../../runtime/runtime.ts'
-import { short } from '../calls/capability-card.ts'
 import { asAdministrator, type CommonOptions, withTenant } from '../session.ts'
 import { type Io, line, paint, plain, printJson, whileShown } from '../terminal/io.ts'
 import { several } from '../terminal/several.ts'
@@ -167,7 +167,7 @@ function preview(io: Io, { capabilities }: Upstream, { skipped, notes }: Importe
     POLICY: stateOf,
     CHANGES: ({ side_effects = [] }) => side_effects.join(' ') || '–',
     RECORDS: recordedOf,
-    'SAYS OF ITSELF': ({ description }) => short(description),
+    'SAYS OF ITSELF': ({ description }) => shortened(description, 60),
   })
   if (skipped.length > 0) {
     line(io)

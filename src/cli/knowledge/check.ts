@@ -9,7 +9,7 @@ import { approvePack } from '../../runtime/knowledge/approve.ts'
 import { type CheckedPack, lintPack, refreshPack, reviewPack, validatePack } from '../../runtime/knowledge/check.ts'
 import { asAdministrator, type CommonOptions } from '../session.ts'
 import { type Io, line, paint, plain } from '../terminal/io.ts'
-import { printTable } from '../terminal/table.ts'
+import { printColumns } from '../terminal/table.ts'
 import { answer, answering, inTurns, type KnowledgeFlags, paged } from './flags.ts'
 
 interface Checked extends CheckedPack {
@@ -105,7 +105,13 @@ function printPacks(io: Io, command: Check, packs: readonly Checked[], options: 
     if (index > 0) line(io)
     const shown = paged(pack.findings, options)
     if (shown.length > 0) {
-      printTable(io, ['FILE', '', 'CODE', 'FINDING'], rowsOf(shown))
+      printColumns(io, shown, 'none', {
+        // The file is named once, at its first finding.
+        FILE: (one) => (shown[shown.indexOf(one) - 1]?.path === one.path ? '' : one.path || '.'),
+        '': ({ severity }) => severity,
+        CODE: ({ code }) => code,
+        FINDING: ({ message }) => message,
+      })
       line(io)
     }
     for (const path of pack.written ?? []) line(io, `${options.dryRun ? 'would write' : 'wrote'} ${plain(path)}`)
@@ -115,15 +121,6 @@ function printPacks(io: Io, command: Check, packs: readonly Checked[], options: 
   const next = nextStep(command, packs, options)
   if (next !== '') line(io, next)
 }
-
-/** The file is named once, at its first finding. */
-const rowsOf = (findings: readonly Diagnostic[]): readonly (readonly string[])[] =>
-  findings.map(({ path, severity, code, message }, index) => [
-    findings[index - 1]?.path === path ? '' : path || '.',
-    severity,
-    code,
-    message,
-  ])
 
 function summaryLine(io: Io, { folder, header, files, findings }: Checked): string {
   const { error, warning, info } = countsOf(findings)

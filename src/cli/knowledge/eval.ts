@@ -7,7 +7,7 @@ import type { SuiteName } from '../../runtime/knowledge/suites.ts'
 import { systemClock } from '../../runtime/system.ts'
 import { readJsonInput } from '../terminal/files.ts'
 import { type Io, line, paint, plain } from '../terminal/io.ts'
-import { printTable } from '../terminal/table.ts'
+import { printColumns } from '../terminal/table.ts'
 import { answer, each, type KnowledgeFlags, reading, runsFolder } from './flags.ts'
 import { printFindings } from './report.ts'
 
@@ -52,27 +52,20 @@ async function record(io: Io, flags: EvalFlags, results: readonly SelectionResul
 }
 
 function printEvaluation(io: Io, { suites, answers }: Evaluation): void {
-  printTable(
-    io,
-    ['PACK', 'CASES', 'PASSED', 'PRECISION', 'RECALL', 'WARNINGS'],
-    suites.map(({ result: { pack_name, results, summary } }) => [
-      pack_name,
-      String(results.length),
-      String(summary.passed),
-      summary.precision.toFixed(2),
-      summary.recall.toFixed(2),
-      summary.warning_accuracy.toFixed(2),
-    ]),
-    'no pack has such a suite',
-  )
+  printColumns(io, suites, 'no pack has such a suite', {
+    PACK: ({ result }) => result.pack_name,
+    CASES: ({ result }) => String(result.results.length),
+    PASSED: ({ result }) => String(result.summary.passed),
+    PRECISION: ({ result }) => result.summary.precision.toFixed(2),
+    RECALL: ({ result }) => result.summary.recall.toFixed(2),
+    WARNINGS: ({ result }) => result.summary.warning_accuracy.toFixed(2),
+  })
   for (const { suite, result } of suites)
     for (const { id, expected, actual, passed } of result.results) {
       if (passed) continue
       const prompt = suite.cases.find((one) => one.id === id)?.prompt ?? id
-      line(
-        io,
-        `${paint(io, 'red', 'failed')} ${plain(suite.pack_name)}/${plain(id)}: ${expected} expected, ${actual} found: ${plain(prompt)}`,
-      )
+      const told = `${suite.pack_name}/${id}: ${expected} expected, ${actual} found: ${prompt}`
+      line(io, `${paint(io, 'red', 'failed')} ${plain(told)}`)
     }
   if (answers.length === 0) return
   const [required, selected] = [sum(answers.map((one) => one.required)), sum(answers.map((one) => one.selected))]

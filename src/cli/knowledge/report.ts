@@ -1,3 +1,4 @@
+import { shortened } from '../../base/words.ts'
 import type { CatalogEntry } from '../../knowledge/catalog.ts'
 import type { Diagnostic } from '../../knowledge/diagnostic.ts'
 import type { Gap } from '../../knowledge/gaps.ts'
@@ -5,37 +6,31 @@ import { isTrusted } from '../../knowledge/pack.ts'
 import type { ResolutionTrace } from '../../model/knowledge/trace.ts'
 import type { Scan } from '../../runtime/knowledge/scan.ts'
 import { type Io, line, paint, plain } from '../terminal/io.ts'
-import { printPainted, printTable } from '../terminal/table.ts'
+import { printColumns, printPainted } from '../terminal/table.ts'
 
 export function printScan(io: Io, { roots, packs, quarantined }: Scan): void {
-  printTable(
-    io,
-    ['ROOT', 'SCOPE', 'CEILING', 'PACKS', 'FOLDERS', ''],
-    roots.map(({ id, scope, ceiling, packs: found, folders, missing, cut }) => [
-      id,
-      scope,
-      ceiling,
-      String(found),
-      String(folders),
-      missing ? 'not there' : cut.join('; '),
-    ]),
-    'no roots: name a folder, or put packs into .agents/knowledge or .ambit/knowledge',
-  )
+  printColumns(io, roots, 'no roots: name a folder, or put packs into .agents/knowledge or .ambit/knowledge', {
+    ROOT: ({ id }) => id,
+    SCOPE: ({ scope }) => scope,
+    CEILING: ({ ceiling }) => ceiling,
+    PACKS: ({ packs }) => String(packs),
+    FOLDERS: ({ folders }) => String(folders),
+    '': ({ missing, cut }) => (missing ? 'not there' : cut.join('; ')),
+  })
   line(io)
-  printTable(
-    io,
-    ['PACK', 'STATUS', 'TRUST', 'TYPE', 'WHERE'],
-    packs.map(({ id, header, trust }) => [header.name, header.status, trust, header.type, id]),
-    'no packs',
-  )
-  if (quarantined.length > 0) {
-    line(io)
-    printTable(
-      io,
-      ['KEPT OUT', 'WHY'],
-      quarantined.map(({ id, diagnostics: why }) => [id, why.map(({ code }) => code).join(', ')]),
-    )
-  }
+  printColumns(io, packs, 'no packs', {
+    PACK: ({ header }) => header.name,
+    STATUS: ({ header }) => header.status,
+    TRUST: ({ trust }) => trust,
+    TYPE: ({ header }) => header.type,
+    WHERE: ({ id }) => id,
+  })
+  if (quarantined.length === 0) return
+  line(io)
+  printColumns(io, quarantined, 'none', {
+    'KEPT OUT': ({ id }) => id,
+    WHY: ({ diagnostics }) => diagnostics.map(({ code }) => code).join(', '),
+  })
 }
 
 /** Beside the answer, not in it. */
@@ -49,23 +44,15 @@ export function printFindings(io: Io, findings: readonly Diagnostic[]): void {
 const styles = { info: 'dim', warning: 'yellow', error: 'red' } as const
 
 export const printCatalog = (io: Io, entries: readonly CatalogEntry[]): void =>
-  printTable(
-    io,
-    ['PACK', 'STATUS', 'TRUST', 'PROFILE', 'MODE', 'VERSION', 'WHAT IT HOLDS'],
-    entries.map(({ name, status, trust, needsApproval, profile, mode, version, description }) => [
-      name,
-      status,
-      needsApproval ? `${trust}, waits` : trust,
-      profile,
-      mode,
-      version ?? '–',
-      shortened(description, 60),
-    ]),
-    'no packs',
-  )
-
-const shortened = (text: string, max: number): string =>
-  [...text].length > max ? `${[...text].slice(0, max - 1).join('')}…` : text
+  printColumns(io, entries, 'no packs', {
+    PACK: ({ name }) => name,
+    STATUS: ({ status }) => status,
+    TRUST: ({ trust, needsApproval }) => (needsApproval ? `${trust}, waits` : trust),
+    PROFILE: ({ profile }) => profile,
+    MODE: ({ mode }) => mode,
+    VERSION: ({ version }) => version ?? '–',
+    'WHAT IT HOLDS': ({ description }) => shortened(description, 60),
+  })
 
 /** What was considered, what was used and why, what it cost; then exactly what a model will see. */
 export function printResolution(io: Io, trace: ResolutionTrace, text: string, budget: number): void {
@@ -118,15 +105,10 @@ function confidenceOf({ considered, threshold }: ResolutionTrace, id: string): s
 }
 
 export const printGaps = (io: Io, gaps: readonly Gap[]): void =>
-  printTable(
-    io,
-    ['ASKED', 'LAST', 'WHY', 'QUESTION', 'NEAREST'],
-    gaps.map(({ asked, last, why, query, digest, nearest, missing }) => [
-      `${asked}×`,
-      last,
-      why === 'missing' ? `missing: ${missing.join('; ')}` : why,
-      query ?? digest.slice(0, 12),
-      nearest.join(', '),
-    ]),
-    'no gaps on record: `ambit knowledge resolve --record` keeps what is asked',
-  )
+  printColumns(io, gaps, 'no gaps on record: `ambit knowledge resolve --record` keeps what is asked', {
+    ASKED: ({ asked }) => `${asked}×`,
+    LAST: ({ last }) => last,
+    WHY: ({ why, missing }) => (why === 'missing' ? `missing: ${missing.join('; ')}` : why),
+    QUESTION: ({ query, digest }) => query ?? digest.slice(0, 12),
+    NEAREST: ({ nearest }) => nearest.join(', '),
+  })

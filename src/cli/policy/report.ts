@@ -1,23 +1,20 @@
 import type { Json } from '../../base/canonical.ts'
-import { counted } from '../../base/words.ts'
+import { counted, shortened } from '../../base/words.ts'
 import type { PolicyDecision } from '../../model/evidence.ts'
 import type { ApprovalTerms } from '../../model/policy.ts'
 import type { Ruling } from '../../policy/decide.ts'
 import type { Explanation } from '../../policy/explain.ts'
 import type { ShadowedCall } from '../../runtime/policy/shadow.ts'
 import { type Io, line, paint, plain } from '../terminal/io.ts'
-import { printTable } from '../terminal/table.ts'
+import { printColumns } from '../terminal/table.ts'
 import type { FileCheck } from './files.ts'
 
 export function printChecks(io: Io, checks: readonly FileCheck[]): void {
   const width = Math.max(...checks.map(({ file }) => file.length))
   for (const { file, name = '', version = '', hash = '', rules = 0, problems } of checks) {
     const shown = plain(file.padEnd(width))
-    if (problems.length === 0)
-      line(
-        io,
-        `${paint(io, 'green', 'ok')}   ${shown}  ${plain(name)} ${plain(version)}, ${counted(rules, 'rule')}, ${hash}`,
-      )
+    const what = `${plain(name)} ${plain(version)}, ${counted(rules, 'rule')}, ${hash}`
+    if (problems.length === 0) line(io, `${paint(io, 'green', 'ok')}   ${shown}  ${what}`)
     for (const { pointer, message, code, help } of problems) {
       line(io, `${paint(io, 'red', 'bad')}  ${shown}  ${plain(pointer ? `${pointer}: ${message}` : message)} (${code})`)
       if (help !== undefined) line(io, paint(io, 'dim', `${' '.repeat(width + 7)}${plain(help)}`))
@@ -35,12 +32,13 @@ export interface TestResult {
 }
 
 export function printTests(io: Io, results: readonly TestResult[]): void {
-  const rows = results.map(({ name, passed, expected, got }) => {
-    const wanted =
-      expected.rule === undefined ? expected.decision : `${expected.decision} by ${expected.rule ?? 'none'}`
-    return [passed ? 'ok' : 'FAILED', name, wanted, `${got.decision} by ${got.rule ?? got.reason ?? 'none'}`]
+  printColumns(io, results, 'none', {
+    '': ({ passed }) => (passed ? 'ok' : 'FAILED'),
+    CASE: ({ name }) => name,
+    EXPECTED: ({ expected: { decision, rule } }) =>
+      rule === undefined ? decision : `${decision} by ${rule ?? 'none'}`,
+    DECIDED: ({ got }) => `${got.decision} by ${got.rule ?? got.reason ?? 'none'}`,
   })
-  printTable(io, ['', 'CASE', 'EXPECTED', 'DECIDED'], rows)
   const failed = results.filter(({ passed }) => !passed).length
   line(io)
   const all = counted(results.length, 'case')
@@ -55,16 +53,12 @@ export function printExplanation(io: Io, { ruling, needs, rules, turns }: Explan
   line(io, `${paint(io, 'bold', answer)}  ${plain(why)}`)
   for (const each of isTold ? ruling.approval : []) line(io, plain(terms(each)))
   line(io)
-  const rows = rules.map(({ rule, decision, enforced, verdict, message, read }) => {
-    const saw = read.map(factText).join(', ')
-    return [
-      rule,
-      enforced ? decision : `would_${decision}`,
-      verdicts[verdict],
-      message === undefined ? saw : `${saw}: ${message}`,
-    ]
+  printColumns(io, rules, 'no policy is about this capability', {
+    RULE: ({ rule }) => rule,
+    DECISION: ({ enforced, decision }) => (enforced ? decision : `would_${decision}`),
+    '': ({ verdict }) => verdicts[verdict],
+    'WHAT IT SAW': ({ read, message }) => [read.map(factText).join(', '), message ?? []].flat().join(': '),
   })
-  printTable(io, ['RULE', 'DECISION', '', 'WHAT IT SAW'], rows, 'no policy is about this capability')
   if (turns.length === 0) return
   line(io)
   line(io, 'It would have been')
@@ -86,25 +80,22 @@ function terms({ roles = [], approvers = [], quorum = 1, expires_in_s }: Approva
 }
 
 const factText = ({ path, value }: { readonly path: string; readonly value?: Json }): string =>
-  value === undefined ? `${path} is absent` : `${path} = ${shortened(JSON.stringify(value))}`
-
-const shortened = (text: string): string => (text.length > 60 ? `${text.slice(0, 59)}…` : text)
+  value === undefined ? `${path} is absent` : `${path} = ${shortened(JSON.stringify(value), 60)}`
 
 export function printShadow(io: Io, calls: readonly ShadowedCall[]): void {
   const of = (is: ShadowedCall['answer']['is']): number => calls.filter(({ answer }) => answer.is === is).length
-  line(
-    io,
-    `${counted(calls.length, 'decision')}: ${of('equal')} equal, ${of('differs')} would change, ${of('needs')} cannot be told`,
-  )
-  const rows = calls.filter(({ answer }) => answer.is !== 'equal').map(shadowRow)
-  if (rows.length === 0) return
+  const sums = `${of('equal')} equal, ${of('differs')} would change, ${of('needs')} cannot be told`
+  line(io, `${counted(calls.length, 'decision')}: ${sums}`)
+  const changed = calls.flatMap(({ answer, ...call }) => (answer.is === 'equal' ? [] : [{ ...call, answer }]))
+  if (changed.length === 0) return
   line(io)
-  printTable(io, ['TIME', 'CAPABILITY', 'DECIDED', 'WOULD BE', 'BY', 'EVENT'], rows)
-}
-
-function shadowRow({ timestamp, capability_id, event_id, answer }: ShadowedCall): readonly string[] {
-  const start = [timestamp, capability_id]
-  if (answer.is === 'differs') return [...start, answer.from, answer.to, answer.rule ?? 'no rule allows it', event_id]
-  if (answer.is === 'needs') return [...start, answer.from, '?', `needs ${answer.fields.join(', ')}`, event_id]
-  return [...start, answer.decision, answer.decision, '', event_id]
+  printColumns(io, changed, 'none', {
+    TIME: ({ timestamp }) => timestamp,
+    CAPABILITY: ({ capability_id }) => capability_id,
+    DECIDED: ({ answer }) => answer.from,
+    'WOULD BE': ({ answer }) => (answer.is === 'needs' ? '?' : answer.to),
+    BY: ({ answer }) =>
+      answer.is === 'needs' ? `needs ${answer.fields.join(', ')}` : (answer.rule ?? 'no rule allows it'),
+    EVENT: ({ event_id }) => event_id,
+  })
 }

@@ -1,28 +1,18 @@
 import Table from 'cli-table3'
 import { type Io, line, paint, plain } from './io.ts'
 
-/** Rows under plain headings, no frame: easy to read and easy to cut. Without rows, what to do about it. */
-export function printTable(
-  io: Io,
-  headings: readonly string[],
-  rows: readonly (readonly string[])[],
-  empty = 'none',
-): void {
+/** What stands under each heading of a table of items. */
+type Columns<T> = Readonly<Record<string, (item: T) => string>>
+
+/** Items under plain headings, no frame: easy to read and easy to cut. Without any, what to do about it. */
+export function printColumns<T>(io: Io, items: readonly T[], empty: string, columns: Columns<T>): void {
   const table = new Table({
-    head: headings.map((heading) => paint(io, 'dim', heading)),
+    head: Object.keys(columns).map((heading) => paint(io, 'dim', heading)),
     chars: bare,
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 2 },
   })
-  table.push(...rows.map((row) => row.map(plain)))
-  line(io, rows.length === 0 ? paint(io, 'dim', empty) : table.toString().replace(/ +$/gm, ''))
-}
-
-type Columns<T> = Readonly<Record<string, (item: T) => string>>
-
-/** A table of items: what stands under each heading. */
-export function printColumns<T>(io: Io, items: readonly T[], empty: string, columns: Columns<T>): void {
-  const rows = items.map((item) => Object.values(columns).map((cell) => cell(item)))
-  printTable(io, Object.keys(columns), rows, empty)
+  table.push(...items.map((item) => Object.values(columns).map((cell) => plain(cell(item)))))
+  line(io, items.length === 0 ? paint(io, 'dim', empty) : table.toString().replace(/ +$/gm, ''))
 }
 
 /** The columns without those that give way, one after the other, until a line fits a terminal of this width. */
@@ -30,8 +20,9 @@ export function fitting<T>(
   width: number,
   items: readonly T[],
   columns: Columns<T>,
-  [next, ...later]: readonly string[],
+  givingWay: readonly string[],
 ): Columns<T> {
+  const [next, ...later] = givingWay
   const needed = Object.entries(columns).reduce((sum, column) => sum + widthOf(items, column) + 2, -2)
   if (needed <= width || next === undefined) return columns
   const { [next]: _, ...rest } = columns

@@ -1,6 +1,7 @@
 import type { Json } from '../../base/canonical.ts'
 import { limits } from '../../base/limits.ts'
 import { isJsonObject, type JsonObject } from '../../base/object.ts'
+import { shortened } from '../../base/words.ts'
 
 export interface Remark {
   readonly at: string
@@ -88,11 +89,7 @@ function namesIn(value: Json, walk: Walk): Json | undefined {
 }
 
 /** Names and values that are not shown where they stood, for the fence. */
-function listed(value: Json): string {
-  const text = `as JSON: ${JSON.stringify(value)}`
-  if (text.length <= limits.toolValueCharsMax) return text
-  return `${text.slice(0, limits.toolValueCharsMax - 1).toWellFormed()}…`
-}
+const listed = (value: Json): string => shortened(`as JSON: ${JSON.stringify(value)}`, limits.toolValueCharsMax)
 
 /** Values of several words could be read one behind the other: all those of a schema have few blanks. */
 function isNoSpeech(value: Json, walk: Walk): boolean {

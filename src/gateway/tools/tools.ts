@@ -1,6 +1,7 @@
 import type { Json } from '../../base/canonical.ts'
 import { sha256 } from '../../base/hash.ts'
 import { limits } from '../../base/limits.ts'
+import { shortened } from '../../base/words.ts'
 import type { CapabilityDescriptor } from '../../model/capability.ts'
 import { isCallable } from '../../policy/gates/checks.ts'
 import { resolveVersion } from '../../policy/versions.ts'
@@ -120,11 +121,8 @@ function foreignText(
   const charsMax = limits.toolDescriptionCharsMax
   const whole = [description, ...remarks.map(({ at, text }) => `${at === '' ? 'arguments' : at}: ${text}`)].join('\n')
   for (let room: number = charsMax; ; ) {
-    const text = fenceText(id, cut(whole, Math.max(room, 0)), seed)
+    const text = fenceText(id, shortened(whole, Math.max(room, 0)), seed)
     if (text.length <= charsMax || room <= 0) return text
     room -= text.length - charsMax
   }
 }
-
-const cut = (text: string, chars: number): string =>
-  text.length <= chars ? text : `${text.slice(0, Math.max(chars - 1, 0)).toWellFormed()}…`
