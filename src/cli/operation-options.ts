@@ -1,11 +1,11 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { Failure } from '../base/failure.ts'
 import { parseAs } from '../model/parse.ts'
 import { jsonSchemaOf, schemaOf } from '../model/schemas.ts'
 import type { Operation } from '../operations/operation.ts'
 import { objectInput } from './terminal/files.ts'
 import type { Io } from './terminal/io.ts'
-import { several } from './terminal/several.ts'
+import { several, wholeNumber } from './terminal/options.ts'
 
 /** How a member of the input is written, `--role <name>` or the name of an argument, and its help. */
 export type Words = readonly [form: string, help?: string, needed?: 'needed']
@@ -64,7 +64,7 @@ function optionFor(schema: MemberSchema, form: string, help: string): Option {
   const option = new Option(form, isArray ? `${help}; may be given several times` : help)
   if (isArray) option.argParser(several)
   if (schema.enum !== undefined) option.choices(schema.enum)
-  if (schema.type === 'integer') option.argParser((text) => wholeNumber(text, schema))
+  if (schema.type === 'integer') option.argParser(wholeNumber(schema.minimum, schema.maximum))
   return option
 }
 
@@ -76,12 +76,6 @@ const usualWords = (name: string, { type }: MemberSchema): Words => {
 const usualHelp: Readonly<Record<string, string>> = {
   limit: 'how many at most, up to 1000 (default: 50)',
   cursor: 'go on where the last page ended',
-}
-
-function wholeNumber(text: string, { minimum = 0, maximum = Number.MAX_SAFE_INTEGER }: MemberSchema): number {
-  const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
-  if (number >= minimum && number <= maximum) return number
-  throw new InvalidArgumentError(`write a whole number from ${minimum} to ${maximum}.`)
 }
 
 async function readMembers(io: Io, members: readonly Member[]): Promise<Record<string, unknown>> {

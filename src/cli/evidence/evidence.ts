@@ -9,7 +9,7 @@ import { type AmbitOptions, atAmbit, withAmbit } from '../ambit.ts'
 import { operationGroup } from '../operation-command.ts'
 import { writePrivate } from '../terminal/files.ts'
 import { type Io, jsonText, line, paint, plain, printJson, type Register, whileShown } from '../terminal/io.ts'
-import { several } from '../terminal/several.ts'
+import { several } from '../terminal/options.ts'
 import { fitting, printColumns } from '../terminal/table.ts'
 import { deniedIn, printTrace, recordIn, taskEvents } from './trace.ts'
 

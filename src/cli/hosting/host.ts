@@ -1,6 +1,6 @@
-import { InvalidArgumentError } from 'commander'
 import { type CommonOptions, withTenant } from '../session.ts'
 import type { Register } from '../terminal/io.ts'
+import { wholeNumber } from '../terminal/options.ts'
 
 export interface ServeOptions extends CommonOptions {
   readonly port?: number
@@ -14,7 +14,7 @@ export interface ServeOptions extends CommonOptions {
 const register: Register = (host, io) => {
   withTenant(host.command('serve'))
     .description('serve the capabilities of the configuration over HTTP, compatible with CHP, until Ctrl-C')
-    .option('--port <n>', "the port, 0 for any that is free (default: the configuration's, or 4770)", portNumber)
+    .option('--port <n>', "the port, 0 for any that is free (default: the configuration's, or 4770)", port)
     .option('--hostname <name>', "the address to listen on (default: the configuration's, or 127.0.0.1)")
     .option('--key <key>', 'one more key, shared by callers who are not told apart; API keys work without it')
     .option(
@@ -35,7 +35,4 @@ const register: Register = (host, io) => {
 }
 export default register
 
-function portNumber(text: string): number {
-  if (/^(?:0|[1-9][0-9]{0,4})$/.test(text) && Number(text) <= 65_535) return Number(text)
-  throw new InvalidArgumentError('write a number from 0 to 65535.')
-}
+const port = wholeNumber(0, 65_535)

@@ -13,7 +13,7 @@ import type { Caller } from '../../runtime/identity/caller.ts'
 import type { Runtime } from '../../runtime/runtime.ts'
 import { asAdministrator, type CommonOptions, withTenant } from '../session.ts'
 import { type Io, line, paint, plain, printJson, whileShown } from '../terminal/io.ts'
-import { several } from '../terminal/several.ts'
+import { several } from '../terminal/options.ts'
 import { printColumns } from '../terminal/table.ts'
 import { printDifferences } from './drift.ts'
 

@@ -3,7 +3,7 @@ import { tenantId } from '../../model/identity/tenant-id.ts'
 import { operationGroup } from '../operation-command.ts'
 import { type CommonOptions, inStore, opened, withStore } from '../session.ts'
 import { line, printJson, type Register } from '../terminal/io.ts'
-import { several } from '../terminal/several.ts'
+import { several } from '../terminal/options.ts'
 import { printColumns } from '../terminal/table.ts'
 
 const register: Register = (tenant, io) => {

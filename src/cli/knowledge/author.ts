@@ -10,29 +10,16 @@ import { slugOf } from '../../knowledge/select/file-index.ts'
 import { type PackMode, type PackProfile, packMode, packProfile, packTypes } from '../../model/knowledge/knowledge.ts'
 import { checkFree, readDocuments, writePack } from '../../runtime/knowledge/author.ts'
 import { systemClock } from '../../runtime/system.ts'
-import type { Io } from '../terminal/io.ts'
-import { line, plain, printJson } from '../terminal/io.ts'
+import { type Io, line, plain, printJson } from '../terminal/io.ts'
 import { addCheck } from './check.ts'
-import { isForPrograms } from './flags.ts'
+import { isForPrograms, type KnowledgeFlags } from './flags.ts'
 
-interface WriteOptions {
-  readonly output?: string
+interface WriteOptions extends Pick<KnowledgeFlags, 'output' | 'json' | 'text'> {
   readonly dryRun?: boolean
-  readonly json?: boolean
-  readonly text?: boolean
-}
-
-interface NewOptions extends WriteOptions {
-  readonly description?: string
-  readonly type: string
-  readonly profile: PackProfile
-  readonly mode: PackMode
-}
-
-interface ImportOptions extends WriteOptions {
-  readonly name?: string
   readonly description?: string
 }
+
+type NewOptions = WriteOptions & { readonly type: string; readonly profile: PackProfile; readonly mode: PackMode }
 
 /** The commands for owners of packs. */
 export function addAuthoring(knowledge: Command, io: Io): void {
@@ -61,7 +48,7 @@ function addNew(knowledge: Command, io: Io): void {
       const name = packName(given)
       const today = formatTime(systemClock.now()).slice(0, 10)
       const files = newPack({ name, description, type, profile, mode, today })
-      await write(io, { command: 'new', name, files, findings: [], options })
+      await write(io, options, { command: 'new', name, files })
     })
 }
 
@@ -71,7 +58,7 @@ function addImport(knowledge: Command, io: Io): void {
     .description('turn a folder of Markdown and plain text into a document-first pack with splits and anchors')
     .option('--name <name>', 'the name of the pack; otherwise that of the folder')
     .option('--description <text>', 'what it holds and when to use it; otherwise made from titles', filled)
-    .action(async (folder: string, options: ImportOptions) => {
+    .action(async (folder: string, options: WriteOptions & { readonly name?: string }) => {
       const { documents, diagnostics } = await readDocuments(resolve(io.cwd, folder), folder)
       if (documents.length === 0) {
         const help = 'files that end in .md, .mdx, .markdown or .txt are taken'
@@ -79,7 +66,7 @@ function addImport(knowledge: Command, io: Io): void {
       }
       const name = options.name === undefined ? nameOf(basename(resolve(io.cwd, folder))) : packName(options.name)
       const files = importDocuments({ name, description: options.description, documents })
-      await write(io, { command: 'import', name, files, findings: diagnostics, options })
+      await write(io, options, { command: 'import', name, files, findings: diagnostics })
     })
 }
 
@@ -95,11 +82,10 @@ interface Written {
   readonly command: string
   readonly name: string
   readonly files: readonly PackText[]
-  readonly findings: readonly Diagnostic[]
-  readonly options: WriteOptions
+  readonly findings?: readonly Diagnostic[]
 }
 
-async function write(io: Io, { command, name, files, findings, options }: Written): Promise<void> {
+async function write(io: Io, options: WriteOptions, { command, name, files, findings = [] }: Written): Promise<void> {
   const folder = resolve(io.cwd, options.output ?? `.agents/knowledge/${name}`)
   const shown = relative(io.cwd, folder) || '.'
   checkFree(folder, shown)

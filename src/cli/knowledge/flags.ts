@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { Failure, problem, quote } from '../../base/failure.ts'
 import type { Diagnostic } from '../../knowledge/diagnostic.ts'
 import { keptApprovals } from '../../runtime/knowledge/approve.ts'
@@ -12,7 +12,7 @@ import { loadSettings, type Settings } from '../../runtime/settings/config.ts'
 import { sourceOf } from '../session.ts'
 import { writePrivate } from '../terminal/files.ts'
 import { found, type Io, jsonText, paint, plain } from '../terminal/io.ts'
-import { several } from '../terminal/several.ts'
+import { several, wholeNumber } from '../terminal/options.ts'
 
 /** What every command that reads packs has. */
 export interface KnowledgeFlags {
@@ -42,13 +42,8 @@ export const answering = (command: Command): Command =>
     .option('--text', 'print for people, even into a pipe; so does AMBIT_OUTPUT=text')
     .option('--output <file>', 'write the answer to a new file')
     .option('--force', 'write it over one that is there')
-    .option('--limit <n>', 'how many at most', whole)
-    .option('--offset <n>', 'how many to pass over', whole, 0)
-
-export function whole(text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('write a whole number.')
-}
+    .option('--limit <n>', 'how many at most', wholeNumber())
+    .option('--offset <n>', 'how many to pass over', wholeNumber(), 0)
 
 export const paged = <T>(items: readonly T[], { offset = 0, limit }: KnowledgeFlags): readonly T[] =>
   items.slice(offset, limit === undefined ? undefined : offset + limit)

@@ -7,8 +7,8 @@ import { packFolder, realPath } from '../../runtime/knowledge/approvals.ts'
 import type { RootOptions } from '../../runtime/knowledge/roots.ts'
 import type { Scan } from '../../runtime/knowledge/scan.ts'
 import { type Io, line, plain } from '../terminal/io.ts'
-import { several } from '../terminal/several.ts'
-import { answer, each, type KnowledgeFlags, reading, whole } from './flags.ts'
+import { several, wholeNumber } from '../terminal/options.ts'
+import { answer, each, type KnowledgeFlags, reading } from './flags.ts'
 import { printFindings, printResolution, printWaiting } from './report.ts'
 
 interface ResolveFlags extends KnowledgeFlags {
@@ -32,7 +32,7 @@ export function addResolve(knowledge: Command, io: Io): void {
     .option('--enable <name>', 'use no pack but these: names, ids or scopes', several)
     .option('--disable <name>', 'do not use this pack: a name, an id or a scope', several)
     .option('--require <fact>', 'a fact that the answer cannot do without', several)
-    .option('--budget <tokens>', 'tokens of everything that is sent', whole, limits.knowledgeBudgetTokens)
+    .option('--budget <tokens>', 'tokens of everything that is sent', wholeNumber(), limits.knowledgeBudgetTokens)
     .option('--evidence', 'excerpts of sources, too')
     .option('--explain', 'what was dropped, and why')
     .option('--record [dir]', 'keep the record and the trace (default: .ambit/runs)')

@@ -5,7 +5,7 @@ import type { operations } from '../../operations/table.ts'
 import { operationAt, type View } from '../operation-command.ts'
 import { jsonIn, readInput } from '../terminal/files.ts'
 import { type Io, jsonText, line, printJson, progress } from '../terminal/io.ts'
-import { several } from '../terminal/several.ts'
+import { several } from '../terminal/options.ts'
 import { followToEnd } from './follow.ts'
 import { printEvent, printRun } from './print-run.ts'
 

@@ -9,7 +9,7 @@ import { storeAdministrator } from '../identity/who-asks.ts'
 import { opened } from '../session.ts'
 import { writeOutput } from '../terminal/files.ts'
 import { type Io, line, printJson, type Register } from '../terminal/io.ts'
-import { several } from '../terminal/several.ts'
+import { several } from '../terminal/options.ts'
 import { commented, plain } from './init-template.ts'
 
 const register: Register = (command, io) => {
