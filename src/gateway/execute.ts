@@ -106,12 +106,7 @@ const hasEffects = ({ descriptor, commits }: Capability): boolean =>
   commits !== true && (descriptor.side_effects ?? []).length > 0
 
 /** Waits for the handler until its time is over, or until the caller cancels the call. */
-async function withinTime<T>(
-  work: Promise<T>,
-  ms: number,
-  abort: AbortController,
-  leaving: AbortSignal | undefined,
-): Promise<T> {
+async function withinTime<T>(work: Promise<T>, ms: number, abort: AbortController, leaving: AbortSignal | undefined) {
   const over = Promise.withResolvers<never>()
   // First it is too late, then the handler hears of it: what it makes of that is no longer its result.
   const end = (why: Error) => {

@@ -1,5 +1,4 @@
 import { Failure } from '../base/failure.ts'
-import type { InvocationResult } from '../model/wire/result.ts'
 import type { Refusal } from '../policy/gates/refusal.ts'
 import { approvalRecords, type StoredApproval } from '../storage/tables/approvals.ts'
 import { withdraw } from './approvals/ask.ts'
@@ -128,11 +127,7 @@ function inTaskOf(asked: StoredApproval | undefined, call: Call): Call {
   return { ...call, correlation: { ...call.correlation, correlation_id }, opens: false }
 }
 
-async function refused(
-  attempt: Attempt,
-  { recorded, ...entry }: Entry & Found,
-  { outcome, denial }: Refusal,
-): Promise<InvocationResult> {
+async function refused(attempt: Attempt, { recorded, ...entry }: Entry & Found, { outcome, denial }: Refusal) {
   const asks = denial.code === 'approval_required'
   // The same call asking again while people think about it: nothing new to write.
   if (recorded !== undefined && asks && attempt.changes.length === 0) return { ...replayed(recorded.result), denial }

@@ -49,10 +49,7 @@ export function pathBelow(spot: Spot, host: string, kind: 'file' | 'folder'): st
 
 const topOf = (grants: readonly string[], grant: string): string => (grants.length > 1 ? labelOf(grant) : '')
 
-function granted(
-  grants: readonly string[],
-  path: string,
-): { readonly grant: string; readonly rest: readonly string[] } {
+function granted(grants: readonly string[], path: string) {
   const [first = '', ...rest] = segmentsOf(path)
   const [only] = grants
   if (grants.length === 1 && only !== undefined) return { grant: only, rest: [first, ...rest] }

@@ -125,10 +125,8 @@ function createRouter(deps: ServerDeps, server: ServerContext): Hono<Env> {
 }
 
 /** What comes before any route with a caller, in this order: room, credentials, rate, share of the room, host of the tenant. */
-function openEntrance(
-  { hosts, access, limits: own = {} }: ServerDeps,
-  { ambit, concurrency }: ServerContext,
-): MiddlewareHandler<Env> {
+function openEntrance(deps: ServerDeps, { ambit, concurrency }: ServerContext): MiddlewareHandler<Env> {
+  const { hosts, access, limits: own = {} } = deps
   const authenticate = openAuthentication(ambit, hosts.home, access)
   const perSecond = own.requestsPerSecondMax ?? limits.requestsPerSecondMax
   const mayAsk = rateLimit(ambit.clock, perSecond, limits.rateCallersMax)
@@ -150,12 +148,7 @@ function openEntrance(
   }
 }
 
-async function answer(
-  { env, req }: Context<Env>,
-  route: Route,
-  { hosts }: ServerDeps,
-  server: ServerContext,
-): Promise<Response> {
+async function answer({ env, req }: Context<Env>, route: Route, { hosts }: ServerDeps, server: ServerContext) {
   env.route = route.path
   const { host } = env.held ?? { host: hosts.home }
   const publicCaller = { ...anonymous(host.tenant), rights: [], name: 'public' } as const

@@ -46,11 +46,7 @@ const addressesOf = async (hostname: string): Promise<readonly string[]> =>
   (await dnsLookup(hostname, { all: true })).map(({ address }) => address)
 
 /** Those addresses of a server to which a request for it may be sent. */
-async function reachable(
-  list: AllowList,
-  url: URL,
-  lookup: (hostname: string) => Promise<readonly string[]>,
-): Promise<readonly string[]> {
+async function reachable(list: AllowList, url: URL, lookup: (hostname: string) => Promise<readonly string[]>) {
   const host = hostOf(url)
   if (!list.mayAsk(url)) throw refused(`requests to \`${url.origin}\` are not allowed`)
   const found = familyOf(host) ? [host] : await lookup(host).catch(() => undefined)

@@ -96,11 +96,7 @@ function nameOf({ operation, method, path }: Unselected): string {
 }
 
 /** The operations that are asked for, each under an id of its own. */
-function select(
-  all: readonly (Unselected & { readonly name: string })[],
-  options: ImportOptions,
-  attempt: Attempt,
-): Found[] {
+function select(all: readonly (Unselected & { readonly name: string })[], options: ImportOptions, attempt: Attempt) {
   const taken = new Map<string, string>()
   return all.flatMap(({ name, ...found }) => {
     const { method, path } = found

@@ -105,12 +105,7 @@ export async function inTurns<Flags extends KnowledgeFlags>(
 }
 
 /** The folder or roots that were named, else those of the configuration, else the usual folders. All of them are there. */
-function rootsOf(
-  io: Io,
-  dir: string | undefined,
-  flags: KnowledgeFlags,
-  { knowledge }: Settings,
-): readonly RootOptions[] {
+function rootsOf(io: Io, dir: string | undefined, flags: KnowledgeFlags, { knowledge }: Settings) {
   const named = [...(dir === undefined ? [] : [{ path: dir }]), ...(flags.root ?? []).map(parseRoot)]
   const home = io.env['HOME'] ?? homedir()
   const roots = named.length > 0 ? named : (knowledge.roots ?? conventionalRoots(io.cwd, home))

@@ -38,12 +38,7 @@ const heldVotes = (
   })
 
 /** Signed grants, kept or sent with the call. One that fails any check does not count. */
-function grantVotes(
-  deps: GatewayDeps,
-  stored: StoredApproval,
-  able: readonly Approver[],
-  sent: readonly Json[],
-): CountedVote[] {
+function grantVotes(deps: GatewayDeps, stored: StoredApproval, able: readonly Approver[], sent: readonly Json[]) {
   const own = able.filter(({ custody }) => custody === 'self')
   if (own.length === 0) return []
   const pins = new Set(own.map(({ public_key }) => public_key))

@@ -1,6 +1,5 @@
 import { type History, noHistory, rememberedOf, withCall } from '../../policy/history.ts'
 import { amendHistory, historyOf } from '../../storage/tables/histories.ts'
-import type { Change } from '../../storage/work.ts'
 import type { Resolved } from '../attempt.ts'
 import { type Call, type CallCaller, callKey } from '../call.ts'
 import type { GatewayDeps, Offer } from '../deps.ts'
@@ -47,12 +46,7 @@ export async function rememberAgain(deps: GatewayDeps, call: Called, { carries }
 }
 
 /** The change of a history; none where none are kept. */
-function changeHistory(
-  { clock }: GatewayDeps,
-  offer: Offer,
-  call: Called,
-  next: (history: History) => History,
-): readonly Change[] {
+function changeHistory({ clock }: GatewayDeps, offer: Offer, call: Called, next: (history: History) => History) {
   if (offer.historyMs === undefined) return []
   const nowMs = clock.now()
   const expiresAtMs = nowMs + offer.historyMs

@@ -72,12 +72,7 @@ export async function askAgain({ deps, late }: Host): Promise<void> {
 }
 
 /** Writes the end of a call; whether that was for us to do. */
-async function endCall(
-  deps: GatewayDeps,
-  claim: Claim,
-  call: Interrupted,
-  known: KnownOutcome | undefined,
-): Promise<boolean> {
+async function endCall(deps: GatewayDeps, claim: Claim, call: Interrupted, known: KnownOutcome | undefined) {
   const now = deps.clock.now()
   const error = endedAs(known, call.commits)
   const [event_type, outcome] =

@@ -113,11 +113,7 @@ const preferred = ['sync', 'stream', 'async', 'fire_and_forget'] as const
 const isForeign = ({ metadata }: CapabilityDescriptor): boolean => metadata?.origin !== undefined
 
 /** The description and the remarks of the schema in one fence, cut so that all of it fits. */
-function foreignText(
-  { id, description }: CapabilityDescriptor,
-  remarks: readonly Remark[],
-  { seed }: ToolOptions,
-): string {
+function foreignText({ id, description }: CapabilityDescriptor, remarks: readonly Remark[], { seed }: ToolOptions) {
   const charsMax = limits.toolDescriptionCharsMax
   const whole = [description, ...remarks.map(({ at, text }) => `${at === '' ? 'arguments' : at}: ${text}`)].join('\n')
   for (let room: number = charsMax; ; ) {

@@ -70,11 +70,7 @@ const headProblem = (head: Checkpoint | undefined, log: string): string | undefi
   head !== undefined && head.log_root !== logRoot(log) ? 'the log is not the one a head was signed over' : undefined
 
 /** The heads in the store by size, each signed by a key of the host and tied to the one before; or what is wrong. */
-async function signedHeads(
-  ambit: Runtime,
-  tenant: TenantId,
-  hostId: string,
-): Promise<ReadonlyMap<number, Checkpoint> | string> {
+async function signedHeads(ambit: Runtime, tenant: TenantId, hostId: string) {
   const keys = everyKeyOf(await ambit.keyring.publicKeys(hostId))
   const kept = await ambit.store.read(() => allCheckpoints(tenant))
   const inputs = kept.map(({ body }): unknown => JSON.parse(body))

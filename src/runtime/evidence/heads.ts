@@ -164,11 +164,7 @@ async function checkHeads(deps: HeadsDeps, files: FileRoot): Promise<Map<TenantI
   return heads
 }
 
-async function checkTenant(
-  { store, keyring }: HeadsDeps,
-  files: FileRoot,
-  tenant: TenantId,
-): Promise<Checkpoint | undefined> {
+async function checkTenant({ store, keyring }: HeadsDeps, files: FileRoot, tenant: TenantId) {
   const input = await newestHead(files, tenant)
   const { host_id, size, last } = await store.read(() => readEnd(tenant))
   if (input === undefined && last !== undefined) throw mismatch(tenant, 'its file of signed heads is gone')

@@ -41,12 +41,7 @@ export async function createTenantWithAdmin(
   return { tenant: await addTenantWith(ambit, wish, [admin, key], by), issued: key.issued }
 }
 
-async function addTenantWith(
-  ambit: Runtime,
-  wish: NewTenant,
-  more: readonly Recordable[],
-  by?: Subject,
-): Promise<Tenant> {
+async function addTenantWith(ambit: Runtime, wish: NewTenant, more: readonly Recordable[], by?: Subject) {
   const made: Tenant = {
     tenant_id: wish.id,
     host_id: wish.hostId ?? wish.id,
