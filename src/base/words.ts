@@ -18,12 +18,10 @@ const typeNames: Readonly<Record<string, string>> = {
 export const typesText = (types: readonly unknown[]): string =>
   [...new Set(types.map((type) => typeNames[String(type)] ?? String(type)))].join(' or ')
 
-const valuesShownMax = 8
-
 /** The values that are allowed, as many of them as a reader takes in. */
 export function valuesText(values: readonly unknown[]): string {
   const shown = values
-    .slice(0, valuesShownMax)
+    .slice(0, 8)
     .map((value) => shortQuote(typeof value === 'string' ? value : String(JSON.stringify(value))))
   if (values.length === 1) return shown.join('')
   const more = values.length - shown.length

@@ -72,12 +72,8 @@ const isExpired = ({ state, expiresAtMs }: Claim, now: number): boolean =>
 const again = (recorded: Recorded): Recorded => ({ ...recorded, result: replayed(recorded.result) })
 
 const inProgress = (): never => {
-  throw new Failure(
-    'call.in_progress',
-    'the call is still running',
-    { retry_after_s: 1 },
-    'ask again later with the same `invocation_id`',
-  )
+  const help = 'ask again later with the same `invocation_id`'
+  throw new Failure('call.in_progress', 'the call is still running', { retry_after_s: 1 }, help)
 }
 
 function reused({ clock }: GatewayDeps, call: Call): InvocationResult {

@@ -41,13 +41,11 @@ export function readSchema(schema: SchemaLike | undefined, member: string): Read
   if (schema === undefined) return { json: {}, validate: undefined }
   if (!isStandard(schema)) return { json: schema, validate: undefined }
   const { jsonSchema, validate, vendor } = schema['~standard']
-  if (jsonSchema === undefined)
-    throw new Failure(
-      'capability.invalid',
-      `\`${member}\`: a schema of \`${vendor}\` that cannot be told as JSON Schema`,
-      { member },
-      `wrap it so that it has \`~standard.jsonSchema\`, or give \`${member}\` as JSON Schema`,
-    )
+  if (jsonSchema === undefined) {
+    const help = `wrap it so that it has \`~standard.jsonSchema\`, or give \`${member}\` as JSON Schema`
+    const message = `\`${member}\`: a schema of \`${vendor}\` that cannot be told as JSON Schema`
+    throw new Failure('capability.invalid', message, { member }, help)
+  }
   try {
     const { $schema: _, ...json } = jsonSchema.input({ target: 'draft-2020-12' }) as Record<string, Json>
     return { json, validate }

@@ -2,7 +2,7 @@ import { Failure } from '../base/failure.ts'
 import { sha256 } from '../base/hash.ts'
 import { readJson } from '../base/json.ts'
 import { limits } from '../base/limits.ts'
-import { isObject } from '../base/object.ts'
+import { defined, isObject } from '../base/object.ts'
 import { type Database, Duplicate } from './database.ts'
 import { indexEntries } from './entries/entry-index.ts'
 import { schemaVersion, tables } from './schema.ts'
@@ -173,17 +173,14 @@ function bytesOf(cell: unknown): Uint8Array | undefined {
 }
 
 /** The one refusal of a backup, with the line it is about where there is one. */
-export const invalidBackup = (why: string, line?: number): Failure =>
-  new Failure(
-    'backup.invalid',
-    `this is not a whole backup: ${line === undefined ? '' : `line ${line}: `}${why}`,
-    line === undefined ? {} : { line },
-    'take another backup',
-  )
-const notEmpty = (): Failure =>
-  new Failure(
-    'store.not_empty',
-    'the store holds something already',
-    {},
-    'restore into a new store, then point the configuration at it',
-  )
+export function invalidBackup(why: string, line?: number): Failure {
+  const where = line === undefined ? '' : `line ${line}: `
+  return new Failure('backup.invalid', `this is not a whole backup: ${where}${why}`, defined({ line }), takeAnother)
+}
+
+const takeAnother = 'take another backup'
+
+function notEmpty(): Failure {
+  const help = 'restore into a new store, then point the configuration at it'
+  return new Failure('store.not_empty', 'the store holds something already', {}, help)
+}

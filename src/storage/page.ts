@@ -54,12 +54,9 @@ export function* allPages<T>(read: (options: PageOptions) => Work<Page<T>>): Wor
 }
 
 function boundedLimit(limit: number = limits.pageRowsDefault): number {
-  if (!Number.isInteger(limit) || limit < 1 || limit > limits.pageRowsMax) {
-    throw new Failure('field.invalid', `\`limit\`: a whole number from 1 to ${limits.pageRowsMax} was expected`, {
-      pointer: '/limit',
-    })
-  }
-  return limit
+  if (Number.isInteger(limit) && limit >= 1 && limit <= limits.pageRowsMax) return limit
+  const message = `\`limit\`: a whole number from 1 to ${limits.pageRowsMax} was expected`
+  throw new Failure('field.invalid', message, { pointer: '/limit' })
 }
 
 const writeCursor = (key: string | number): Cursor => Buffer.from(JSON.stringify([key])).toString('base64url')
@@ -73,10 +70,6 @@ function readCursor(cursor: Cursor, type: string): string | number {
   } catch {
     // Falls through to the one refusal below.
   }
-  throw new Failure(
-    'cursor.invalid',
-    'the cursor is not valid',
-    {},
-    'take it from `next` of the page before, unchanged',
-  )
+  const help = 'take it from `next` of the page before, unchanged'
+  throw new Failure('cursor.invalid', 'the cursor is not valid', {}, help)
 }

@@ -3,99 +3,63 @@ import type { Database } from './database.ts'
 import { type ColumnType, number, row, sql, type Table, type Work } from './work.ts'
 
 /** A table whose primary key is the tenant and these columns. */
-const table = (name: string, key: Table['columns'], others: Table['columns']): Table => ({
+const table = (name: string, key: string, others: string): Table => ({
   name,
-  columns: { tenant_id: 'text', ...key, ...others },
-  key: ['tenant_id', ...Object.keys(key)],
+  columns: { tenant_id: 'text', ...columnsIn(key), ...columnsIn(others) },
+  key: ['tenant_id', ...Object.keys(columnsIn(key))],
 })
 
-export const tenants = table('tenants', {}, { host_id: 'text', body: 'text' })
-export const principals = table('principals', { principal_id: 'text' }, { body: 'text' })
-export const apiKeys = table('api_keys', { key_id: 'text' }, { principal_id: 'text', body: 'text' })
+/** Columns by name: text, or a number with `#` behind it, or bytes with `*`; with `?` at the end it may be null. */
+function columnsIn(names: string): Table['columns'] {
+  const read = ([, name = '', sign = '', mayBeNull = '']: readonly string[]) => [name, `${signs[sign]}${mayBeNull}`]
+  return Object.fromEntries(Array.from(names.matchAll(/(\w+)([#*]?)(\??)/g), read))
+}
+
+const signs: Readonly<Record<string, ColumnType>> = { '': 'text', '#': 'number', '*': 'bytes' }
+
+export const tenants = table('tenants', '', 'host_id body')
+export const principals = table('principals', 'principal_id', 'body')
+export const apiKeys = table('api_keys', 'key_id', 'principal_id body')
 export const events = table(
   'events',
-  { sequence: 'number' },
-  {
-    ...{ event_id: 'text', event_type: 'text', invocation_id: 'text', capability_id: 'text', correlation_id: 'text' },
-    ...{ subject_id: 'text?', outcome: 'text?', timestamp: 'text', content_hash: 'text', body: 'text' },
-  },
+  'sequence#',
+  'event_id event_type invocation_id capability_id correlation_id subject_id? outcome? timestamp content_hash body',
 )
-export const purgedEvents = table('purged_events', { sequence: 'number' }, { leaf_hash: 'text', purge_id: 'text' })
+export const purgedEvents = table('purged_events', 'sequence#', 'leaf_hash purge_id')
 // The latest time of any event before one that fell behind it, and the furthest that any did; no row while none did.
-const clocks = table('clocks', {}, { latest: 'text', lag_ms: 'number' })
+const clocks = table('clocks', '', 'latest lag_ms#')
 // Which values of searched columns occur in which section of a chain; of `timestamp`, that of its first event.
-const eventSections = table('event_sections', { field: 'text', value: 'text', section: 'number' }, {})
-export const checkpoints = table('checkpoints', { log_size: 'number' }, { log: 'text', hash: 'text', body: 'text' })
-const blobs = table('blobs', { sha256: 'text' }, { bytes: 'bytes' })
-export const claims = table(
-  'claims',
-  { scope: 'text', claim_key: 'text' },
-  { fingerprint: 'text', owner: 'text', state: 'text', body: 'text', result: 'text?', expires_at_ms: 'number?' },
-)
-const leases = table('leases', { name: 'text' }, { holder: 'text', fence: 'number', expires_at_ms: 'number' })
-export const approvals = table(
-  'approvals',
-  { approval_id: 'text' },
-  // Who asks, and who asks for what, are compared for equality alone.
-  {
-    ...{ call_key: 'text', state: 'text', expires_at_ms: 'number', body: 'text' },
-    ...{ asker: 'text?', ask: 'text?' },
-  },
-)
-export const approvers = table('approvers', { approver_id: 'text' }, { body: 'text' })
-const statements = table('statements', { kind: 'text', statement_id: 'text' }, { body: 'text' })
-export const histories = table('histories', { session: 'text' }, { expires_at_ms: 'number', body: 'text' })
-export const budgetUses = table(
-  'budget_uses',
-  { budget: 'text', holder: 'text', starts_at_ms: 'number', ends_at_ms: 'number' },
-  { calls: 'number', time_ms: 'number', cost: 'number', bytes: 'number' },
-)
+const eventSections = table('event_sections', 'field value section#', '')
+export const checkpoints = table('checkpoints', 'log_size#', 'log hash body')
+const blobs = table('blobs', 'sha256', 'bytes*')
+export const claims = table('claims', 'scope claim_key', 'fingerprint owner state body result? expires_at_ms#?')
+const leases = table('leases', 'name', 'holder fence# expires_at_ms#')
+// Who asks, and who asks for what, are compared for equality alone.
+export const approvals = table('approvals', 'approval_id', 'call_key state expires_at_ms# body asker? ask?')
+export const approvers = table('approvers', 'approver_id', 'body')
+const statements = table('statements', 'kind statement_id', 'body')
+export const histories = table('histories', 'session', 'expires_at_ms# body')
+const budgetPlace = 'budget holder starts_at_ms# ends_at_ms#'
+export const budgetUses = table('budget_uses', budgetPlace, 'calls# time_ms# cost# bytes#')
 
-export const runs = table(
-  'runs',
-  { run_id: 'text' },
-  {
-    ...{ root_run_id: 'text', agent_id: 'text', status: 'text', session_id: 'text?', request_key: 'text?' },
-    ...{ cancelled: 'number', body: 'text' },
-  },
-)
-const runEvents = table('run_events', { root_run_id: 'text', event_id: 'number' }, { run_id: 'text', body: 'text' })
+export const runs = table('runs', 'run_id', 'root_run_id agent_id status session_id? request_key? cancelled# body')
+const runEvents = table('run_events', 'root_run_id event_id#', 'run_id body')
 /** What is due: the next leg of a root run. Without an owner it waits to be taken. */
-const legs = table(
-  'legs',
-  { run_id: 'text' },
-  { due_at_ms: 'number', wakes: 'number', fence: 'number', owner: 'text?' },
-)
-export const revocations = table('revocations', { number: 'number' }, { body: 'text' })
-const sessions = table(
-  'sessions',
-  { agent_id: 'text', session_id: 'text' },
-  { id: 'text', updated_at_ms: 'number', body: 'text' },
-)
-export const sessionMessages = table(
-  'session_messages',
-  { agent_id: 'text', session_id: 'text', message_id: 'number' },
-  { run_id: 'text', body: 'text' },
-)
+const legs = table('legs', 'run_id', 'due_at_ms# wakes# fence# owner?')
+export const revocations = table('revocations', 'number#', 'body')
+const sessions = table('sessions', 'agent_id session_id', 'id updated_at_ms# body')
+export const sessionMessages = table('session_messages', 'agent_id session_id message_id#', 'run_id body')
 
 // What providers keep. Entries without a hash of their content are a log: equal ones stay, and no words are looked up.
 export const entries = table(
   'entries',
-  { collection: 'text', entry_id: 'text' },
-  {
-    ...{ scope: 'text', state: 'text', content: 'text', content_hash: 'text?', topics: 'text', body: 'text' },
-    ...{ agent_id: 'text', run_id: 'text', created_at: 'text', updated_at: 'text', replaced_by: 'text?' },
-    ...{ expires_at_ms: 'number?' },
-  },
+  'collection entry_id',
+  'scope state content content_hash? topics body agent_id run_id created_at updated_at replaced_by? expires_at_ms#?',
 )
-const entryHistory = table('entry_history', { collection: 'text', entry_id: 'text', step: 'number' }, { body: 'text' })
+const entryHistory = table('entry_history', 'collection entry_id step#', 'body')
 // The active entries of an area (`=scope`, or `<scope` with all below it) by topic; with the topic '' all of them.
-export const entryTopics = table(
-  'entry_topics',
-  { collection: 'text', area: 'text', topic: 'text', entry_id: 'text' },
-  {},
-)
-const topicCounts = table('topic_counts', { collection: 'text', area: 'text', topic: 'text' }, { count: 'number' })
+export const entryTopics = table('entry_topics', 'collection area topic entry_id', '')
+const topicCounts = table('topic_counts', 'collection area topic', 'count#')
 
 /** Every table there is, in the order they can be filled, but for those that follow from others. */
 export const tables: readonly Table[] = [
@@ -228,10 +192,7 @@ function createTable({ name, columns, key }: Table, dialect: Database['dialect']
   return `CREATE TABLE ${name} (${lines.join(', ')}, PRIMARY KEY (${key.join(', ')}))${dialect === 'sqlite' ? ' STRICT' : ''}`
 }
 
-const tooNew = (version: number): Failure =>
-  new Failure(
-    'store.too_new',
-    `the store is at schema ${version}, this program knows ${schemaVersion}`,
-    { version, known: schemaVersion },
-    'use the newer release that wrote it',
-  )
+function tooNew(version: number): Failure {
+  const message = `the store is at schema ${version}, this program knows ${schemaVersion}`
+  return new Failure('store.too_new', message, { version, known: schemaVersion }, 'use the newer release that wrote it')
+}

@@ -133,12 +133,8 @@ export async function runsFolder(io: Io, flags: KnowledgeFlags, named: string | 
 
 function checkThere(io: Io, path: string): void {
   if (statSync(resolve(io.cwd, path), { throwIfNoEntry: false })?.isDirectory()) return
-  throw new Failure(
-    'file.not_found',
-    `there is no folder ${quote(path)}`,
-    { path },
-    'name a folder with knowledge packs',
-  )
+  const help = 'name a folder with knowledge packs'
+  throw new Failure('file.not_found', `there is no folder ${quote(path)}`, { path }, help)
 }
 
 interface Answer {

@@ -5,7 +5,6 @@ import { verifyGrant } from '../../evidence/statements/grant.ts'
 import type { ApprovalRequest, Approver, Vote } from '../../model/approval.ts'
 import type { ApprovalDecision } from '../../model/wire/wire.ts'
 import { deepFreeze } from '../../policy/contract.ts'
-import type { Refusal } from '../../policy/gates/refusal.ts'
 import { tally } from '../../policy/quorum.ts'
 import { problemText } from '../../policy/schema/problems.ts'
 import { approvalRecords, type StoredApproval } from '../../storage/tables/approvals.ts'
@@ -70,12 +69,8 @@ function checkedApprover(
   const why = privateOf(stored).excluded.includes(principal) ? 'self' : ineligibleBecause(deps, stored, own[0])
   if (why === 'self')
     throw new Failure('approval.self', 'you may not decide about a call of your own', {}, 'ask another approver')
-  throw new Failure(
-    'approver.not_permitted',
-    `you may not decide about this call (${why})`,
-    { reason: why },
-    'see who may with `ambit approvals show`',
-  )
+  const message = `you may not decide about this call (${why})`
+  throw new Failure('approver.not_permitted', message, { reason: why }, 'see who may with `ambit approvals show`')
 }
 
 /** A yes or a no. Undefined if the request was decided meanwhile. */
@@ -112,23 +107,18 @@ async function addVote(
     able.filter(({ approver_id }) => approver_id === id).map((approver) => ({ approver, decision })),
   )
   const state = tally(said, request.required)
-  return amended(
-    stored,
-    { votes, state, decided_at: state === 'pending' ? null : vote.decided_at },
-    { grants: [...(privateOf(stored).grants ?? []), ...grants] },
-  )
+  const decided_at = state === 'pending' ? null : vote.decided_at
+  const kept = { grants: [...(privateOf(stored).grants ?? []), ...grants] }
+  return amended(stored, { votes, state, decided_at }, kept)
 }
 
 function checkedGrant(deps: GatewayDeps, stored: StoredApproval, approver: Approver, grant: Json | undefined): Json {
   const pins = new Set([approver.public_key])
   const verified = verifyGrant(grant, { at: deps.clock.now(), pins, presented: boundTo(deps, stored) })
   if (verified.ok) return grant ?? null
-  throw new Failure(
-    'approver.not_permitted',
-    `your own signed grant is needed: ${verified.message}`,
-    { reason: 'grant' },
-    'sign an approval grant with your key and send it as `grant`',
-  )
+  const message = `your own signed grant is needed: ${verified.message}`
+  const help = 'sign an approval grant with your key and send it as `grant`'
+  throw new Failure('approver.not_permitted', message, { reason: 'grant' }, help)
 }
 
 /** Binds a new request to the edited call, with the editor's yes. Undefined if the old one was decided meanwhile. */
@@ -166,15 +156,12 @@ async function askedAnew(deps: GatewayDeps, call: Call | undefined, payload: Cal
   const refusal = stop !== undefined && 'settled' in stop ? undefined : stop
   if (attempt.minted !== undefined) return attempt.minted
   const problems = attempt.capability === undefined ? [] : await inputProblems(attempt as Resolved)
-  throw new Failure(
-    'field.invalid',
+  const { code = null, message: said } = refusal?.denial ?? {}
+  const whyNot = code === null ? 'it needs none' : `${said} (${code})`
+  const message =
     problems.length > 0
       ? `${unfit}: ${problemText(problems)}`
-      : `the edited call would not wait for approval: ${whyNot(refusal)}`,
-    { pointer: '/payload', reason: refusal?.denial.code ?? null },
-    'edit it differently, or deny it',
-  )
+      : `the edited call would not wait for approval: ${whyNot}`
+  const data = { pointer: '/payload', reason: code }
+  throw new Failure('field.invalid', message, data, 'edit it differently, or deny it')
 }
-
-const whyNot = (refusal: Refusal | undefined): string =>
-  refusal === undefined ? 'it needs none' : `${refusal.denial.message} (${refusal.denial.code})`

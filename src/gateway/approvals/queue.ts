@@ -62,13 +62,8 @@ export function openWaiting({ store, tenant }: GatewayDeps) {
       for (const waiter of waiters) if (waiter.id === id) waiter.wake()
     },
     /** The request once decided, or the one that replaced it; still pending when the time is up or we close. */
-    wait: async (
-      id: string,
-      {
-        signal,
-        timeoutMs = Number.POSITIVE_INFINITY,
-      }: { readonly signal?: AbortSignal; readonly timeoutMs?: number } = {},
-    ): Promise<ApprovalRequest> => {
+    wait: async (id: string, until: { readonly signal?: AbortSignal; readonly timeoutMs?: number } = {}) => {
+      const { signal, timeoutMs = Number.POSITIVE_INFINITY } = until
       const waiter = { id, wake: (): void => undefined }
       const wake = () => waiter.wake()
       waiters.add(waiter)
@@ -82,14 +77,10 @@ export function openWaiting({ store, tenant }: GatewayDeps) {
           const stored = await store.read(() => approvalRecords.get(tenant, waiter.id))
           const { replaced_by } = privateOf(stored)
           const ms = Math.min(lookMs, left)
+          const waited = woken.promise.then(() => 0)
           if (replaced_by !== undefined) waiter.id = replaced_by
           else if (stored.request.state !== 'pending' || ms <= 0 || closed) return stored.request
-          else
-            left -= await within(
-              woken.promise.then(() => 0),
-              ms,
-              () => ms,
-            )
+          else left -= await within(waited, ms, () => ms)
         }
       } finally {
         waiters.delete(waiter)

@@ -39,13 +39,11 @@ async function* readLog(store: Store, tenant: TenantId, after: number, size: num
   }
 }
 
-export const mismatch = (tenant: string, why: string): Failure =>
-  new Failure(
-    'head.mismatch',
-    `the records of tenant ${quote(tenant)} were cut or rewritten: ${why}`,
-    { tenant },
-    `restore the newest backup; after a deliberate restore of an older one run \`ambit store accept-loss ${tenant}\``,
-  )
+export function mismatch(tenant: string, why: string): Failure {
+  const help = `restore the newest backup; after a deliberate restore of an older one run \`ambit store accept-loss ${tenant}\``
+  const message = `the records of tenant ${quote(tenant)} were cut or rewritten: ${why}`
+  return new Failure('head.mismatch', message, { tenant }, help)
+}
 
 /** The newest events that this process wrote, until a head covers them: the store must still hold them, unchanged. */
 export function openUnsignedEvents() {

@@ -110,19 +110,15 @@ export function removeFromIndex(tenant: TenantId, entry: StoredEntry): Statement
   const { collection, entry_id } = entry
   return [
     ...topicKeys(tenant, entry, ['', ...entry.topics]).flatMap((key) => [
-      ...[sql(`DELETE FROM entry_topics WHERE ${atKey} AND entry_id = ?`, ...key, entry_id)],
-      ...[sql(`DELETE FROM topic_counts WHERE ${atKey} AND count <= 1`, ...key)],
-      ...[sql(`UPDATE topic_counts SET count = count - 1 WHERE ${atKey}`, ...key)],
+      sql(`DELETE FROM entry_topics WHERE ${atKey} AND entry_id = ?`, ...key, entry_id),
+      sql(`DELETE FROM topic_counts WHERE ${atKey} AND count <= 1`, ...key),
+      sql(`UPDATE topic_counts SET count = count - 1 WHERE ${atKey}`, ...key),
     ]),
-    sql(
-      'DELETE FROM entry_documents WHERE tenant_id = ? AND collection = ? AND entry_id = ?',
-      tenant,
-      collection,
-      entry_id,
-    ),
+    sql(deleteDocument, tenant, collection, entry_id),
   ]
 }
 
+const deleteDocument = 'DELETE FROM entry_documents WHERE tenant_id = ? AND collection = ? AND entry_id = ?'
 const atKey = 'tenant_id = ? AND collection = ? AND area = ? AND topic = ?'
 const raiseCount = `INSERT INTO topic_counts (tenant_id, collection, area, topic, count) VALUES (?, ?, ?, ?, 1)
   ON CONFLICT (tenant_id, collection, area, topic) DO UPDATE SET count = topic_counts.count + 1`

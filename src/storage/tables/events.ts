@@ -64,11 +64,9 @@ function* stretch(tenant: TenantId, { since, until, correlation }: EventFilter):
 
 /** The first event of a section that began before or after a time. */
 const edge = (tenant: TenantId, beyond: string, time: string): Statement =>
-  sql(
-    `SELECT section + 1 AS first FROM event_sections WHERE tenant_id = ? AND field = 'timestamp' AND value ${beyond} LIMIT 1`,
-    tenant,
-    time,
-  )
+  sql(`${selectFirst} AND value ${beyond} LIMIT 1`, tenant, time)
+
+const selectFirst = "SELECT section + 1 AS first FROM event_sections WHERE tenant_id = ? AND field = 'timestamp'"
 
 /** A time that much later; undefined when there is none, or none that four digits of year can name. */
 function moved(time: string | undefined, ms: number): string | undefined {
@@ -128,14 +126,9 @@ const compared: readonly MemberText[] = [
 ]
 
 /** The events of one correlation in order, strictly after a sequence number, at most `limit`. */
-export function* eventsOf(
-  tenant: TenantId,
-  correlation: string,
-  after: number,
-  limit: number,
-): Work<readonly SealedEvent[]> {
+export function* eventsOf(tenant: TenantId, id: string, after: number, limit: number): Work<readonly SealedEvent[]> {
   const select = `SELECT ${columns} FROM events WHERE tenant_id = ? AND correlation_id = ? AND sequence > ? ORDER BY sequence LIMIT ?`
-  return (yield* rows(select, tenant, correlation, after, limit)).map(record<SealedEvent>)
+  return (yield* rows(select, tenant, id, after, limit)).map(record<SealedEvent>)
 }
 
 /** The event with this id, or `event.not_found`. */

@@ -38,10 +38,5 @@ export function listTenants(options: PageOptions = {}): Work<Page<Tenant>> {
   return pageBy('tenant_id', options, [select], bodyOf<Tenant>)
 }
 
-export const noTenant = (tenant: string): Failure =>
-  new Failure(
-    'tenant.not_found',
-    `tenant ${quote(tenant)} not found`,
-    { id: tenant },
-    'create it with `ambit tenant create`',
-  )
+export const noTenant = (id: string): Failure =>
+  new Failure('tenant.not_found', `tenant ${quote(id)} not found`, { id }, 'create it with `ambit tenant create`')
