@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { connect } from '../../src/client/connect.ts'
-import { tenantId } from '../../src/model/identity/tenant-id.ts'
-import type { Ambit } from '../../src/operations/ambit.ts'
-import { issueKey } from '../../src/runtime/identity/api-keys.ts'
-import { operator } from '../../src/runtime/identity/caller.ts'
-import { createPrincipal } from '../../src/runtime/identity/principals.ts'
-import { createTenant } from '../../src/runtime/identity/tenants.ts'
 import { agent, silent } from '../support/runs.ts'
-import { givenServer } from '../support/server.ts'
+import { givenTwoTenants } from '../support/two-tenants.ts'
 
 /** Says what it was told, what its prompt shows, and how many messages there were; or waits for ever. */
 const talker = agent(
@@ -20,22 +13,7 @@ const talker = agent(
   { contextWrite: true },
 )
 
-/** Two tenants of one server, with the same root, each as its administrator sees it. */
-async function givenTwo(): Promise<readonly [Ambit, Ambit]> {
-  const { ambit, app } = await givenServer({
-    offer: { capabilities: [] },
-    agents: { agents: [talker] },
-    roots: ['acme'],
-  })
-  await createTenant(ambit, { id: 'southwind', roots: ['acme'] })
-  const clientOf = async (tenant: string): Promise<Ambit> => {
-    const me = operator(tenantId(tenant))
-    await createPrincipal(ambit, me, { id: 'admin', kind: 'user', roles: ['admin'] })
-    const { secret } = await issueKey(ambit, me, { principal: 'admin' })
-    return connect('http://localhost', secret, { fetch: (url, init) => app.fetch(new Request(url as string, init)) })
-  }
-  return [await clientOf('northlight'), await clientOf('southwind')]
-}
+const givenTwo = () => givenTwoTenants({ agents: [talker] })
 
 const names = { sessionId: 'shared', contextIds: ['shared'], requestId: 'shared', context: ['acme/desk'] }
 
