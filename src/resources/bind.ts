@@ -1,7 +1,9 @@
+import type { Json } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import { isObject } from '../base/object.ts'
 import type { GatewayDeps } from '../gateway/deps.ts'
+import { CallEnded } from '../gateway/ended.ts'
 import { readResult } from '../gateway/execute.ts'
 import { within } from '../gateway/within.ts'
 import type { ResourceMode } from '../grants/ceilings.ts'
@@ -26,19 +28,29 @@ export interface BindFacts extends Pick<GatewayDeps, 'store' | 'tenant' | 'clock
 
 /**
  * One call of a provider's tool, with input that its schema has handed on. It is told what it may touch, and what it has
- * touched is held against that: of an answer that strays, fails, or comes after the signal nothing is given. Otherwise
+ * touched is held against that: of an answer that refuses, strays, fails, or comes after the signal nothing is given. Otherwise
  * the result, every scope that was read or written, and what is to be kept with the outcome of the call.
  */
 export async function runTool(provider: Provider, toolName: string, input: unknown, facts: BindFacts) {
   const tool = toolOf(provider, toolName, facts)
   const directions = tool.mode === 'read' ? provider.reads : [...provider.reads, ...provider.writes]
   const bound = bind(provider, tool.mode, facts, facts.signal)
-  return ask(facts, bound, async () => {
+  const outcome = await ask(facts, bound, async () => {
     const answer = await untilAborted(facts.signal, () => tool.run(input, bound.context))
     const { data, scopes } = readAnswer(answer, facts, directions, bound.touched())
     const changes = bound.changes()
     return { data, scopes, ...(changes.length > 0 && { change: inOrder(...changes) }) }
   })
+  throwIfRefused(outcome.data, facts.resource.name)
+  return outcome
+}
+
+/** What a provider refuses by itself ends its call with the code that it says, and keeps nothing. */
+function throwIfRefused(data: Json, name: string): void {
+  if (!isObject(data) || data['ok'] !== false || typeof data['code'] !== 'string') return
+  const { code, message = `resource ${quote(name)} refused it`, help } = data
+  const words = help === undefined ? String(message) : `${message}; ${help}`
+  throw new CallEnded(code, words, { effect: 'none', type: 'ResourceRefused' })
 }
 
 type PromptAnswer = { readonly text?: string } | { readonly warning: 'resource_context_unavailable' }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import type { Json } from '../../src/base/canonical.ts'
+import { labelOf } from '../../src/resources/file-paths.ts'
 import { files } from '../../src/resources/files.ts'
 import { defineAgent } from '../../src/runtime/agents/agent.ts'
 import { type ScriptedModel, scriptedModel } from '../../src/testing/scripted-model.ts'
@@ -67,7 +68,7 @@ test('providers and code are told the grants of the run, its model never is [G-0
     ['notes_write', { text: 'x' }],
     ['memory_write', { content: 'x' }],
     ['scratchpad_append', { content: 'x' }],
-    ['files_write', { path: 'a.txt', content: 'x' }],
+    ['files_write', { path: `${labelOf('zebra-7/vault')}/a.txt`, content: 'x' }],
     ['agent_code', { input: 'go' }],
   )
   const model = scriptedModel([turn, calls(...tools), 'done', 'again'])
