@@ -1,7 +1,7 @@
 // One process of a test of runs: `node kill-child.ts <world as JSON> <task>`. Says `ready`, waits for a line of JSON, does
 // its task and says what came of it.
-//   run      starts the run that it is told, and ends itself, as a power cut would, at the point that it is told; without
-//            one it says all points that it came by
+//   run      starts the run that it is told, and ends itself, as a power cut would, at the point that it is told, or
+//            stands still there; at its end it says all points that it came by
 //   recover  asks for the runs that it is told again, as a program does that heard of no end, and waits for their ends
 
 import { once } from 'node:events'
@@ -22,6 +22,8 @@ export interface ToRun {
   readonly nowMs: number
   /** The number of the point at which the process ends itself. */
   readonly dieAt: number | null
+  /** Instead it says that it is there, and stands still until it is told to go on. */
+  readonly stops?: boolean
 }
 
 const [, , json = '', task = ''] = process.argv
@@ -34,15 +36,16 @@ if (task === 'run') await run(JSON.parse(String(line)) as ToRun)
 if (task === 'recover') await recover(JSON.parse(String(line)) as readonly string[])
 told.close()
 
-async function run({ about, nowMs, dieAt }: ToRun): Promise<void> {
+async function run({ about, nowMs, dieAt, stops = false }: ToRun): Promise<void> {
   const runtime = await openWith(settingsFrom(killConfig(world), { folder: world.folder, env: {} }), {
     now: () => nowMs,
   })
   const seen: string[] = []
   const dies = (point: string): boolean => {
     if (seen.push(point) !== dieAt) return false
-    process.kill(process.pid, 'SIGKILL')
-    return true
+    if (stops) say([point])
+    process.kill(process.pid, stops ? 'SIGSTOP' : 'SIGKILL')
+    return !stops
   }
   const hosts = await openConfiguredHosts(withPoints(runtime, dies), tenantId('local'), () => undefined)
   const caller = await authenticate(runtime, world.secret)

@@ -15,6 +15,8 @@ export interface Child {
   /** The next of them; fails when there is none any more. */
   next(): Promise<string>
   kill(): void
+  /** Stops it, or lets it go on. */
+  signal(name: 'SIGSTOP' | 'SIGCONT'): void
   /** Resolves when the process has ended and all it said was heard. */
   readonly ended: Promise<{ code: number | null; signal: string | null }>
 }
@@ -50,6 +52,7 @@ export function startChild([program = '', ...args]: readonly string[]): Child {
     said,
     next,
     kill: () => child.kill('SIGKILL'),
+    signal: (name) => child.kill(name),
     ended,
   }
 }

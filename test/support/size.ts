@@ -23,7 +23,7 @@ export const linesMax: Readonly<Record<string, number>> = {
   policy: 3010,
   resources: 1297,
   runs: 1142,
-  runtime: 9744,
+  runtime: 9747,
   server: 1332,
   storage: 3442,
   testing: 3160,

@@ -15,6 +15,7 @@ import type { Work } from '../../storage/work.ts'
 import type { Traced } from '../trace.ts'
 import { makeCallIn, noteAnswer } from './calls.ts'
 import { demandFree, readNames } from './conversation.ts'
+import { LegLost } from './endings.ts'
 import { checkInput, newRecord, openNode, startedData } from './record.ts'
 import { beginRun, inToolSpan } from './spans.ts'
 import type { RunNode } from './tree.ts'
@@ -82,7 +83,9 @@ async function startChild(parent: RunNode, request: ChildRequest, span: Traced):
     },
     noteBegun: () => child && tree.journal.note(child.record.run_id, 'run.started', startedData(child.record)),
   })
-  if (answer.status !== 'ok' || child === undefined) return answer
+  if (answer.status !== 'ok') return answer
+  // Another process has started it: this one does not drive the tree any more.
+  if (child === undefined) throw new LegLost()
   tree.nodes.set(child.record.run_id, child)
   return child
 }
