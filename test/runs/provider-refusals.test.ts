@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import type { ToolFinished } from '../../src/model/run.ts'
 import { files } from '../../src/resources/files.ts'
+import type { ToolAnswer } from '../../src/runs/answer.ts'
 import type { ToolCall, TurnRequest } from '../../src/runs/turn.ts'
 import { folder, makeTree } from '../knowledge/tree.ts'
 import { agent, calls, givenRuns } from '../support/runs.ts'
@@ -45,7 +45,7 @@ test.each(rows)(
     const run = await given.run('desk', 'go', { context: ['acme'] })
     assert.equal(run.status, 'completed')
     const finished = (await given.events(run.run_id)).find(({ type }) => type === 'tool.finished')
-    const { data } = finished as unknown as { readonly data: ToolFinished }
+    const { data } = finished as unknown as { readonly data: ToolAnswer }
     assert.deepEqual([data.status, data.error?.code, data.output], [status, code, null])
     const last = (await given.evidence(run.run_id)).find(({ event_type }) => event_type === 'execution_failed')
     assert.deepEqual([last?.outcome, last?.error?.code], ['failure', code])
