@@ -21,7 +21,7 @@ export const linesMax: Readonly<Record<string, number>> = {
   models: 274,
   operations: 546,
   policy: 3010,
-  resources: 1297,
+  resources: 1309,
   runs: 1142,
   runtime: 9747,
   server: 1332,
