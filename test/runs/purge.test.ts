@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { tenantId } from '../../src/model/identity/tenant-id.ts'
 import { openRetention } from '../../src/runtime/evidence/purge.ts'
+import { tables } from '../../src/storage/schema.ts'
 import { getTenant } from '../../src/storage/tables/tenants.ts'
 import { rows } from '../../src/storage/work.ts'
 import { echo } from '../support/host.ts'
-import { agent, calls, type GivenRuns, givenRuns } from '../support/runs.ts'
+import { agent, calls, ended, type GivenRuns, givenRuns, inTurn, payments } from '../support/runs.ts'
 
 const home = tenantId('local')
 
@@ -16,7 +17,7 @@ const stored = async ({ runtime }: GivenRuns): Promise<Record<string, number>> =
   return counts
 }
 
-const helper = agent('helper', ['helped'])
+const helper = agent('helper', () => 'helped')
 const desk = agent('desk', [calls('test_echo', ['agent_helper', { input: 'go' }]), 'done'], { tools: [echo(), helper] })
 
 test('a purge of a correlation takes its runs, events, messages, claims and budgets along [F-16]', async () => {
@@ -26,6 +27,40 @@ test('a purge of a correlation takes its runs, events, messages, claims and budg
   await given.ambit.evidence.purge({ correlation: id })
   for (const [name, count] of Object.entries(await stored(given))) assert.equal(count, 0, name)
   await assert.rejects(given.ambit.runs.show(id), { code: 'run.not_found' })
+})
+
+test('no table but memory names a run that was purged, and another run stays whole [F-16]', async () => {
+  const { pay } = payments()
+  const writes = calls(['memory_write', { content: 'a fact' }], 'test_pay', ['agent_helper', { input: 'go' }])
+  const payer = agent('payer', inTurn(writes, 'done'), {
+    resources: { memory: { mode: 'read-write' } },
+    tools: [pay, helper],
+    contextWrite: true,
+  })
+  const given = await givenRuns({ agents: [payer] })
+  const ida = await given.approver('ida')
+  const done = async (sessionId: string) => {
+    const options = { sessionId, context: ['acme'], contextIds: ['desk'], requestId: sessionId }
+    const { run_id: id, waits_for } = await given.run('payer', 'go', options)
+    await ida.approvals.decide(waits_for[0] ?? '', 'approve')
+    assert.equal((await ended(given, id)).status, 'completed')
+    return (await given.ambit.runs.list({ root: id })).runs.map(({ run_id }) => run_id)
+  }
+  const naming = async (ids: readonly string[]): Promise<string[]> => {
+    const all = tables.map(async ({ name }) => {
+      const found = JSON.stringify(await given.runtime.database.read(() => rows(`SELECT * FROM ${name}`)))
+      return ids.some((id) => found.includes(id)) ? [name] : []
+    })
+    return (await Promise.all(all)).flat()
+  }
+  const [gone, kept] = [await done('one'), await done('two')]
+  assert.deepEqual([gone.length, kept.length], [2, 2])
+  const before = await naming(kept)
+  const named = ['events', 'claims', 'approvals', 'runs', 'run_events', 'session_messages', 'budget_uses']
+  for (const name of named) assert(before.includes(name), name)
+  await given.ambit.evidence.purge({ correlation: gone.at(-1) ?? '' })
+  assert.deepEqual(await naming(gone), ['entries', 'entry_history'])
+  assert.deepEqual(await naming(kept), before)
 })
 
 test('a run that has not ended keeps its correlation [F-16]', async () => {
