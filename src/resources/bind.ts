@@ -53,7 +53,7 @@ function throwIfRefused(data: Json, name: string): void {
   throw new CallEnded(code, words, { effect: 'none', type: 'ResourceRefused' })
 }
 
-type PromptAnswer = { readonly text?: string } | { readonly warning: 'resource_context_unavailable' }
+export type PromptAnswer = { readonly text?: string } | { readonly warning: 'resource_context_unavailable' }
 
 /** What a provider has for the prompt of a run. One that fails, strays or is too slow is left out, with a warning. */
 export async function promptText(

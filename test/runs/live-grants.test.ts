@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import type { RunRecord } from '../../src/model/run.ts'
 import type { Ambit } from '../../src/operations/ambit.ts'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { tempFolder } from '../cli/given.ts'
 import { callsOnce, codeAgent, pathsIn, runsByAgent } from '../support/run-trees.ts'
 import { agent, calls, finishedIn, type GivenRuns, givenRuns, notes } from '../support/runs.ts'
@@ -142,6 +143,44 @@ test('what is read before, and answered after, a revocation in another process n
   const events = await given.events(run.id)
   assert.deepEqual(finishedIn(events), ['notes_read rejected grant_revoked'])
   assert.doesNotMatch(JSON.stringify(events), /the notes/)
+})
+
+test('what a call under way reads of a grant that was revoked no model sees, though others live on [G-27]', async () => {
+  const { provider, hold, told } = notes()
+  const desk = agent('desk', [calls('notes_read'), calls('notes_read'), 'done'], reads)
+  const given = await givenRuns({ agents: [desk], providers: [provider] })
+  const { begun, release } = hold()
+  const run = await given.ambit.run('desk', 'go', { context: ['acme', 'beta'] })
+  const { signal } = await begun
+  await given.ambit.grants.revoke('path', 'acme')
+  assert.equal(signal.aborted, true)
+  release()
+  await run.result()
+  assert.deepEqual(
+    told.map(({ grants }) => grants),
+    [['acme', 'beta'], ['beta']],
+  )
+  const [first, second] = finishedIn(await given.events(run.id))
+  assert.match(first ?? '', /^notes_read (rejected grant_revoked|failed cancelled)$/)
+  assert.equal(second, 'notes_read ok')
+})
+
+test('a prompt holds nothing that was revoked while it was gathered, and no provider is asked under it [G-27]', async () => {
+  const asked: (readonly string[])[] = []
+  const slow = notes({
+    prompt: async ({ grants }) => {
+      asked.push(grants)
+      if (asked.length === 1) await given.ambit.grants.revoke('path', 'acme')
+      return { result: `notes of ${grants}`, scopes: grants }
+    },
+  })
+  const model = scriptedModel(() => 'done')
+  const desk = agent('desk', [], { model, resources: { notes: {}, more: { kind: 'notes' } } })
+  const given = await givenRuns({ agents: [desk], providers: [slow.provider] })
+  await given.run('desk', 'go', { context: ['acme', 'beta'] })
+  assert.deepEqual(asked, [['acme', 'beta'], ['beta'], ['beta']])
+  assert.doesNotMatch(model.requests[0]?.system ?? '', /acme/)
+  assert.match(model.requests[0]?.system ?? '', /notes of beta/)
 })
 
 test('of many runs that call all the time none starts a call once the revocation is there [G-27]', async () => {

@@ -23,6 +23,9 @@ export interface CallUnderWay {
   readonly signal: AbortSignal
   /** What its provider says that it has touched. */
   readonly scopes: string[]
+  /** The paths that its provider is told, once it is asked. */
+  granted: readonly string[]
+  readonly begunMs: number
 }
 
 /** What the runs of a tree may touch, as far as revocations are known, and the calls that rest on it. */
@@ -42,11 +45,13 @@ export function openAuthority({ store, tenant, clock }: GatewayDeps, minted: Run
     })
     return liveGrants(line, { now, revocations })
   }
-  const pathsFor = (node: RunNode, { branches }: RunResource): readonly string[] =>
-    grantedPaths(liveNow(node), branches)
-  /** Whether nothing is granted any more for the resource of a call. */
-  const isRevoked = ({ node, tool }: CallUnderWay): boolean =>
-    tool?.resource !== undefined && pathsFor(node, tool.resource).length === 0
+  const pathsFor = (node: RunNode, { branches }: RunResource, now = clock.now()): readonly string[] =>
+    grantedPaths(liveNow(node, now), branches)
+  /** Whether something was revoked of what the provider of a call was told. */
+  const isRevoked = ({ node, tool, granted, begunMs }: CallUnderWay): boolean => {
+    const left = tool?.resource && pathsFor(node, tool.resource, begunMs)
+    return left !== undefined && !granted.every((path) => left.includes(path))
+  }
   return {
     add,
     isRevoked,
@@ -64,9 +69,8 @@ export function openAuthority({ store, tenant, clock }: GatewayDeps, minted: Run
       roots = rootsFor(tenant, own, minted.roots === 'unbounded')
       add(more)
     },
-    /** Takes calls back whose resource has no live grant any more. */
+    /** Takes calls back that rest on what was revoked. */
     endRevoked: async (): Promise<void> => {
-      if (calls.size === 0) return
       add(await store.read(() => revocationsAfter(tenant, last)))
       for (const [call, abort] of calls)
         if (isRevoked(call)) abort.abort(new Error('the grants of the call were revoked'))
@@ -81,7 +85,7 @@ export function openAuthority({ store, tenant, clock }: GatewayDeps, minted: Run
       const tool = node.resolved.tools.find((each) => each.capabilityId === capabilityId)
       const abort = new AbortController()
       const signal = AbortSignal.any([node.ending.signal, abort.signal])
-      const call: CallUnderWay = { node, tool, place, signal, scopes: [] }
+      const call: CallUnderWay = { node, tool, place, signal, scopes: [], granted: [], begunMs: clock.now() }
       calls.set(call, abort)
       try {
         return await work(call)

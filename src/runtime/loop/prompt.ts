@@ -1,6 +1,6 @@
 import type { Json } from '../../base/canonical.ts'
 import { objectHash } from '../../base/hash.ts'
-import { promptText } from '../../resources/bind.ts'
+import { type PromptAnswer, promptText } from '../../resources/bind.ts'
 import type { LlmDefinition } from '../../runs/definition.ts'
 import { buildPrompt, type Prompt, type PromptFacts } from '../../runs/prompt.ts'
 import { makeTokenCounter } from '../../tokens/count.ts'
@@ -46,9 +46,14 @@ async function askProviders(node: RunNode): Promise<Pick<PromptFacts, 'provided'
   for (const { resource: declared, provider } of asked) {
     const { name: resource, kind, required } = declared
     const span = beginInjection(node, declared)
-    const grants = tree.authority.pathsFor(node, declared)
-    const facts = await factsFor(node, declared, { grants, toolCallId: null, signal: ending.signal, place })
-    const said = await promptText(provider, facts)
+    const ask = async (): Promise<PromptAnswer> => {
+      const grants = tree.authority.pathsFor(node, declared)
+      const facts = await factsFor(node, declared, { grants, toolCallId: null, signal: ending.signal, place })
+      const answer = await promptText(provider, facts)
+      // What has ended meanwhile is not shown: it is asked again under what is left.
+      return tree.authority.pathsFor(node, declared).length < grants.length ? ask() : answer
+    }
+    const said = await ask()
     span.end({}, 'warning' in said ? said.warning : undefined)
     if (!('warning' in said)) {
       const { text = '' } = said
