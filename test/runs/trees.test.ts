@@ -74,7 +74,7 @@ async function lookAtRuns(given: GivenRuns, { truths, violations }: Observer, ro
 }
 
 const typed =
-  /^(?:args_invalid|capability_unsurfaced|grant_(?:missing|outside_parent)|resource_(?:read_only|ceiling|scope_denied|scope_violation)|memory_conflict|run_depth_exceeded)$/
+  /^(?:args_invalid|capability_unsurfaced|grant_(?:missing|outside_parent)|resource_(?:read_only|ceiling|scope_denied|scope_violation)|memory_(?:conflict|not_found)|run_depth_exceeded)$/
 
 const sorted = (value: unknown): string =>
   JSON.stringify(value, (_, part: unknown) =>
