@@ -21,12 +21,16 @@ export function beginSpan(
   { attributes = {}, kind = SpanKind.INTERNAL }: { readonly attributes?: Attributes; readonly kind?: SpanKind } = {},
 ) {
   const span = trace.getTracer('ambit', version).startSpan(name, { kind, attributes }, contextOf(parent))
+  const set = (more: Attributes): void => {
+    for (const [name, value] of Object.entries(more)) if (value !== undefined) span.setAttribute(name, value)
+  }
   return {
     /** Where it is: what begins below it has this as its parent. */
     place: placeOf(span, parent),
     rename: (to: string): void => void span.updateName(to),
+    set,
     end: (more: Attributes = {}, error?: string): void => {
-      for (const [name, value] of Object.entries(more)) if (value !== undefined) span.setAttribute(name, value)
+      set(more)
       if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: error })
       span.end()
     },

@@ -1,4 +1,3 @@
-import type { TraceParent } from '../../base/trace.ts'
 import type { GatewayDeps } from '../../gateway/deps.ts'
 import { grantedPaths } from '../../gateway/run.ts'
 import { covers } from '../../grants/cover.ts'
@@ -7,6 +6,7 @@ import type { Grant, Revocation } from '../../model/grant.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { RunResource, RunTool } from '../../runs/surface.ts'
 import { type NumberedRevocation, revocationsAfter, rootsAndLast } from '../../storage/tables/revocations.ts'
+import type { Traced } from '../trace.ts'
 import type { RunNode, RunPrivate } from './tree.ts'
 
 export type Authority = ReturnType<typeof openAuthority>
@@ -18,11 +18,9 @@ export interface CallUnderWay {
   readonly node: RunNode
   /** Undefined for a name that the agent does not declare. */
   readonly tool: RunTool | undefined
-  readonly place: TraceParent
+  readonly span: Traced
   /** Aborts with its run, and when what it was granted is revoked. */
   readonly signal: AbortSignal
-  /** What its provider says that it has touched. */
-  readonly scopes: string[]
   /** The paths that its provider is told, once it is asked. */
   granted: readonly string[]
   readonly begunMs: number
@@ -76,16 +74,11 @@ export function openAuthority({ store, tenant, clock }: GatewayDeps, minted: Run
         if (isRevoked(call)) abort.abort(new Error('the grants of the call were revoked'))
     },
     /** Does one call, which is known here until it has ended. */
-    during: async <T>(
-      node: RunNode,
-      capabilityId: string,
-      place: TraceParent,
-      work: (call: CallUnderWay) => Promise<T>,
-    ) => {
+    during: async <T>(node: RunNode, capabilityId: string, span: Traced, work: (call: CallUnderWay) => Promise<T>) => {
       const tool = node.resolved.tools.find((each) => each.capabilityId === capabilityId)
       const abort = new AbortController()
       const signal = AbortSignal.any([node.ending.signal, abort.signal])
-      const call: CallUnderWay = { node, tool, place, signal, scopes: [], granted: [], begunMs: clock.now() }
+      const call: CallUnderWay = { node, tool, span, signal, granted: [], begunMs: clock.now() }
       calls.set(call, abort)
       try {
         return await work(call)

@@ -13,10 +13,11 @@ import type { CallUnderWay } from './authority.ts'
 import { LegLost, Paused } from './endings.ts'
 import { bindTool } from './resource.ts'
 import { inToolSpan } from './spans.ts'
-import { actorOf, agentUrnOf, correlationOf, type RunNode } from './tree.ts'
+import { agentUrnOf, originOf, type RunNode } from './tree.ts'
 
 /** One call that a run makes. */
 export interface RunCall {
+  /** The same over all legs of the run: see `callIdAt`. */
   readonly callId: string
   /** As the model named it, or the capability's id. */
   readonly tool: string
@@ -32,25 +33,29 @@ export interface RunCall {
   readonly noteBegun?: () => void
 }
 
+/** The id of a call of a run, from the place that asks for it. */
+export const callIdAt = ({ record: { run_id } }: RunNode, place: string): string =>
+  run_id.replace('run', 'tool') + place
+
 /** Makes one call through the gateway, whose events are written with it. Throws `Paused` while people are to decide. */
 export const makeCall = (node: RunNode, call: RunCall): Promise<ToolAnswer> =>
   inToolSpan(node, call.tool, call.capabilityId, (span) => makeCallIn(span, node, call))
 
 const attemptsMax = 4
 
-/** The same within a span that has begun. Answers with what was touched. */
-export async function makeCallIn(span: Traced, node: RunNode, call: RunCall) {
+/** The same within a span that has begun. */
+export async function makeCallIn(span: Traced, node: RunNode, call: RunCall): Promise<ToolAnswer> {
   for (let attempt = 1; ; attempt++) {
     const invocationId = attempt === 1 ? call.callId : `${call.callId}r${attempt - 1}`
     // Begun by a process that is gone, and without effect: it is made again, under an id of its own.
     const isAgain = (result: InvocationResult) => attempt < attemptsMax && wasInterrupted(node, call, result)
-    const { result, scopes } = await node.tree.authority.during(node, call.capabilityId, span.place, (under) =>
+    const result = await node.tree.authority.during(node, call.capabilityId, span, (under) =>
       invokeOnce(call, under, { invocationId, isAgain }),
     )
     if (isAgain(result)) continue
     const answer = answerOf(result, hasEffects(node, call.capabilityId))
     if (answer.status === 'paused') throw pausedBy(result)
-    return { answer, scopes }
+    return answer
   }
 }
 
@@ -61,7 +66,7 @@ interface Attempt {
 }
 
 async function invokeOnce(call: RunCall, under: CallUnderWay, { invocationId, isAgain }: Attempt) {
-  const { node, signal, scopes } = under
+  const { node, signal } = under
   const { tree } = node
   let written: (() => void) | undefined
   let isNoted = false
@@ -78,7 +83,9 @@ async function invokeOnce(call: RunCall, under: CallUnderWay, { invocationId, is
     written = done
     return { changes: [change], events: [] }
   }
-  const { result } = await tree.host.gateway.invoke(tree.caller, envelopeOf(node, call, invocationId), {
+  const { capabilityId: capability_id, payload } = call
+  const envelope = { capability_id, invocation_id: invocationId, payload, ...originOf(node.record) }
+  const { result } = await tree.host.gateway.invoke(tree.caller, envelope, {
     run: callRun(call, under),
     signal,
     onIntent: () =>
@@ -98,7 +105,7 @@ async function invokeOnce(call: RunCall, under: CallUnderWay, { invocationId, is
   written?.()
   // A repeat writes nothing by itself: how it ended goes with the next write.
   if (!isNoted) noteResult(node, call, result, isAgain)
-  return { result: isWithheld ? withheld(result) : result, scopes }
+  return isWithheld ? withheld(result) : result
 }
 
 /** A result that came after what it rests on was revoked: no model reads it. */
@@ -142,16 +149,6 @@ export function noteAnswer(
   const { status, output, error } = answer
   const data = { call_id: call.callId, tool: call.tool, status, output, error: error && { ...error } }
   tree.journal.note(record.run_id, 'tool.finished', data)
-}
-
-function envelopeOf(node: RunNode, { capabilityId, payload }: RunCall, invocationId: string) {
-  return {
-    capability_id: capabilityId,
-    invocation_id: invocationId,
-    payload,
-    correlation: correlationOf(node.record),
-    actor: actorOf(node.record),
-  }
 }
 
 function callRun(call: RunCall, under: CallUnderWay): CallRun & { readonly bounds: RunBounds } {

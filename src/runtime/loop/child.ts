@@ -1,4 +1,3 @@
-import type { Json } from '../../base/canonical.ts'
 import { Failure } from '../../base/failure.ts'
 import { limits } from '../../base/limits.ts'
 import { formatTime } from '../../base/time.ts'
@@ -13,7 +12,7 @@ import { narrowRequest } from '../../runs/pipeline.ts'
 import { addRun, runInSession } from '../../storage/tables/runs.ts'
 import type { Work } from '../../storage/work.ts'
 import type { Traced } from '../trace.ts'
-import { makeCallIn, noteAnswer } from './calls.ts'
+import { makeCallIn, noteAnswer, type RunCall } from './calls.ts'
 import { demandFree, readNames } from './conversation.ts'
 import { LegLost } from './endings.ts'
 import { checkInput, newRecord, openNode, startedData } from './record.ts'
@@ -21,14 +20,8 @@ import { beginRun, inToolSpan } from './spans.ts'
 import type { RunNode } from './tree.ts'
 
 /** What trusted code, a manifest or a model asks of a child. A model gives `input` alone. */
-export interface ChildRequest {
-  /** Where in the parent it is asked for: its name over all legs of the run. */
-  readonly place: string
-  readonly tool: string
+export interface ChildRequest extends Pick<RunCall, 'callId' | 'tool' | 'payload' | 'unreadable'> {
   readonly agentId: string
-  /** `input`, and what else a model says beside it: that is refused. */
-  readonly payload: { readonly [member: string]: Json }
-  readonly unreadable?: string | undefined
   /** Absent: all live grants of the parent. */
   readonly context?: unknown
   /** Literal suffixes below every inherited grant. */
@@ -39,13 +32,11 @@ export interface ChildRequest {
 
 /** Starts a child and drives it to its end, or goes on with one that was started before. The one way to a child. */
 export const runChild = (parent: RunNode, request: ChildRequest): Promise<ToolAnswer> =>
-  inToolSpan(parent, request.tool, agentToolId(request.agentId), async (span) => {
-    return { answer: await driveChild(parent, request, span), scopes: [] }
-  })
+  inToolSpan(parent, request.tool, agentToolId(request.agentId), (span) => driveChild(parent, request, span))
 
 async function driveChild(parent: RunNode, request: ChildRequest, span: Traced): Promise<ToolAnswer> {
   const { tree } = parent
-  const known = tree.childOf(parent, request.place)
+  const known = tree.childOf(parent, request.callId)
   if (known !== undefined && isEnded(known.status)) return noteEnd(parent, request, known)
   const child = known === undefined ? await startChild(parent, request, span) : takeUpChild(parent, known, span)
   if ('status' in child) return child
@@ -54,10 +45,10 @@ async function driveChild(parent: RunNode, request: ChildRequest, span: Traced):
 }
 
 /** How a child ended, as the answer of the call that started it: on record once. */
-function noteEnd(parent: RunNode, { place: callId, tool }: ChildRequest, record: RunRecord): ToolAnswer {
+function noteEnd(parent: RunNode, request: ChildRequest, record: RunRecord): ToolAnswer {
   const answer = answerOfRun(record)
-  const isNoted = parent.tree.journal.eventOf(parent.record.run_id, callId, 'tool.finished') !== undefined
-  if (!isNoted) noteAnswer(parent, { callId, tool }, answer)
+  const noted = parent.tree.journal.eventOf(parent.record.run_id, request.callId, 'tool.finished')
+  if (noted === undefined) noteAnswer(parent, request, answer)
   return answer
 }
 
@@ -70,10 +61,10 @@ function takeUpChild(parent: RunNode, record: RunRecord, { place }: Traced): Run
 
 async function startChild(parent: RunNode, request: ChildRequest, span: Traced): Promise<RunNode | ToolAnswer> {
   const { tree } = parent
-  const { agentId, payload, unreadable, place: callId, tool } = request
   let child: RunNode | undefined
-  const { answer } = await makeCallIn(span, parent, {
-    ...{ callId, tool, capabilityId: agentToolId(agentId), payload, unreadable },
+  const answer = await makeCallIn(span, parent, {
+    ...request,
+    capabilityId: agentToolId(request.agentId),
     surface: () => true,
     bound: {
       handler: async () => {
@@ -121,7 +112,7 @@ async function prepareChild(parent: RunNode, request: ChildRequest, { place }: T
     ...{ root_run_id, tenant_id, subject, trace_id, safety_mode },
     run_id: deps.ids.next('run'),
     parent_run_id: record.run_id,
-    caused_by: request.place,
+    caused_by: request.callId,
     depth,
     request_id: null,
     ...names,

@@ -4,7 +4,7 @@ import { defined } from '../../base/object.ts'
 import { copyEvent } from '../../evidence/copy.ts'
 import { deepFreeze } from '../../policy/contract.ts'
 import type { ToolAnswer } from '../../runs/answer.ts'
-import { makeCall } from './calls.ts'
+import { callIdAt, makeCall } from './calls.ts'
 import { runChild } from './child.ts'
 import { RunEnd } from './endings.ts'
 import type { RunNode } from './tree.ts'
@@ -85,7 +85,7 @@ function runOf(node: RunNode) {
   let order = 0
   const stop = (): void => stopped.reject(stopping.reason)
   stopping.addEventListener('abort', stop, { once: true, signal: over.signal })
-  const placeOf = (kind: string): string => `tool_${record.run_id.slice('run_'.length)}${kind}${order++}`
+  const nextId = (kind: string): string => callIdAt(node, `${kind}${order++}`)
   const answered = async (begin: () => Promise<ToolAnswer>): Promise<Json> => {
     // Code that nobody waits for any more acts no more.
     if (over.signal.aborted) throw new Failure('run.finished', `run \`${record.run_id}\` has ended`)
@@ -109,12 +109,12 @@ function runOf(node: RunNode) {
     invoke: async (agentId: string, given: Json, { context, sessionId, contextIds }: InvokeOptions = {}) => {
       const payload = { input: copyEvent(given, 'the input', 2) }
       const options = defined({ context, sessionId, contextIds })
-      return answered(() => runChild(node, { place: placeOf('i'), tool: agentId, agentId, payload, ...options }))
+      return answered(() => runChild(node, { callId: nextId('i'), tool: agentId, agentId, payload, ...options }))
     },
     call: async (capability: string, given: { readonly [member: string]: Json } = {}) => {
       const payload = copyEvent(given, 'the payload', 2)
       return answered(async () => {
-        const callId = placeOf('c')
+        const callId = nextId('c')
         const known = tree.journal.eventOf(record.run_id, callId, 'tool.finished')
         if (known !== undefined) return known.data as unknown as ToolAnswer
         const made = { callId, tool: capability, capabilityId: capability, payload, surface: () => true }

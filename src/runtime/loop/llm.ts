@@ -10,7 +10,7 @@ import { agentOf } from '../../runs/agents.ts'
 import type { Prompt } from '../../runs/prompt.ts'
 import { readTranscript } from '../../runs/transcript.ts'
 import type { Message, ToolCall, Turn } from '../../runs/turn.ts'
-import { makeCall } from './calls.ts'
+import { callIdAt, makeCall } from './calls.ts'
 import { runChild } from './child.ts'
 import { allOrPause, RunEnd } from './endings.ts'
 import { gatherPrompt } from './prompt.ts'
@@ -38,7 +38,7 @@ async function takeTurn(node: RunNode, prompt: Prompt, messages: readonly Messag
   stopping.throwIfAborted()
   checkCost(node)
   const { clock } = tree.host.deps
-  const retries = { retriesMax: limits.modelRetriesMax, deadlineMs: tree.deadlineMs, clock, sleep }
+  const limited = { retriesMax: limits.modelRetriesMax, deadlineMs: tree.deadlineMs, clock, sleep }
   const request = {
     system: prompt.system,
     messages: [...prompt.messages, ...messages],
@@ -47,7 +47,7 @@ async function takeTurn(node: RunNode, prompt: Prompt, messages: readonly Messag
   }
   const model = resolved.agents.modelOf(node.agent)
   const span = beginTurn(node, model.id)
-  const turn = await withRetries(model, retries)
+  const turn = await withRetries(model, limited)
     .turn(request)
     .catch((error: unknown) => {
       span.end({}, error instanceof Failure && !stopping.aborted ? wireCode(error.code) : 'aborted')
@@ -57,27 +57,20 @@ async function takeTurn(node: RunNode, prompt: Prompt, messages: readonly Messag
   stopping.throwIfAborted()
   const used = usageOf(node, turn)
   endTurn(span, used)
-  tree.journal.note(record.run_id, 'plan.proposed', { ...turnData(record.run_id, turn, turns), used: { ...used } })
+  const { text, retries } = turn
+  const calls = turn.calls.map(({ name, args }, index) => ({ id: callIdAt(node, `t${turns}c${index}`), name, args }))
+  tree.journal.note(record.run_id, 'plan.proposed', { turn: turns, text, calls: calls as Json, retries, used })
 }
-
-/** A turn as it is on record: its calls have ids of ours, the same over all legs of the run. */
-function turnData(runId: string, { text, calls, retries }: Turn & { readonly retries: number }, turn: number) {
-  const named = calls.map(({ name, args }, index) => ({ id: callIdOf(runId, turn, index), name, args }))
-  return { turn, text, calls: named as Json, retries }
-}
-
-const callIdOf = (runId: string, turn: number, index: number): string =>
-  `tool_${runId.slice('run_'.length)}t${turn}c${index}`
 
 async function answerCall(node: RunNode, { name: tool, id: callId, args }: ToolCall): Promise<void> {
   const capabilityId = node.resolved.callable.get(tool)?.capabilityId
   const agentId = agentOf(capabilityId ?? '')
-  const [payload, unreadable] = typeof args === 'string' ? [{}, args] : [args]
-  if (agentId !== '') await runChild(node, { place: callId, tool, agentId, payload, unreadable })
+  const asked = { callId, tool, ...(typeof args === 'string' ? { payload: {}, unreadable: args } : { payload: args }) }
+  if (agentId !== '') await runChild(node, { ...asked, agentId })
   // A name that the model was not given is asked for all the same: the denial is on record.
   else if (capabilityId === undefined)
-    await makeCall(node, { callId, tool, capabilityId: wireName(tool), payload, unreadable, surface: new Set() })
-  else await makeCall(node, { callId, tool, capabilityId, payload, unreadable })
+    await makeCall(node, { ...asked, capabilityId: wireName(tool), surface: new Set() })
+  else await makeCall(node, { ...asked, capabilityId })
 }
 
 const wireName = (name: string): string => name.replace(/[^A-Za-z0-9_.:-]/g, '_').slice(0, 256) || '_'

@@ -58,6 +58,8 @@ export function openNode(tree: RunTree, found: RunRecord, parent: RunNode | unde
   if (above?.aborted) ending.abort(above.reason)
   if (tree.toCancel.has(record.run_id)) ending.abort(cancelled())
   above?.addEventListener('abort', () => ending.abort(above.reason), { once: true })
+  // A child is one of the tree once it is on record.
+  if (parent === undefined) tree.nodes.set(record.run_id, node)
   return node
 }
 

@@ -43,16 +43,16 @@ export async function factsFor(
 
 /** What stands behind a tool of a resource, for one call; undefined for a tool that belongs to none. */
 export function bindTool(call: CallUnderWay): BoundTool | undefined {
-  const { node, tool, place, scopes } = call
+  const { node, tool, span } = call
   if (tool?.resource === undefined) return undefined
   const { resource } = tool
   return {
     resource: { ...resource, mode: tool.needs },
     handler: async (input, { invocationId: toolCallId, signal }, grants) => {
       call.granted = grants
-      const facts = await factsFor(node, resource, { grants, toolCallId, signal, place })
+      const facts = await factsFor(node, resource, { grants, toolCallId, signal, place: span.place })
       const found = await runTool(node.resolved.agents.providerOf(resource.kind), tool.tool, input, facts)
-      scopes.push(...found.scopes)
+      if (found.scopes.length > 0) span.set({ 'ambit.scopes': [...found.scopes] })
       return new CommitWith(found.data, found.change, found.scopes)
     },
   }

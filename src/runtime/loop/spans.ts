@@ -30,18 +30,12 @@ export const placeOfRun = ({ trace_id: traceId, run_id }: RunRecord): TraceParen
 export const endRun = ({ span, record: { status, error } }: RunNode): void =>
   span.end({ 'ambit.run.status': isEnded(status) ? status : 'paused' }, error?.code)
 
-interface Answered {
-  readonly answer: ToolAnswer
-  /** What its provider has touched. */
-  readonly scopes: readonly string[]
-}
-
 /** Makes one call of a tool or child in a span that says what it rests on, where that is a resource. */
 export async function inToolSpan(
   node: RunNode,
   tool: string,
   capabilityId: string,
-  work: (span: Traced) => Promise<Answered>,
+  work: (span: Traced) => Promise<ToolAnswer>,
 ): Promise<ToolAnswer> {
   const name = tool.slice(0, limits.toolNameCharsMax)
   const resource = node.resolved.tools.find((each) => each.capabilityId === capabilityId)?.resource
@@ -50,9 +44,8 @@ export async function inToolSpan(
     attributes: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name, ...about },
   })
   try {
-    const { answer, scopes } = await work(span)
-    const touched = scopes.length > 0 && { 'ambit.scopes': [...scopes] }
-    span.end({ 'ambit.tool.status': answer.status, ...touched }, answer.error?.code)
+    const answer = await work(span)
+    span.end({ 'ambit.tool.status': answer.status }, answer.error?.code)
     return answer
   } catch (error) {
     span.end({}, error instanceof Paused ? undefined : 'interrupted')

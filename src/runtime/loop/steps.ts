@@ -2,6 +2,7 @@ import type { Json } from '../../base/canonical.ts'
 import { sha256 } from '../../base/hash.ts'
 import type { PipelineDefinition } from '../../runs/definition.ts'
 import { type FinishedStep, nextSteps, type StepStart } from '../../runs/pipeline.ts'
+import { callIdAt } from './calls.ts'
 import { runChild } from './child.ts'
 import { allOrPause, RunEnd } from './endings.ts'
 import type { RunNode } from './tree.ts'
@@ -19,18 +20,10 @@ export async function runSteps(node: RunNode): Promise<Json> {
   }
 }
 
-async function runStep(node: RunNode, { key, agent, input, narrow }: StepStart): Promise<FinishedStep> {
-  const place = placeOf(node.record.run_id, key)
-  const { status, output, error } = await runChild(node, {
-    place,
-    tool: key,
-    agentId: agent,
-    payload: { input },
-    narrow,
-  })
+async function runStep(node: RunNode, { key, agent: agentId, input, narrow }: StepStart): Promise<FinishedStep> {
+  // A key may have any letters, in either case.
+  const callId = callIdAt(node, `s${sha256(key).slice(0, 16)}`)
+  const { status, output, error } = await runChild(node, { callId, tool: key, agentId, payload: { input }, narrow })
   if (status === 'ok') return { key, output }
   return { key, error: { code: error?.code ?? status, message: `step \`${key}\`: ${error?.message ?? status}` } }
 }
-
-/** The id of the call of one step in one pass: its key may have any letters, in either case. */
-const placeOf = (runId: string, key: string): string => `tool_${runId.slice('run_'.length)}s${sha256(key).slice(0, 16)}`

@@ -175,24 +175,24 @@ export class RunTree {
       invocation_id: record.run_id,
       capability_id: agentToolId(record.agent_id),
       capability_version: record.agent_version,
-      correlation: correlationOf(record),
       subject: record.subject,
-      actor: actorOf(record),
+      ...originOf(record),
       ...event,
     })
   }
 }
 
-export const agentUrnOf = ({ agent_id, agent_version }: Pick<RunRecord, 'agent_id' | 'agent_version'>): string =>
+export const agentUrnOf = ({ agent_id, agent_version }: RunRecord): string =>
   `agent:contextos/${agent_id}@${agent_version}`
 
-export const actorOf = (record: RunRecord) => ({ id: agentUrnOf(record), type: 'agent' as const })
-
-/** All calls and events of a tree are one correlation. */
-export const correlationOf = ({ root_run_id, caused_by, trace_id }: RunRecord) => ({
-  correlation_id: root_run_id,
-  trace_id,
-  ...(caused_by !== null && { causation_id: caused_by }),
+/** Who acts, and to what it belongs: all calls and events of a tree are one correlation. */
+export const originOf = (record: RunRecord) => ({
+  actor: { id: agentUrnOf(record), type: 'agent' as const },
+  correlation: {
+    correlation_id: record.root_run_id,
+    trace_id: record.trace_id,
+    ...(record.caused_by !== null && { causation_id: record.caused_by }),
+  },
 })
 
 export const noUsage = {

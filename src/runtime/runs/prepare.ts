@@ -22,7 +22,6 @@ export async function takeUp(host: RunHost, leg: Leg): Promise<RunNode | undefin
   const caller = await host.callerNow(tree.root.caller)
   tree.caller = caller ?? tree.caller
   const root = openNode(tree, record, undefined, beginRun(record, placeOfRun(record)))
-  tree.nodes.set(tree.rootId, root)
   await noteResumed(tree)
   if (triesOf(leg) > limits.legTriesMax)
     root.ending.abort(new RunEnd('run_exhausted', 'the run could not be taken up, however often it was tried'))

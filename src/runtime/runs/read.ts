@@ -2,66 +2,58 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Failure, quote } from '../../base/failure.ts'
 import { formatSortedId } from '../../base/ids.ts'
 import { limits } from '../../base/limits.ts'
+import { defined } from '../../base/object.ts'
 import { parseTime } from '../../base/time.ts'
 import { covers } from '../../grants/cover.ts'
 import { isEnded, type RunEvent, type RunRecord } from '../../model/run.ts'
-import type { PageOptions } from '../../storage/page.ts'
-import { findRun, listRuns, type RunFilter, runEventsOf } from '../../storage/tables/runs.ts'
+import type { InputOf } from '../../operations/operation.ts'
+import type { operations } from '../../operations/table.ts'
+import { findRun, listRuns, runEventsOf } from '../../storage/tables/runs.ts'
 import { type Caller, demand, demandName, readerOf } from '../identity/caller.ts'
-import type { OperationContext } from '../operations/context.ts'
+import { type OperationContext, timeOf } from '../operations/context.ts'
 import type { Runtime } from '../runtime.ts'
 
 /** One run that the caller may see: its own, or any with the right to audit. Another one is not there. */
-export async function runFor({ store }: Runtime, caller: Caller, id: string): Promise<RunRecord> {
-  const found = await store.read(() => findRun(caller.tenant, id))
+export async function runFor({ ambit, caller }: OperationContext, id: string): Promise<RunRecord> {
+  const found = await ambit.store.read(() => findRun(caller.tenant, id))
   if (found !== undefined && maySee(caller, found.record)) return found.record
   throw new Failure('run.not_found', `run ${quote(id)} not found`, { id })
 }
 
-/** A run that the caller may end or take up: its own, or any with the right to administer. */
-export async function runToControl(ambit: Runtime, caller: Caller, id: string): Promise<RunRecord> {
+/** A run that the caller may end or take up, and that has not ended: its own, or any with the right to administer. */
+export async function openRunFor(context: OperationContext, id: string): Promise<RunRecord> {
+  const { caller } = context
   demandName(caller)
-  const record = await runFor(ambit, caller, id)
+  const record = await runFor(context, id)
   if (readerOf(caller).subject !== record.subject.id) demand(caller, 'administer')
-  return record
+  if (!isEnded(record.status)) return record
+  throw hasEnded(id)
 }
+
+export const hasEnded = (id: string): Failure => new Failure('run.finished', `run ${quote(id)} has ended`, { id })
 
 function maySee(caller: Caller, { subject }: RunRecord): boolean {
   const reader = readerOf(caller)
   return reader.all || (reader.subject !== null && reader.subject === subject.id)
 }
 
-interface Wish extends Pick<RunFilter, 'root' | 'agent' | 'status'> {
-  readonly since?: string
-  readonly until?: string
-  readonly grant?: string
-}
-
 /** How many runs are looked at for one page: a search that finds few goes on where it stopped. */
 const looksMax = 2_000
 
 /** One page of runs, newest first. */
-export async function listRunsFor(
-  { store }: Runtime,
-  caller: Caller,
-  wish: Wish,
-  { limit = limits.pageRowsDefault, cursor }: PageOptions,
-) {
-  const { since, until, grant, ...filter } = wish
-  const times = { ...(since && { from: firstId(since) }), ...(until && { to: firstId(until) }) }
+export async function listRunsFor({ ambit, caller }: OperationContext, query: InputOf<typeof operations.runs.list>) {
+  const { limit = limits.pageRowsDefault, cursor, since, until, grant, ...rest } = query
+  const times = { from: firstId(ambit, since, '/since'), to: firstId(ambit, until, '/until') }
+  const filter = defined({ ...rest, ...times })
   const size = Math.min(limit, limits.runsPageMax)
   const fits = (record: RunRecord): boolean =>
     maySee(caller, record) && (grant === undefined || record.grants.some(({ path }) => covers(grant, path)))
-  return store.read(function* () {
+  return ambit.store.read(function* () {
     const runs: RunRecord[] = []
     let next = cursor
     for (let looked = 0; looked < looksMax; ) {
       // No more than still fit: a page ends at its last run.
-      const page = yield* listRuns(
-        caller.tenant,
-        { ...filter, ...times },
-        { limit: size - runs.length, ...(next && { cursor: next }) },
-      )
+      const page = yield* listRuns(caller.tenant, filter, defined({ limit: size - runs.length, cursor: next }))
       runs.push(...page.items.filter(fits))
       looked += Math.max(page.items.length, 1)
       next = page.next
@@ -71,15 +63,18 @@ export async function listRunsFor(
   })
 }
 
-const firstId = (time: string): string => formatSortedId('run', parseTime(time) ?? 0, 0)
+/** The id that the first run of a time would have. */
+function firstId(ambit: Runtime, text: string | undefined, pointer: string): string | undefined {
+  const time = timeOf(ambit, text, pointer)
+  return time && formatSortedId('run', parseTime(time) ?? 0, 0)
+}
 
 /** The events of a run, as they come, until it has ended: of a root run those of its whole tree. */
 export async function* watchRun(
   { ambit, caller, host, signal }: OperationContext,
-  id: string,
+  { run_id: id, root_run_id: rootId, status }: RunRecord,
   since: number,
 ): AsyncGenerator<RunEvent> {
-  const { root_run_id: rootId, status } = await runFor(ambit, caller, id)
   const { runs } = await host()
   let isOver = isEnded(status)
   for (let after = since; !signal?.aborted; ) {

@@ -3,6 +3,8 @@ import { faultOf, grantFailure } from '../../grants/parse.ts'
 import type { Grant, Revocation } from '../../model/grant.ts'
 import type { RevocationReport } from '../../model/requests.ts'
 import type { RunRecord } from '../../model/run.ts'
+import type { InputOf } from '../../operations/operation.ts'
+import type { operations } from '../../operations/table.ts'
 import { allPages } from '../../storage/page.ts'
 import { addRevocation } from '../../storage/tables/revocations.ts'
 import { listRuns } from '../../storage/tables/runs.ts'
@@ -10,13 +12,8 @@ import { recordAs } from '../evidence/record.ts'
 import { adminEvent } from '../identity/admin.ts'
 import type { Caller } from '../identity/caller.ts'
 import { tenantOf } from '../identity/tenants.ts'
+import type { OperationContext } from '../operations/context.ts'
 import type { Runtime } from '../runtime.ts'
-import type { Runs } from './runs.ts'
-
-interface Wish extends Revocation {
-  readonly reason?: string | undefined
-  readonly cancel?: boolean | undefined
-}
 
 interface Held {
   readonly grant: Grant
@@ -24,30 +21,29 @@ interface Held {
 }
 
 /** Ends grants: once it is committed no call starts under them, in any process. Says what it ended of runs that are open. */
-export async function revokeGrants(ambit: Runtime, caller: Caller, runs: Runs, wish: Wish): Promise<RevocationReport> {
+export async function revokeGrants(
+  { ambit, caller, host }: OperationContext,
+  wish: InputOf<typeof operations.grants.revoke>,
+): Promise<RevocationReport> {
   const { by, target, reason, cancel = false } = wish
   const fault = by === 'path' ? faultOf(target) : undefined
   if (fault !== undefined) throw grantFailure(fault, target, {})
   const { host_id: hostId } = await tenantOf(ambit, caller)
   const event = adminEvent(hostId, 'ambit.grants.revoked', { by, target, reason: reason ?? null })
   await recordAs(ambit, caller, hostId, [event], addRevocation({ by, target }))
+  const { runs } = await host()
   await runs.revoked()
   const held = await openGrants(ambit, caller)
   const ended = held.filter((each) => isEndedBy(wish, each))
-  const above =
-    by === 'path'
-      ? revocationOf(
-          target,
-          held.map(({ grant }) => grant),
-        ).ancestorsLeft
-      : []
-  const cancelled = cancel ? [...new Map(ended.map(({ run }) => [run.run_id, run])).values()] : []
+  const grants = held.map(({ grant }) => grant)
+  const above = by === 'path' ? revocationOf(target, grants).ancestorsLeft : []
+  const cancelled = new Set(cancel ? ended.map(({ run }) => run) : [])
   for (const run of cancelled) await runs.cancel(run)
   return {
     ...{ by, target },
     ended: ended.map(shown),
     ancestors_left: held.filter(({ grant }) => above.includes(grant)).map(shown),
-    cancelled: cancelled.map(({ run_id }) => run_id),
+    cancelled: [...cancelled].map(({ run_id }) => run_id),
   }
 }
 

@@ -168,7 +168,6 @@ async function open(
     const warning = { code: 'cost_unknown', message: 'no price of the model is configured' }
     root.record = { ...root.record, warnings: [warning] }
   }
-  tree.nodes.set(runId, root)
   await commitStart(tree, { record: root.record, private: kept }, requestKeyOf(caller, request))
   return { record: root.record, root }
 }
