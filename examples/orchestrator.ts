@@ -68,8 +68,8 @@ for await (const { type, run_id, data } of run.events()) {
   const indent = '  '.repeat(depth)
   if (type === 'run.started') console.log(`${indent}${agent_id}, granted ${grants.map(({ path }) => path).join(', ')}`)
   if (type !== 'tool.finished') continue
-  const { tool, status, error, output } = data as { [name: string]: { code?: string } | null }
-  console.log(`${indent}  ${tool} ${status} ${error?.code ?? output?.code ?? ''}`.trimEnd())
+  const { tool, status, error } = data as { [name: string]: { code?: string } | null }
+  console.log(`${indent}  ${tool} ${status} ${error?.code ?? ''}`.trimEnd())
 }
 const { result } = await run.result()
 console.log(result)

@@ -17,7 +17,7 @@ import { defineProvider, type Provider } from './define.ts'
 import { files } from './files.ts'
 import { type KnowledgeSource, knowledge } from './knowledge.ts'
 import { memory } from './memory.ts'
-import type { ResourceToolContext } from './provider.ts'
+import type { EraseRequest, ResourceToolContext } from './provider.ts'
 import { scratchpad } from './scratchpad.ts'
 
 const server = await startPostgres({ fsync: false })
@@ -143,6 +143,7 @@ interface Board {
   readonly seen: (pin: Pin, context: ResourceToolContext) => boolean
   readonly place: (context: ResourceToolContext) => string
   readonly effects: readonly string[]
+  readonly isErased: (pin: Pin, request: EraseRequest) => boolean
 }
 
 const isWithin = (scope: string, grant: string): boolean => scope === grant || scope.startsWith(`${grant}/`)
@@ -151,6 +152,8 @@ const honest: Board = {
     tenant === run.tenantId && grants.some((grant) => isWithin(scope, grant)),
   place: ({ grants }) => String(grants[0]),
   effects: ['pins.keep'],
+  isErased: ({ tenant, scope }, request) =>
+    tenant === request.tenantId && (request.recursive ? isWithin(scope, request.scope) : scope === request.scope),
 }
 
 /** A provider that keeps its data itself, and looks after the grants alone. */
@@ -158,13 +161,18 @@ const board = (cheat: Partial<Board> = {}): Of => ({
   read: { tool: 'read' },
   write: { tool: 'pin', input: (pin) => ({ pin }) },
   provider: () => {
-    const { seen, place, effects } = { ...honest, ...cheat }
-    const pins: Pin[] = []
+    const { seen, place, effects, isErased } = { ...honest, ...cheat }
+    let pins: Pin[] = []
     return defineProvider({
       kind: 'board',
       maxMode: 'read-write',
       reads: ['at', 'down'],
       writes: ['at'],
+      erase: async (request) => {
+        const before = pins.length
+        pins = pins.filter((pin) => !isErased(pin, request))
+        return { pins: before - pins.length }
+      },
       tools: {
         read: {
           description: 'Reads the pins.',
@@ -195,6 +203,7 @@ describe('a provider that keeps its data itself keeps it [G-50]', () => {
 
 const reach = 'what is kept under a grant is read under it, and by no one whom it is out of reach for'
 const tenants = 'another tenant with the same grants reads nothing of it'
+const erasing = 'what is kept elsewhere is erased with its scope, and nothing beside it'
 const outcome = 'what a call stages is kept with its outcome or not at all'
 
 test.each<[what: string, cheat: Partial<Board>, foundBy: readonly string[]]>([
@@ -219,6 +228,8 @@ test.each<[what: string, cheat: Partial<Board>, foundBy: readonly string[]]>([
   ],
   ['writes one node above its grant', { place: ({ grants }) => String(grants[0]).replace(/\/[^/]*$/, '') }, [reach]],
   ['does not say that it keeps data elsewhere', { effects: [] }, [outcome]],
+  ['erases nothing', { isErased: () => false }, [erasing]],
+  ['erases for all tenants', { isErased: ({ scope }, request) => isWithin(scope, request.scope) }, [erasing]],
 ])('a provider that %s is found out by the contract [G-48 G-50]', async (_, cheat, foundBy) => {
   const failures = await failuresOf(board(cheat))
   for (const rule of foundBy) assert(failures.includes(rule), failures.join('\n'))

@@ -32,6 +32,7 @@ export function providerContract(suite: ProviderSuite): void {
   test('what is kept under a grant is read under it, and by no one whom it is out of reach for [G-48]', on(withinReach))
   test('another tenant with the same grants reads nothing of it [G-48]', on(tenantsApart))
   test('what a call stages is kept with its outcome or not at all [G-50]', on(notKept))
+  test('what is kept elsewhere is erased with its scope, and nothing beside it [G-77]', on(erased))
   test('a scope out of reach is refused by the store, to read and to write [G-48]', on(refusedByStore))
   test('an answer that names a scope out of reach is withheld, with all that it wanted to keep [G-49]', on(straying))
   test('whatever is kept comes to a model inside fences that it cannot leave [G-44 G-45]', on(fenced))
@@ -105,10 +106,32 @@ async function tenantsApart({ other, keep, read }: World): Promise<void> {
   assert.doesNotMatch(textOf(await read(['acme/eu'], other)), /of the first/)
 }
 
-async function notKept({ provider, suite, facts, read }: World): Promise<void> {
+/** What a tool declares as an effect is kept elsewhere than in the store, at once. */
+const keepsElsewhere = ({ provider, suite: { write } }: World): boolean =>
+  typeof write === 'object' && (provider.tools[write.tool]?.effects ?? []).length > 0
+
+async function erased(world: World): Promise<void> {
+  const { provider, keep, read, tenant, other } = world
+  if (!keepsElsewhere(world)) return
+  const places = ['acme/eu', 'acme/eu/desk', 'acme/eu-desk', 'acme/us', 'acme']
+  for (const scope of places) await keep(scope, `mark of ${scope} end`)
+  await keep('acme/eu', 'of another tenant', other)
+  const left = async () => {
+    const found = await Promise.all(places.map((scope) => read([scope])))
+    return places.filter((scope, index) => textOf(found[index] ?? null).includes(`mark of ${scope} end`))
+  }
+  const erase = (recursive: boolean) => provider.erase?.({ tenantId: tenant, scope: 'acme/eu', recursive })
+  await erase(false)
+  assert.deepEqual(await left(), places.slice(1))
+  await erase(true)
+  assert.deepEqual(await left(), places.slice(2))
+  assert.match(textOf(await read(['acme/eu'], other)), /of another tenant/)
+}
+
+async function notKept(world: World): Promise<void> {
+  const { provider, suite, facts, read } = world
   const { write } = suite
-  // What a tool declares as an effect is kept elsewhere, at once.
-  if (typeof write === 'function' || provider.tools[write.tool]?.effects?.length) return
+  if (typeof write === 'function' || keepsElsewhere(world)) return
   const given = facts(['acme/eu'])
   const { change } = await runTool(provider, write.tool, write.input('never kept'), given)
   assert.doesNotMatch(textOf(await read(['acme/eu'])), /never kept/)
