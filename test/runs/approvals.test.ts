@@ -206,6 +206,22 @@ test('a run that one host left paused goes on there when another host on the sam
   assert.deepEqual([(await ended(first, id)).result, paid.length], ['done', before + 1])
 })
 
+test('a yes redeems nothing where the policy has changed meanwhile, and the run goes on [R-113]', async () => {
+  const place = { folder: newFolder(), clock: stillClock() }
+  const first = await givenRuns({ agents: [desk()] }, place)
+  await first.approver('ida')
+  const { secret } = await first.ambit.keys.create('ida')
+  const { run_id: id, waits_for } = await first.run('desk')
+  await first.close()
+  const before = paid.length
+  const rules = [{ id: 'closed', when: { '==': [1, 1] }, decision: 'deny' }] as const
+  const policies = [{ name: 'closed', version: '1', applies_to: ['test.pay'], rules: [...rules] }]
+  const again = await givenRuns({ agents: [desk()], policies }, place)
+  await (await again.ambit.withKey(secret)).approvals.decide(waits_for[0] ?? '', 'approve')
+  assert.deepEqual([(await ended(again, id)).result, paid.length], ['done', before])
+  assert.deepEqual(finishedIn(await again.events(id)), ['test_pay blocked policy_denied'])
+})
+
 test('a yes to a call of a cancelled run has no effect, and the run stays as it ended [R-41]', async () => {
   const given = await givenRuns({ agents: [desk()] })
   const ida = await given.approver('ida')

@@ -101,7 +101,7 @@ async function invokeOnce(call: RunCall, under: CallUnderWay, { invocationId, is
         noteResult(node, call, isWithheld ? withheld(result) : result, isAgain)
       }),
   })
-  if (result.error?.code === 'outcome_not_recorded') throw new LegLost()
+  if (result.error?.code === 'outcome_not_recorded' && result.replayed !== true) throw new LegLost()
   written?.()
   // A repeat writes nothing by itself: how it ended goes with the next write.
   if (!isNoted) noteResult(node, call, result, isAgain)
@@ -186,8 +186,8 @@ function hasEffects({ tree }: RunNode, capabilityId: string): boolean {
 
 /** True for a call that a process left behind which is gone, and that has had no effect, as is known now, or can have none. */
 function wasInterrupted(node: RunNode, { capabilityId }: RunCall, { error }: InvocationResult): boolean {
-  if (error?.code !== 'interrupted' && error?.code !== 'not_executed') return false
-  return error.effect === 'none' || !hasEffects(node, capabilityId)
+  if (!['interrupted', 'not_executed', 'outcome_not_recorded'].includes(error?.code ?? '')) return false
+  return error?.effect === 'none' || !hasEffects(node, capabilityId)
 }
 
 function pausedBy({ denial }: InvocationResult): Paused {

@@ -52,7 +52,7 @@ export function openDriving(host: RunHost, closing: AbortSignal) {
   const driveLeg = async (leg: Leg, wasLeft: boolean): Promise<void> => {
     taken++
     try {
-      if (wasLeft) await host.gateway.tidyUp()
+      if (wasLeft || triesOf(leg) > 1) await host.gateway.tidyUp()
       const root = await takeUp(host, leg)
       if (root !== undefined) await drive(root)
     } finally {
