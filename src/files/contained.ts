@@ -1,14 +1,5 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readlinkSync,
-  readSync,
-  realpathSync,
-  type Stats,
-} from 'node:fs'
+import type { Stats } from 'node:fs'
+import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, readSync, realpathSync } from 'node:fs'
 import { limits } from '../base/limits.ts'
 import { hasPins, outside, type Place } from './folder.ts'
 import { refusal } from './trouble.ts'

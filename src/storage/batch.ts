@@ -1,18 +1,7 @@
 import type { EventDraft, Seal, SealedEvent } from '../model/evidence.ts'
 import type { TenantId } from '../model/identity/tenant-id.ts'
-import {
-  addBesides,
-  askEnd,
-  type Chain,
-  eventRow,
-  isEnd,
-  type knownChains,
-  noteTime,
-  readChains,
-  recallChains,
-  type Unsure,
-  unsureOf,
-} from './chain.ts'
+import type { Chain, knownChains, Unsure } from './chain.ts'
+import { addBesides, askEnd, eventRow, isEnd, noteTime, readChains, recallChains, unsureOf } from './chain.ts'
 import { type Database, Duplicate } from './database.ts'
 import { events as eventsTable } from './schema.ts'
 import type { Commit, Committed } from './store.ts'

@@ -6,14 +6,8 @@ import { type CallContext, type Capability, describedCapability } from '../../ga
 import { CallEnded } from '../../gateway/ended.ts'
 import type { CapabilityDescriptor } from '../../model/capability.ts'
 import type { HttpUpstream, ServerAddress } from '../../model/config/upstream.ts'
-import {
-  foreignDescriptor,
-  isServerError,
-  isTextOnly,
-  type OpenUpstream,
-  traceparentOf,
-  type UpstreamDeps,
-} from '../adapter.ts'
+import type { OpenUpstream, UpstreamDeps } from '../adapter.ts'
+import { foreignDescriptor, isServerError, isTextOnly, traceparentOf } from '../adapter.ts'
 import { openBreaker } from '../breaker.ts'
 import { type Egress, transportCodes } from '../egress/egress.ts'
 import { fillSecrets, secretNames } from '../secret-text.ts'

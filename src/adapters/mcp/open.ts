@@ -6,14 +6,8 @@ import { within } from '../../gateway/within.ts'
 import type { CapabilityDescriptor } from '../../model/capability.ts'
 import type { McpUpstream } from '../../model/config/upstream.ts'
 import { timeoutMsOf } from '../../policy/budgets.ts'
-import {
-  foreignDescriptor,
-  isServerError,
-  isTextOnly,
-  type OpenUpstream,
-  traceparentOf,
-  type UpstreamDeps,
-} from '../adapter.ts'
+import type { OpenUpstream, UpstreamDeps } from '../adapter.ts'
+import { foreignDescriptor, isServerError, isTextOnly, traceparentOf } from '../adapter.ts'
 import { openBreaker } from '../breaker.ts'
 import { checkServer } from '../http/check.ts'
 import { openLink } from './link.ts'

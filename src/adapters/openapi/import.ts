@@ -5,17 +5,8 @@ import { isJsonObject } from '../../base/object.ts'
 import { type HttpUpstream, upstream as upstreamShape } from '../../model/config/upstream.ts'
 import { parseAs } from '../../model/parse.ts'
 import { inScope, semver } from '../../model/text.ts'
-import {
-  broken,
-  type Found,
-  followed,
-  type OpenApi,
-  openDocument,
-  pointerOf,
-  serverOf,
-  textOf,
-  Unmapped,
-} from './document.ts'
+import type { Found, OpenApi } from './document.ts'
+import { broken, followed, openDocument, pointerOf, serverOf, textOf, Unmapped } from './document.ts'
 import { type Mapping, mapOperation } from './operation.ts'
 import { openSchemas } from './schemas.ts'
 import { type Credential, credentialsOf, keyPlacesOf } from './security.ts'

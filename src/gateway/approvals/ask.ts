@@ -8,17 +8,8 @@ import { approversInOffice } from '../../storage/tables/identities.ts'
 import type { Attempt, GateAnswer, Resolved } from '../attempt.ts'
 import { waitingCopy } from '../call.ts'
 import type { Ended } from '../execute.ts'
-import {
-  type Asking,
-  amended,
-  bindingOf,
-  isOpen,
-  isOver,
-  mintRequest,
-  notApproved,
-  privateOf,
-  waiting,
-} from './request.ts'
+import type { Asking } from './request.ts'
+import { amended, bindingOf, isOpen, isOver, mintRequest, notApproved, privateOf, waiting } from './request.ts'
 import { type CountedVote, validVotes } from './votes.ts'
 
 /** Lets a call through if enough people approved exactly this one; otherwise refuses it, and prepares the request. */

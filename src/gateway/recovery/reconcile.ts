@@ -7,14 +7,8 @@ import { formatTime } from '../../base/time.ts'
 import type { CallError } from '../../model/wire/denial.ts'
 import { rememberedOf } from '../../policy/history.ts'
 import { allPages } from '../../storage/page.ts'
-import {
-  amendClaim,
-  type Claim,
-  findClaim,
-  runningClaims,
-  settleClaim,
-  unknownClaims,
-} from '../../storage/tables/claims.ts'
+import type { Claim } from '../../storage/tables/claims.ts'
+import { amendClaim, findClaim, runningClaims, settleClaim, unknownClaims } from '../../storage/tables/claims.ts'
 import { hasEvent } from '../../storage/tables/events.ts'
 import { type Change, inOrder } from '../../storage/work.ts'
 import { idempotencyKeyOf } from '../call.ts'

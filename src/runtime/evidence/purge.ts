@@ -12,15 +12,8 @@ import type { Change, Work } from '../../storage/work.ts'
 import { adminEvent } from '../identity/admin.ts'
 import { type Caller, demand, operator } from '../identity/caller.ts'
 import type { Runtime } from '../runtime.ts'
-import {
-  type Candidate,
-  findCandidates,
-  type OldBatch,
-  oldCorrelations,
-  type Reason,
-  removeCandidate,
-  type Terms,
-} from './purgeable.ts'
+import type { Candidate, OldBatch, Reason, Terms } from './purgeable.ts'
+import { findCandidates, oldCorrelations, removeCandidate } from './purgeable.ts'
 import { recordAs, untilUnchanged } from './record.ts'
 
 /** One correlation, or all whose newest event is older than a time (as we write it). */

@@ -8,16 +8,8 @@ import { nothingMarked, redact, secretsIn } from '../../evidence/redaction/redac
 import { makeSeal } from '../../evidence/seal.ts'
 import { predicateOf } from '../../evidence/verify/shape.ts'
 import { FactsChanged } from '../../gateway/events.ts'
-import {
-  type AttemptRecord,
-  assuranceLevel,
-  attemptRecord,
-  callRecord,
-  type EventDraft,
-  evidenceEvent,
-  foreignEvent,
-  type SealedEvent,
-} from '../../model/evidence.ts'
+import type { AttemptRecord, EventDraft, SealedEvent } from '../../model/evidence.ts'
+import { assuranceLevel, attemptRecord, callRecord, evidenceEvent, foreignEvent } from '../../model/evidence.ts'
 import { parseAs } from '../../model/parse.ts'
 import { inScope } from '../../model/text.ts'
 import { isOwnCorrelation } from '../../model/wire/correlation.ts'

@@ -16,14 +16,8 @@ import { limits } from '../../base/limits.ts'
 import { defined } from '../../base/object.ts'
 import { CallEnded } from '../../gateway/ended.ts'
 import { secretValue } from '../../keys/secrets.ts'
-import {
-  type HttpUpstream,
-  type McpUpstream,
-  mcpServer,
-  type Upstream,
-  upstreamName,
-  upstream as upstreamShape,
-} from '../../model/config/upstream.ts'
+import type { HttpUpstream, McpUpstream, Upstream } from '../../model/config/upstream.ts'
+import { mcpServer, upstreamName, upstream as upstreamShape } from '../../model/config/upstream.ts'
 import { parseAs } from '../../model/parse.ts'
 import { inScope } from '../../model/text.ts'
 import { collect } from '../collect.ts'

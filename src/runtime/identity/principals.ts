@@ -1,10 +1,7 @@
 import { Failure, quote } from '../../base/failure.ts'
 import { formatTime } from '../../base/time.ts'
-import {
-  type Principal,
-  permission as permissionShape,
-  principal as principalShape,
-} from '../../model/identity/principal.ts'
+import type { Principal } from '../../model/identity/principal.ts'
+import { permission as permissionShape, principal as principalShape } from '../../model/identity/principal.ts'
 import { parseAs } from '../../model/parse.ts'
 import { principalRecords } from '../../storage/tables/identities.ts'
 import type { Change } from '../../storage/work.ts'

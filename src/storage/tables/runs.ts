@@ -2,18 +2,8 @@ import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { RunEvent, RunRecord } from '../../model/run.ts'
 import { type Page, type PageOptions, page } from '../page.ts'
 import { runs } from '../schema.ts'
-import {
-  type Change,
-  counted,
-  oneStatement,
-  row,
-  rows,
-  type Statement,
-  sql,
-  text,
-  type Value,
-  type Work,
-} from '../work.ts'
+import type { Change, Statement, Value, Work } from '../work.ts'
+import { counted, oneStatement, row, rows, sql, text } from '../work.ts'
 import { bodyOf } from './records.ts'
 
 /** A run with what the runtime knows of it and shows to no caller. */
