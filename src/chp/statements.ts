@@ -10,12 +10,11 @@ import { isPinned, type Pins } from '../evidence/statements/statement.ts'
 import { revocationHead, storeHead, verifyAnchor, verifyWitness } from '../evidence/statements/witness.ts'
 import type { ChainWitness, StoreHeadAnchor } from '../model/wire/statement.ts'
 import type { AnchorReceipt, RevocationList, RevocationReceipt, StoreHead, WitnessReceipt } from '../model/wire/wire.ts'
-import { revokedMandates } from '../runtime/evidence/heads.ts'
 import type { AmbitHost } from '../runtime/hosting/host.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { allPages, type PageOptions } from '../storage/page.ts'
 import { chainTails, lastSequence } from '../storage/tables/events.ts'
-import { addStatement, listStatements, type StoredStatement } from '../storage/tables/statements.ts'
+import { addStatement, listStatements, revokedMandates, type StoredStatement } from '../storage/tables/statements.ts'
 
 type Named = Pick<AmbitHost, 'tenant' | 'hostId'>
 

@@ -1,7 +1,7 @@
 import type { Json } from '../base/canonical.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
 import type { Subject } from '../model/identity/subject.ts'
-import { inScope } from '../model/text.ts'
+import { inScopes } from '../model/text.ts'
 import { isVisible } from '../policy/actors.ts'
 import { isAlwaysDenied } from '../policy/decide.ts'
 import { type HostRules, isRun } from '../policy/gates/boundary.ts'
@@ -21,7 +21,7 @@ export const discover = (
   registry
     .all()
     .filter(({ descriptor, inRuns }) => (surface === undefined ? !inRuns : isSurfaced(surface, descriptor.id)))
-    .filter(({ descriptor }) => scopes.length === 0 || scopes.some((scope) => inScope(scope, descriptor.id)))
+    .filter(({ descriptor }) => scopes.length === 0 || inScopes(scopes, descriptor.id))
     .filter(({ descriptor }) => isVisible(descriptor.policy?.allowed_actors ?? [], subject?.id ?? null))
     .filter(({ descriptor }) => subject === null || !isRefused(policies, descriptor, subject))
     .map((capability) => served(capability, rules))

@@ -133,7 +133,7 @@ async function preview(deps: GatewayDeps, caller: CallCaller, envelope: unknown)
   const scope = scopeGate(call)
   const stop = scope ? noteRefusal(attempt, scope) : await passGates(attempt)
   const matched_rules = attempt.basis.map(({ rule }) => rule)
-  if (stop === undefined || 'settled' in stop) return { outcome: 'allowed', gate: null, denial: null, matched_rules }
+  if (stop === undefined) return { outcome: 'allowed', gate: null, denial: null, matched_rules }
   const { outcome, gate, denial } = stop
   return { outcome, gate: String(gateNumbers[gate]), denial: withoutNewRequest(denial, requests), matched_rules }
 }

@@ -67,10 +67,6 @@ async function run(host: Host, call: Call, entry: Entry & Found, driving: Drivin
   const attempt =
     entry.standing === 'new' ? new Attempt(host.deps, call, { driving }) : await resumed(host, call, driving)
   const stop = await passGates(attempt)
-  if (stop !== undefined && 'settled' in stop) {
-    await rememberAgain(host.deps, call, stop.settled)
-    return { ...stop.settled, result: replayed(stop.settled.result) }
-  }
   if (stop !== undefined) return { result: await refused(attempt, entry, stop) }
   try {
     const started = await begin(host, attempt, entry)

@@ -6,6 +6,7 @@ import { approvalIdOf, givenApprovals, payload } from '../../test/support/approv
 import { anyone, echo, givenHost, recordOf, stillClock, typesOf } from '../../test/support/host.ts'
 import { startPostgres } from '../../test/support/postgres.ts'
 import { Failure } from '../base/failure.ts'
+import { hasExpired } from '../grants/grant.ts'
 import type { Grant } from '../model/grant.ts'
 import { tenantId } from '../model/identity/tenant-id.ts'
 import type { Policy } from '../model/policy.ts'
@@ -56,6 +57,7 @@ const run = (bounds: Partial<RunBounds> = {}, more: Partial<Run> = {}): Run => (
     tools: new Map([['memory.write', tool()]]),
     budgets: [],
     deadlineMs: Number.MAX_SAFE_INTEGER,
+    liveGrants: (now) => (more.grants ?? [grant('northlight/eu')]).filter((each) => !hasExpired(each.expires_at, now)),
     ...bounds,
   },
 })
@@ -227,14 +229,6 @@ describe('a made-up run [H-24]', () => {
     assert.deepEqual(recordOf(last).basis?.at(-1)?.gate, '10b')
     const over = await make({ run: run({ deadlineMs: 0 }) })
     assert.deepEqual([over.denial?.code, over.denial?.details?.['limit']], ['budget_exceeded', 'deadline'])
-  })
-
-  test('ends with the recorded result of its effect at 6b, and nothing is written [H-24]', async () => {
-    const { make, commits } = await given()
-    const first = await make({ run: run() })
-    const before = commits()
-    const settled = await make({ run: run({ settled: () => ({ result: first }) }) })
-    assert.deepEqual([settled.replayed, settled.data, commits() - before], [true, first.data, 0])
   })
 
   test('is read by rules as `run`, `user` and `agent`, which are on record; without a run they are absent [H-47]', async () => {

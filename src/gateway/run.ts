@@ -1,17 +1,13 @@
 import type { Json } from '../base/canonical.ts'
 import { lowerTo } from '../grants/branches.ts'
 import type { Ceiling, ResourceMode } from '../grants/ceilings.ts'
-import { hasExpired } from '../grants/grant.ts'
 import type { Amounts } from '../model/config/budget.ts'
 import type { AttemptRecord, EventDraft } from '../model/evidence.ts'
 import type { Grant } from '../model/grant.ts'
 import type { InvocationResult } from '../model/wire/result.ts'
 import type { BudgetPlace } from '../storage/tables/budget-uses.ts'
 import type { Change } from '../storage/work.ts'
-import type { Attempt } from './attempt.ts'
-import type { Call } from './call.ts'
 import type { CallContext } from './capability.ts'
-import type { Recorded } from './results.ts'
 
 /** The run that a call belongs to. It comes from the runtime, never from an envelope. */
 export interface CallRun {
@@ -38,12 +34,8 @@ export interface RunBounds {
   readonly budgets: readonly { readonly place: BudgetPlace; readonly limits: Amounts }[]
   /** From then on the run starts no call. A call without effects is cut off there. */
   readonly deadlineMs: number
-  /** The grants that live now; without it those that have not expired. */
-  readonly liveGrants?: (nowMs: number) => Promise<readonly Grant[]> | readonly Grant[]
-  /** The result on record of the effect that the call names by its key, if it has one: the call then ends with it. */
-  readonly settled?: (
-    call: Pick<Attempt, 'input'> & Pick<Call, 'capabilityId' | 'invocationId'>,
-  ) => Promise<Recorded | undefined> | Recorded | undefined
+  /** The grants that live now. */
+  readonly liveGrants: (nowMs: number) => Promise<readonly Grant[]> | readonly Grant[]
 }
 
 /** Capability ids that exist for a run. */
@@ -93,9 +85,3 @@ export const noAdditions: Additions = { changes: [], events: [] }
 
 export const isSurfaced = (surface: Surface, capabilityId: string): boolean =>
   typeof surface === 'function' ? surface(capabilityId) : surface.has(capabilityId)
-
-export const liveGrantsOf = (
-  { grants, bounds }: CallRun,
-  nowMs: number,
-): Promise<readonly Grant[]> | readonly Grant[] =>
-  bounds?.liveGrants?.(nowMs) ?? grants.filter(({ expires_at }) => !hasExpired(expires_at, nowMs))

@@ -40,6 +40,9 @@ export const capabilityScope = form(
 export const inScope = (scope: string, id: string): boolean =>
   scope.endsWith('*') ? id.startsWith(scope.slice(0, -1)) : id === scope
 
+/** True if one of the scopes does. */
+export const inScopes = (scopes: readonly string[], id: string): boolean => scopes.some((scope) => inScope(scope, id))
+
 export const semver = form(
   /^(?:0|[1-9]\d{0,8})(?:\.(?:0|[1-9]\d{0,8})){2}(?:-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$/u,
   'a version such as `1.2.3`',

@@ -3,7 +3,7 @@ import { Failure, quote } from '../base/failure.ts'
 import { limits as sizes } from '../base/limits.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
 import { type Amounts, type Budget, type BudgetShare, type Measure, measures } from '../model/config/budget.ts'
-import { inScope } from '../model/text.ts'
+import { inScopes } from '../model/text.ts'
 
 export interface CompiledBudget {
   readonly name: string
@@ -24,7 +24,7 @@ export function compileBudgets(
     const compiled = compileBudget(budget)
     if (Object.keys(compiled.limits).length === 0)
       throw invalid(index, `budget ${quote(budget.name)} limits nothing`, `give it one of ${measures.join(', ')}`)
-    const reached = capabilities.filter(({ id }) => budget.applies_to.some((scope) => inScope(scope, id)))
+    const reached = capabilities.filter(({ id }) => inScopes(budget.applies_to, id))
     for (const descriptor of reached) checkRoom(index, compiled, descriptor)
     for (const id of new Set(reached.map((each) => each.id))) found.set(id, [...(found.get(id) ?? []), compiled])
   }

@@ -3,7 +3,7 @@ import { Failure, quote } from '../base/failure.ts'
 import { objectHash } from '../base/hash.ts'
 import type { ContextContract } from '../model/context.ts'
 import type { Policy } from '../model/policy.ts'
-import { inScope } from '../model/text.ts'
+import { inScopes } from '../model/text.ts'
 import { type Condition, compileCondition } from './conditions/condition.ts'
 import { Fault } from './conditions/values.ts'
 import { byStrictness } from './decisions.ts'
@@ -143,7 +143,7 @@ function checkReaders(contracts: Contracts, policies: readonly Policy[]): void {
     }
 }
 
-const appliesTo = ({ applies_to }: Policy, id: string): boolean => applies_to.some((scope) => inScope(scope, id))
+const appliesTo = ({ applies_to }: Policy, id: string): boolean => inScopes(applies_to, id)
 
 function gather(compiled: readonly Compiled[], capabilityId: string): Applicable {
   const reached = compiled.filter(({ policy }) => appliesTo(policy, capabilityId)).sort(byPolicyName)

@@ -4,7 +4,7 @@ import { limits } from '../../base/limits.ts'
 import { isJsonObject, type JsonObject } from '../../base/object.ts'
 import { headerKeyword, headerMembers, isHeaderName } from '../../model/config/param-headers.ts'
 import type { McpUpstream } from '../../model/config/upstream.ts'
-import { capabilityId, inScope, line } from '../../model/text.ts'
+import { capabilityId, inScopes, line } from '../../model/text.ts'
 import { schemaFault } from '../../policy/schema/schema.ts'
 import { proposeContext } from './context.ts'
 import { definitionOf, repeatsSecret, said, type ToolDefinition } from './tool-drift.ts'
@@ -27,7 +27,7 @@ export function importTools(
   tools: readonly ToolDefinition[],
   { include = ['*'], exclude = [], reads = [] }: ImportOptions = {},
 ): { readonly upstream: McpUpstream; readonly skipped: readonly { readonly tool: string; readonly reason: string }[] } {
-  const wanted = tools.filter((tool) => named(include, tool.name) && !named(exclude, tool.name))
+  const wanted = tools.filter((tool) => inScopes(include, tool.name) && !inScopes(exclude, tool.name))
   const ids = Map.groupBy(tools, (tool) => idOf(name, tool))
   const capabilities: Offered[] = []
   const skipped: { tool: string; reason: string }[] = []
@@ -35,7 +35,7 @@ export function importTools(
     const collides = (ids.get(idOf(name, tool))?.length ?? 0) > 1
     const made = collides
       ? `another tool has the id ${quote(idOf(name, tool))} too`
-      : offeredAs(name, tool, named(reads, tool.name))
+      : offeredAs(name, tool, inScopes(reads, tool.name))
     if (typeof made === 'string') skipped.push({ tool: tool.name, reason: made })
     else capabilities.push(made)
   }
@@ -44,8 +44,6 @@ export function importTools(
 
 const idOf = (name: string, { name: tool }: ToolDefinition): string =>
   `mcp.${name}.${tool.replace(/[^A-Za-z0-9_.:-]/gu, '_')}`
-
-const named = (scopes: readonly string[], tool: string): boolean => scopes.some((scope) => inScope(scope, tool))
 
 /** The capability that stands for a tool, or why there can be none. */
 export function offeredAs(name: string, tool: ToolDefinition, isRead = false): Offered | string {

@@ -4,7 +4,7 @@ import { limits } from '../../base/limits.ts'
 import { isJsonObject } from '../../base/object.ts'
 import { type HttpUpstream, upstream as upstreamShape } from '../../model/config/upstream.ts'
 import { parseAs } from '../../model/parse.ts'
-import { inScope, semver } from '../../model/text.ts'
+import { inScopes, semver } from '../../model/text.ts'
 import type { Found, OpenApi } from './document.ts'
 import { broken, followed, openDocument, pointerOf, serverOf, textOf, Unmapped } from './document.ts'
 import { type Mapping, mapOperation } from './operation.ts'
@@ -104,8 +104,7 @@ function select(all: readonly (Unselected & { readonly name: string })[], option
 }
 
 function isWanted(name: string, { include, exclude = [] }: ImportOptions): boolean {
-  const isIn = (scopes: readonly string[]): boolean => scopes.some((scope) => inScope(scope, name))
-  return (include === undefined || isIn(include)) && !isIn(exclude)
+  return (include === undefined || inScopes(include, name)) && !inScopes(exclude, name)
 }
 
 function everyOperation(api: OpenApi, attempt: Attempt): Unselected[] {

@@ -152,8 +152,7 @@ async function editCall(desk: Desk, stored: StoredApproval, deciding: Deciding):
 async function askedAnew(deps: GatewayDeps, call: Call | undefined, payload: Call['payload']): Promise<StoredApproval> {
   if (call === undefined) throw new Failure('approval.stale', 'the call can no longer be edited')
   const attempt = new Attempt(deps, { ...call, payload }, { edited: true })
-  const stop = await passGates(attempt)
-  const refusal = stop !== undefined && 'settled' in stop ? undefined : stop
+  const refusal = await passGates(attempt)
   if (attempt.minted !== undefined) return attempt.minted
   const problems = attempt.capability === undefined ? [] : await inputProblems(attempt as Resolved)
   const { code = null, message: said } = refusal?.denial ?? {}

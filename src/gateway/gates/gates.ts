@@ -2,7 +2,7 @@ import type { Json } from '../../base/canonical.ts'
 import { scrubText } from '../../evidence/redaction/redact-values.ts'
 import { verifyMandate } from '../../evidence/statements/mandate.ts'
 import { policyDecision } from '../../model/evidence.ts'
-import { inScope } from '../../model/text.ts'
+import { inScopes } from '../../model/text.ts'
 import type { Mandate } from '../../model/wire/mandate.ts'
 import { boundary } from '../../policy/gates/boundary.ts'
 import {
@@ -18,8 +18,7 @@ import {
 } from '../../policy/gates/checks.ts'
 import { deny, gateNumbers, type Refusal, refuse } from '../../policy/gates/refusal.ts'
 import { problemText } from '../../policy/schema/problems.ts'
-import { allPages } from '../../storage/page.ts'
-import { listStatements } from '../../storage/tables/statements.ts'
+import { revokedMandates } from '../../storage/tables/statements.ts'
 import { askPeople } from '../approvals/ask.ts'
 import { type Attempt, type GateAnswer, type Resolved, sayMore, secretsOf } from '../attempt.ts'
 import { type Call, callKey } from '../call.ts'
@@ -27,7 +26,6 @@ import type { SafetyEvaluator, SafetyVerdict } from '../deps.ts'
 import { hostBudgetGate, runBudgetGate } from '../limits/budgets.ts'
 import { checkLimits, type Limit, limitsGate, limitUses } from '../limits/limits.ts'
 import { requiresApproval, standingOf } from '../registry.ts'
-import type { Recorded } from '../results.ts'
 import { remember } from './history.ts'
 import { argumentsGate, inputGate } from './input.ts'
 import { declaredState, rulesGate } from './rules.ts'
@@ -36,7 +34,7 @@ import { grantsGate, runToolGate, surfaceGate } from './run.ts'
 type Gate = (attempt: Resolved) => GateAnswer
 
 /** The order is the protocol's and everybody's: the first that fires decides, those after it leave no trace. */
-const beforeSettled: readonly Gate[] = [
+const gates: readonly Gate[] = [
   surfaceGate,
   versionGate,
   runToolGate,
@@ -49,9 +47,6 @@ const beforeSettled: readonly Gate[] = [
   boundaryGate,
   contextGate,
   rulesGate,
-]
-
-const afterSettled: readonly Gate[] = [
   invariantsGate,
   limitsGate,
   hostBudgetGate,
@@ -61,29 +56,16 @@ const afterSettled: readonly Gate[] = [
   runBudgetGate,
 ]
 
-/** Undefined: the call may run. `settled` is the result on record of the effect that a run asks for. */
-export async function passGates(attempt: Attempt): Promise<Refusal | { readonly settled: Recorded } | undefined> {
-  const refusal = await askGates(beforeSettled, attempt)
-  if (refusal !== undefined) return refusal
-  // Gate 6b, of a run: its effect may have happened under another call.
-  const { call, input } = attempt
-  const { capabilityId, invocationId } = call
-  const settled = await call.run?.bounds?.settled?.({ capabilityId, invocationId, input })
-  if (settled !== undefined) return { settled }
-  const later = await askGates(afterSettled, attempt)
-  if (later !== undefined) return later
-  remember(attempt as Resolved)
-  attempt.decision = 'allow'
-  return undefined
-}
-
-async function askGates(gates: readonly Gate[], attempt: Attempt): Promise<Refusal | undefined> {
+/** Undefined: the call may run. */
+export async function passGates(attempt: Attempt): Promise<Refusal | undefined> {
   for (const gate of gates) {
     // The first two look for the capability, and need none.
     const found = gate(attempt as Resolved)
     const refusal = found instanceof Promise ? await found : found
     if (refusal !== undefined) return noteRefusal(attempt, refusal)
   }
+  remember(attempt as Resolved)
+  attempt.decision = 'allow'
   return undefined
 }
 
@@ -124,13 +106,11 @@ function versionGate(attempt: Attempt): GateAnswer {
 /** Gate 5: a mandate must be good, cover the capability and have uses left. It makes the delegate the subject. */
 async function checkMandate(attempt: Resolved): Promise<Refusal | undefined> {
   const { deps, call } = attempt
-  const statements = await deps.store.read(() =>
-    allPages((options) => listStatements(deps.tenant, 'revocation', options)),
-  )
+  const revocations = await deps.store.read(() => revokedMandates(deps.tenant))
   const verified = verifyMandate(call.mandate, {
     at: deps.clock.now(),
     pins: attempt.offer.mandatePins,
-    revocations: statements.map(({ body }): unknown => JSON.parse(body)),
+    revocations,
     ...(call.caller.subject && { delegate: call.caller.subject.id }),
   })
   if (!verified.ok)
@@ -138,7 +118,7 @@ async function checkMandate(attempt: Resolved): Promise<Refusal | undefined> {
       check: verified.check,
     })
   const { mandate, subject } = verified.value
-  if (!mandate.scope.some((scope) => inScope(scope, call.capabilityId)))
+  if (!inScopes(mandate.scope, call.capabilityId))
     return deny('mandate', 'the mandate does not cover the capability', { reason: 'grant_missing' })
   attempt.subject = { ...subject, tenant: deps.tenant }
   const uses = usesOf(mandate)

@@ -2,7 +2,7 @@ import { hasExpired } from '../../grants/grant.ts'
 import { notFound } from '../../policy/gates/checks.ts'
 import { deny, type Refusal } from '../../policy/gates/refusal.ts'
 import type { Attempt, GateAnswer, Resolved } from '../attempt.ts'
-import { type CallRun, grantedPaths, isSurfaced, liveGrantsOf, type RunTool } from '../run.ts'
+import { type CallRun, grantedPaths, isSurfaced, type RunTool } from '../run.ts'
 
 /** Gate 5b of a run, asked before all others: an answer of theirs would say that the capability exists. */
 export function surfaceGate({ call }: Attempt): GateAnswer {
@@ -23,11 +23,11 @@ export function runToolGate({ call, capability }: Resolved): GateAnswer {
 export function grantsGate(attempt: Resolved): GateAnswer {
   const { run, capabilityId } = attempt.call
   const resource = run?.bounds?.tools.get(capabilityId)?.resource
-  if (run === undefined || resource === undefined) return undefined
+  if (run?.bounds === undefined || resource === undefined) return undefined
   const refusal = checkMode(resource)
   if (refusal !== undefined) return refusal
   const nowMs = attempt.deps.clock.now()
-  const live = liveGrantsOf(run, nowMs)
+  const live = run.bounds.liveGrants(nowMs)
   const check = (found: Awaited<typeof live>): Refusal | undefined => {
     attempt.granted = grantedPaths(found, resource.branches)
     return attempt.granted.length > 0 ? undefined : withoutGrant(run, resource, nowMs)

@@ -232,11 +232,6 @@ const unlessOnRecord = (eventId: string, change: Change): Change =>
 /** Whether it is unknown if the failed commit was written. */
 export const isUnknown = (error: unknown): boolean => error instanceof Failure && error.data['outcome'] === 'unknown'
 
-const eventOf = ({ invocation_id, capability_id, version, correlation, subject, actor }: Interrupted) => ({
-  invocation_id,
-  capability_id,
-  capability_version: version,
-  correlation,
-  subject,
-  actor,
-})
+const eventOf = ({ version, invocation_id, capability_id, correlation, subject, actor }: Interrupted) => {
+  return { invocation_id, capability_id, capability_version: version, correlation, subject, actor }
+}

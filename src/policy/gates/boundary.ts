@@ -3,7 +3,7 @@ import { quote } from '../../base/failure.ts'
 import type { JsonObject } from '../../base/object.ts'
 import type { CapabilityDescriptor } from '../../model/capability.ts'
 import type { BlockPattern } from '../../model/config/config.ts'
-import { inScope } from '../../model/text.ts'
+import { inScopes } from '../../model/text.ts'
 import { decideByPatterns, denialCodeOf } from '../decisions.ts'
 import { higherRisk, type Risk, rankOf } from '../risk.ts'
 import { deny, type Gate, refuse } from './refusal.ts'
@@ -55,10 +55,9 @@ export const boundary: Gate<BoundaryFacts> = ({ rules, descriptor, lifecycle, pa
 }
 
 const isListed = ({ allow }: HostRules, capabilityId: string): boolean =>
-  allow === undefined || allow.some((scope) => inScope(scope, capabilityId))
+  allow === undefined || inScopes(allow, capabilityId)
 
-const isBlocked = ({ blocked }: HostRules, capabilityId: string): boolean =>
-  blocked.some((scope) => inScope(scope, capabilityId))
+const isBlocked = ({ blocked }: HostRules, capabilityId: string): boolean => inScopes(blocked, capabilityId)
 
 export const isRun = (rules: HostRules, capabilityId: string): boolean =>
   isListed(rules, capabilityId) && !isBlocked(rules, capabilityId)

@@ -2,7 +2,7 @@ import type { Json } from '../../base/canonical.ts'
 import { quote } from '../../base/failure.ts'
 import type { JsonObject } from '../../base/object.ts'
 import type { CapabilityDescriptor, Lifecycle } from '../../model/capability.ts'
-import { inScope } from '../../model/text.ts'
+import { inScopes } from '../../model/text.ts'
 import { type Caller, isAllowedActor } from '../actors.ts'
 import type { CollectedContext } from '../contract.ts'
 import { resolveVersion } from '../versions.ts'
@@ -19,7 +19,7 @@ export const keyScope: Gate<{ readonly scopes: readonly string[]; readonly capab
   scopes,
   capabilityId,
 }) =>
-  scopes.length === 0 || scopes.some((scope) => inScope(scope, capabilityId))
+  scopes.length === 0 || inScopes(scopes, capabilityId)
     ? undefined
     : deny('key_scope', 'this key is not for the capability', { reason: 'key_scope' })
 

@@ -8,14 +8,12 @@ import type { PublicKeys } from '../../keys/key-file.ts'
 import { everyKeyOf, type Keyring } from '../../keys/keyring.ts'
 import type { Checkpoint, Leaf } from '../../model/evidence.ts'
 import { type TenantId, tenantId } from '../../model/identity/tenant-id.ts'
-import type { MandateRevocation } from '../../model/wire/mandate.ts'
 import { allPages } from '../../storage/page.ts'
 import type { Store } from '../../storage/store.ts'
 import { addCheckpoint, checkpointAt, lastCheckpoint } from '../../storage/tables/checkpoints.ts'
 import { lastSequence } from '../../storage/tables/events.ts'
-import { listStatements } from '../../storage/tables/statements.ts'
+import { revokedMandates } from '../../storage/tables/statements.ts'
 import { getTenant, listTenants } from '../../storage/tables/tenants.ts'
-import type { Work } from '../../storage/work.ts'
 import { headFile, newestHead, tenantsWithHeads } from './head-file.ts'
 import { type Expectation, mismatch, openUnsignedEvents, replayLog } from './log.ts'
 
@@ -189,10 +187,4 @@ async function logAt(store: Store, tenant: TenantId, head: Checkpoint, sequence:
   if (kept?.hash !== checkpointHash(head) || logRoot(kept.log) !== log_root)
     throw mismatch(tenant, `the store does not know the head signed at event ${size}`)
   return kept.log
-}
-
-/** The revocations of mandates that a tenant keeps. */
-export function* revokedMandates(tenant: TenantId): Work<readonly MandateRevocation[]> {
-  const found = yield* allPages((options) => listStatements(tenant, 'revocation', options))
-  return found.map(({ body }) => JSON.parse(body) as MandateRevocation)
 }

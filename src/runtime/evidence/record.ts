@@ -11,7 +11,7 @@ import { FactsChanged } from '../../gateway/events.ts'
 import type { AttemptRecord, EventDraft, SealedEvent } from '../../model/evidence.ts'
 import { assuranceLevel, attemptRecord, callRecord, evidenceEvent, foreignEvent } from '../../model/evidence.ts'
 import { parseAs } from '../../model/parse.ts'
-import { inScope } from '../../model/text.ts'
+import { inScopes } from '../../model/text.ts'
 import { isOwnCorrelation } from '../../model/wire/correlation.ts'
 import type { CallError, Denial } from '../../model/wire/denial.ts'
 import { getTenant } from '../../storage/tables/tenants.ts'
@@ -106,7 +106,7 @@ const reserved = (pointer: string, text: string): Failure =>
 
 /** A key limited to capabilities speaks of those alone. */
 function checkScope({ scopes }: Caller, { capability_id: id }: EventDraft): void {
-  if (scopes.length === 0 || scopes.some((scope) => inScope(scope, id))) return
+  if (scopes.length === 0 || inScopes(scopes, id)) return
   const help = 'name a capability of the key as `capability_id`, or use another key'
   throw new Failure('caller.not_permitted', `this key is not for the capability ${quote(id)}`, {}, help)
 }

@@ -19,7 +19,7 @@ import { secretValue } from '../../keys/secrets.ts'
 import type { HttpUpstream, McpUpstream, Upstream } from '../../model/config/upstream.ts'
 import { mcpServer, upstreamName, upstream as upstreamShape } from '../../model/config/upstream.ts'
 import { parseAs } from '../../model/parse.ts'
-import { inScope } from '../../model/text.ts'
+import { inScopes } from '../../model/text.ts'
 import { collect } from '../collect.ts'
 import { type Caller, demand } from '../identity/caller.ts'
 import { setSecret } from '../identity/secrets.ts'
@@ -67,7 +67,7 @@ export async function importMcp(
   const chosen = before ? { ...wish, ...defined({ include: wish.include ?? wish.reads }) } : wish
   const { upstream: made, skipped } = importTools(name, server, tools, chosen)
   const refresh = (old: Offered, { tool }: Offered): Offered => {
-    const isRead = (wish.reads ?? []).some((scope) => inScope(scope, tool))
+    const isRead = inScopes(wish.reads ?? [], tool)
     return before && (wish.include || isRead) ? presentOf(before, tools, tool, isRead) : old
   }
   const upstream = before ? mergeUpstream(before, made, refresh) : made
@@ -132,7 +132,7 @@ function hintsFor(upstream: McpUpstream, tools: readonly ToolDefinition[], named
   const claiming = (claim: 'reads' | 'changes') =>
     tools.filter((tool) => claimOf(tool) === claim).map(({ name }) => name)
   const reads = claiming('reads').filter((name) => changes.includes(name))
-  const contradicted = claiming('changes').filter((name) => named.some((scope) => inScope(scope, name)))
+  const contradicted = claiming('changes').filter((name) => inScopes(named, name))
   const look = `look with \`ambit capabilities drift ${upstream.name}\`, or name it with --include`
   const hint = (names: readonly string[], text: string) =>
     names.length === 0 ? [] : [`${names.map(quote).join(' ')}: ${text}`]

@@ -12,26 +12,13 @@ type HostEvent = 'key_generated' | 'key_rotated' | 'key_revoked' | 'identity_anc
 
 /** What else the runtime records outside calls. Only the runtime writes these, none in a caller's correlation. */
 export const runtimeEvents = [
-  'ambit.tenant.created',
-  'ambit.tenant.suspended',
-  'ambit.tenant.resumed',
-  'ambit.principal.created',
-  'ambit.principal.revoked',
-  'ambit.permission.given',
-  'ambit.permission.withdrawn',
-  'ambit.key.issued',
-  'ambit.key.rotated',
-  'ambit.key.revoked',
-  'ambit.secret.set',
-  'ambit.secret.removed',
-  'ambit.approver.added',
-  'ambit.approver.revoked',
-  'ambit.knowledge.approved',
-  'ambit.loss.accepted',
-  'ambit.grants.revoked',
-  'ambit.entry.refused',
-  'ambit.memory.forgotten',
-  'ambit.scope.erased',
+  ...(['ambit.tenant.created', 'ambit.tenant.suspended', 'ambit.tenant.resumed'] as const),
+  ...(['ambit.principal.created', 'ambit.principal.revoked'] as const),
+  ...(['ambit.permission.given', 'ambit.permission.withdrawn'] as const),
+  ...(['ambit.key.issued', 'ambit.key.rotated', 'ambit.key.revoked'] as const),
+  ...(['ambit.secret.set', 'ambit.secret.removed'] as const),
+  ...(['ambit.approver.added', 'ambit.approver.revoked', 'ambit.knowledge.approved', 'ambit.loss.accepted'] as const),
+  ...(['ambit.grants.revoked', 'ambit.entry.refused', 'ambit.memory.forgotten', 'ambit.scope.erased'] as const),
 ] as const
 
 export type OwnEvent = HostEvent | (typeof runtimeEvents)[number]

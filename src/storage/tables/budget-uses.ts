@@ -45,12 +45,7 @@ const take = `INSERT INTO budget_uses (${place}, ${measures.join(', ')}) VALUES 
   ON CONFLICT (${place}) DO UPDATE SET ${added} WHERE ${within}
   RETURNING ${measures.map((measure) => `budget_uses.${measure}`).join(', ')}`
 
-const placeOf = ({ budget, holder, startsAtMs, endsAtMs }: BudgetPlace): readonly Value[] => [
-  budget,
-  holder,
-  startsAtMs,
-  endsAtMs,
-]
+const placeOf = (at: BudgetPlace): readonly Value[] => [at.budget, at.holder, at.startsAtMs, at.endsAtMs]
 
 /** Puts what was really taken in the place of what was reserved; only what was reserved is counted. */
 export const settle = (reservation: Reservation, actual: Amounts): Change<void> =>

@@ -1,5 +1,6 @@
 import type { TenantId } from '../../model/identity/tenant-id.ts'
-import { type Page, type PageOptions, pageBy } from '../page.ts'
+import type { MandateRevocation } from '../../model/wire/mandate.ts'
+import { allPages, type Page, type PageOptions, pageBy } from '../page.ts'
 import { type Change, counted, oneStatement, record, type Work } from '../work.ts'
 
 /** A signed statement we received about a chain or a mandate, as JSON text: kept beside the store, never an event. */
@@ -28,4 +29,10 @@ export function listStatements(
   const select = `SELECT kind, statement_id AS id, body FROM statements
     WHERE tenant_id = ? AND kind = ? AND statement_id > ? ORDER BY statement_id LIMIT ?`
   return pageBy('id', options, [select, tenant, kind], record<StoredStatement>)
+}
+
+/** The revocations of mandates that a tenant keeps. */
+export function* revokedMandates(tenant: TenantId): Work<readonly MandateRevocation[]> {
+  const found = yield* allPages((options) => listStatements(tenant, 'revocation', options))
+  return found.map(({ body }) => JSON.parse(body) as MandateRevocation)
 }
