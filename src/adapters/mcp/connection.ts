@@ -21,7 +21,7 @@ interface ToolCall {
 export type Tools = readonly ToolDefinition[]
 
 /** One conversation with a server. */
-export type Connection = ReturnType<typeof conversation>
+export interface Connection extends ReturnType<typeof conversation> {}
 
 export interface Listener {
   /** Aborts when the connection is no longer needed. */

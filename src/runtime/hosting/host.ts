@@ -108,7 +108,7 @@ export async function openHost(
     hold,
     isHeld: () => holders.size > 0,
     /** Aborts when the host closes. */
-    closing: closing.signal,
+    closing: closing.signal as AbortSignal,
     close: async (): Promise<void> => {
       if (timer) clearInterval(timer)
       closing.abort()
