@@ -2,7 +2,7 @@ import type { Json } from '../../base/canonical.ts'
 import { defined, type JsonObject } from '../../base/object.ts'
 import type { Capability } from '../../gateway/capability.ts'
 import { type JsonSchema, readSchema, type SchemaLike } from '../../gateway/schema-like.ts'
-import type { ResourceEntry, Step } from '../../model/agent.ts'
+import type { LlmAgent, Pipeline, Step } from '../../model/agent.ts'
 import { asModel } from '../../models/ai-sdk.ts'
 import { problemText } from '../../policy/schema/problems.ts'
 import { compileSchema } from '../../policy/schema/schema.ts'
@@ -44,25 +44,18 @@ type Tool = string | Capability | Agent
 
 export type AgentSpec = Common &
   (
-    | {
+    | (Pick<LlmAgent, 'instruction' | 'resources' | 'contextWrite' | 'session'> & {
         readonly kind?: 'llm'
-        readonly instruction: string
         /** A model of the AI SDK, one of ours, or the name of a configured one. */
         readonly model?: unknown
         readonly tools?: readonly Tool[]
-        readonly resources?: Readonly<Record<string, ResourceEntry>>
-        readonly contextWrite?: boolean
-        readonly session?: { readonly maxMessages?: number; readonly strategy?: 'window' | 'none' }
-      }
+      })
     | { readonly kind: 'tool'; readonly run: AgentCode }
     | { readonly kind: 'tool'; readonly capability: string }
-    | {
+    | (Pick<Extract<Pipeline, { kind: 'sequential' }>, 'output' | 'until' | 'maxIterations'> & {
         readonly kind: 'sequential' | 'parallel'
         readonly steps: readonly (Omit<Step, 'agent'> & { readonly agent?: Agent })[]
-        readonly output?: unknown
-        readonly until?: string
-        readonly maxIterations?: number
-      }
+      })
   )
 
 /** What an agent in code says, whichever its kind is: what is out of place is refused when its manifest is read. */

@@ -1,6 +1,5 @@
 import { Failure } from '../../base/failure.ts'
 import { limits } from '../../base/limits.ts'
-import { formatTime } from '../../base/time.ts'
 import { CommitWith } from '../../gateway/capability.ts'
 import { type GrantRequest, parseGrants } from '../../grants/list.ts'
 import { narrow } from '../../grants/mint.ts'
@@ -15,7 +14,7 @@ import type { Traced } from '../trace.ts'
 import { makeCallIn, noteAnswer, type RunCall } from './calls.ts'
 import { demandFree, readNames } from './conversation.ts'
 import { LegLost } from './endings.ts'
-import { checkInput, newRecord, openNode, startedData } from './record.ts'
+import { agentFor, newRecord, openNode, startedData } from './record.ts'
 import { beginRun, inToolSpan } from './spans.ts'
 import type { RunNode } from './tree.ts'
 
@@ -26,8 +25,8 @@ export interface ChildRequest extends Pick<RunCall, 'callId' | 'tool' | 'payload
   readonly context?: unknown
   /** Literal suffixes below every inherited grant. */
   readonly narrow?: readonly string[] | undefined
-  readonly sessionId?: string
-  readonly contextIds?: readonly string[]
+  readonly sessionId?: string | undefined
+  readonly contextIds?: readonly string[] | undefined
 }
 
 /** Starts a child and drives it to its end, or goes on with one that was started before. The one way to a child. */
@@ -95,30 +94,24 @@ function addChild(record: RunRecord): CommitWith {
 /** The child as it will be: its grants narrowed and its ceilings lowered, by the same two functions for every child. */
 async function prepareChild(parent: RunNode, request: ChildRequest, { place }: Traced): Promise<RunNode> {
   const { tree, record } = parent
-  const { deps, agents } = tree.host
+  const { deps } = tree.host
   const depth = record.depth + 1
   if (depth > limits.runDepthMax) throw new Failure('run.depth_exceeded', `depth \`${limits.runDepthMax}\` reached`)
   const names = await deps.store.read(() => readNames(deps.tenant, request.agentId, request))
-  const agent = agents().get(request.agentId)
   const input = request.payload['input'] ?? null
-  await checkInput(agent, input)
+  const agent = await agentFor(tree.host, request.agentId, input)
   const live = tree.authority.liveGrants(parent)
   const wanted = requestOf(live, request)
   const ids = Array.from({ length: (wanted ?? live).length }, () => deps.ids.next('gr'))
   const grants = narrow(live, wanted, { mintedBy: `run:${record.run_id}`, ids })
-  const { root_run_id, tenant_id, subject, trace_id, safety_mode } = record
-  await agents().configsOf(agent)
-  const made = newRecord(agent, {
-    ...{ root_run_id, tenant_id, subject, trace_id, safety_mode },
+  const { root_run_id, subject, trace_id, safety_mode } = record
+  const made = newRecord(tree.host, agent, {
+    ...{ root_run_id, subject, trace_id, safety_mode, depth, input },
     run_id: deps.ids.next('run'),
     parent_run_id: record.run_id,
     caused_by: request.callId,
-    depth,
-    request_id: null,
     ...names,
     grants: [...grants],
-    input,
-    started_at: formatTime(deps.clock.now()),
   })
   return openNode(tree, made, parent, beginRun(made, place))
 }

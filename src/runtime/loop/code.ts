@@ -1,6 +1,5 @@
 import type { Json } from '../../base/canonical.ts'
 import { Failure } from '../../base/failure.ts'
-import { defined } from '../../base/object.ts'
 import { copyEvent } from '../../evidence/copy.ts'
 import { deepFreeze } from '../../policy/contract.ts'
 import type { ToolAnswer } from '../../runs/answer.ts'
@@ -108,8 +107,8 @@ function runOf(node: RunNode) {
     grants: Object.freeze(record.grants.map(({ path }) => path)),
     invoke: async (agentId: string, given: Json, { context, sessionId, contextIds }: InvokeOptions = {}) => {
       const payload = { input: copyEvent(given, 'the input', 2) }
-      const options = defined({ context, sessionId, contextIds })
-      return answered(() => runChild(node, { callId: nextId('i'), tool: agentId, agentId, payload, ...options }))
+      const asked = { tool: agentId, agentId, payload, context, sessionId, contextIds }
+      return answered(() => runChild(node, { callId: nextId('i'), ...asked }))
     },
     call: async (capability: string, given: { readonly [member: string]: Json } = {}) => {
       const payload = copyEvent(given, 'the payload', 2)

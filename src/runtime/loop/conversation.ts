@@ -9,16 +9,14 @@ import { appendBucket, readBucket } from '../../storage/entries/buckets.ts'
 import { addMessages, sessionOfId, sessionWindow } from '../../storage/tables/sessions.ts'
 import type { Change, Row, Work } from '../../storage/work.ts'
 import { uuidV7 } from '../system.ts'
+import type { ChildRequest } from './child.ts'
 import type { RunNode } from './tree.ts'
 
 /** What the caller of a run names: a session, by its name or its own id, and buckets, each of which counts once. */
 export function* readNames(
   tenant: TenantId,
   agentId: string,
-  {
-    sessionId,
-    contextIds = [],
-  }: { readonly sessionId?: string | undefined; readonly contextIds?: readonly string[] | undefined },
+  { sessionId, contextIds = [] }: Pick<ChildRequest, 'sessionId' | 'contextIds'>,
 ): Work<Pick<RunRecord, 'session_id' | 'context_ids'>> {
   if (contextIds.length > limits.contextIdsMax)
     throw new Failure('scratchpad.limit', `at most ${limits.contextIdsMax} buckets`, { limit: limits.contextIdsMax })

@@ -20,11 +20,11 @@ import { centsOf, type RunNode } from './tree.ts'
 /** The loop of a model: a turn, the calls it asks for, and again, until it asks for none. Answers its last text. */
 export async function runModel(node: RunNode): Promise<Json> {
   const prompt = await gatherPrompt(node)
-  const { seed, resolved } = node
+  const { resolved, tree } = node
   for (;;) {
-    const events = node.tree.journal.eventsOf(node.record.run_id)
+    const events = tree.journal.eventsOf(node.record.run_id)
     const isPeer = (tool: string): boolean => agentOf(resolved.callable.get(tool)?.capabilityId ?? '') !== ''
-    const { messages, unanswered, answer, turns } = readTranscript(events, { seed, isPeer })
+    const { messages, unanswered, answer, turns } = readTranscript(events, { seed: tree.seed, isPeer })
     if (answer !== undefined) return answer
     if (unanswered.length > 0) await allOrPause(unanswered.map((call) => answerCall(node, call)))
     else await takeTurn(node, prompt, messages, turns)

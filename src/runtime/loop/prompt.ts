@@ -15,7 +15,8 @@ const counter = makeTokenCounter({ entriesMax: 1_024 })
 
 /** What a model is told first: the conversation, the buckets, then what providers say, in the order of the manifest. */
 export async function gatherPrompt(node: RunNode): Promise<Prompt> {
-  const { record, tree, seed } = node
+  const { record, tree } = node
+  const { seed } = tree
   const agent = node.agent.definition as LlmDefinition
   const history = await readConversation(node, agent)
   const scratchpad = await readBuckets(node)

@@ -1,16 +1,22 @@
 import type { Json } from '../../base/canonical.ts'
 import { Failure } from '../../base/failure.ts'
 import { readJson } from '../../base/json.ts'
+import { formatTime } from '../../base/time.ts'
 import { ceilingsBelow } from '../../grants/ceilings.ts'
 import type { RunRecord } from '../../model/run.ts'
 import type { Agent } from '../agents/agent.ts'
 import { resolveAgent } from '../agents/resolve.ts'
 import type { Traced } from '../trace.ts'
 import { cancelled, RunEnd } from './endings.ts'
-import { noUsage, type RunNode, type RunTree } from './tree.ts'
+import { noUsage, type RunHost, type RunNode, type RunTree } from './tree.ts'
 
-/** What follows from the agent of a run, and what is yet to come when it begins. */
+/** A run that a caller starts, as it begins: a child has other places and limits. */
 const begun = {
+  parent_run_id: null,
+  caused_by: null,
+  depth: 0,
+  safety_mode: 'network',
+  request_id: null,
   ceilings: {},
   modes: {},
   surface: { tools: [], hidden: [] },
@@ -23,23 +29,37 @@ const begun = {
   usage: noUsage,
 } satisfies Partial<RunRecord>
 
-type NewRun = Omit<RunRecord, keyof typeof begun | 'agent_id' | 'agent_version'>
+type OfRun = 'run_id' | 'root_run_id' | 'subject' | 'trace_id' | 'session_id' | 'context_ids' | 'grants' | 'input'
 
 /** The record of a run that begins. Its surface is worked out when it is opened. */
-export const newRecord = ({ definition: { manifest } }: Agent, made: NewRun): RunRecord => ({
-  ...made,
+export const newRecord = (
+  { deps: { tenant, clock } }: RunHost,
+  { definition: { manifest } }: Agent,
+  made: Pick<RunRecord, OfRun> & Partial<RunRecord>,
+): RunRecord => ({
   ...begun,
+  tenant_id: tenant,
   agent_id: manifest.id,
   agent_version: manifest.version,
+  started_at: formatTime(clock.now()),
+  ...made,
 })
+
+/** The agent of a run that is to begin with this input; fails where the input, or the config of a resource, does not fit. */
+export async function agentFor({ agents }: RunHost, id: string, input: Json): Promise<Agent> {
+  const agent = agents().get(id)
+  const problem = await agent.input?.check(input)
+  if (problem !== undefined) throw new Failure('args.invalid', `input of agent \`${id}\`: ${problem}`, { agent: id })
+  await agents().configsOf(agent)
+  return agent
+}
 
 /** A run of a tree, ready to be driven; what it may call is worked out anew from its grants and what its parent leaves it now. */
 export function openNode(tree: RunTree, found: RunRecord, parent: RunNode | undefined, span: Traced): RunNode {
   const own = Object.entries(found.ceilings).map(([kind, mode]) => ({ kind, mode }))
   const record = { ...found, ceilings: { ...ceilingsBelow(parent?.resolved.ceilingsBelow ?? {}, own) } }
   const agent = tree.host.agents().get(record.agent_id)
-  const seed = Buffer.from(tree.root.fenceSeed, 'hex')
-  const resolved = resolveAgent(tree.host.agents(), agent, record, seed)
+  const resolved = resolveAgent(tree.host.agents(), agent, record, tree.seed)
   const { surface, modes } = resolved
   const ending = new AbortController()
   const node: RunNode = {
@@ -47,7 +67,6 @@ export function openNode(tree: RunTree, found: RunRecord, parent: RunNode | unde
     parent,
     agent,
     resolved,
-    seed,
     span,
     session: undefined,
     ending,
@@ -91,13 +110,4 @@ function jsonIn(text: string): Json {
   } catch {
     throw new RunEnd('output_invalid', 'the model answered something else than JSON')
   }
-}
-
-/** Holds the input of a run against the schema of its agent. */
-export async function checkInput({ input, definition }: Agent, value: Json): Promise<void> {
-  const problem = await input?.check(value)
-  if (problem === undefined) return
-  throw new Failure('args.invalid', `input of agent \`${definition.manifest.id}\`: ${problem}`, {
-    agent: definition.manifest.id,
-  })
 }

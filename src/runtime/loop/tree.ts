@@ -62,8 +62,6 @@ export interface RunNode {
   /** Aborts when it is to end, and when its process leaves it to another. */
   readonly stopping: AbortSignal
   readonly span: Traced
-  /** The secret of its fences. */
-  readonly seed: Uint8Array
   /** The conversation that it goes on with, once it is read. */
   session: SessionWindow | undefined
   record: RunRecord
@@ -87,6 +85,8 @@ export class RunTree {
   readonly host: RunHost
   readonly root: RunPrivate
   readonly rootId: string
+  /** The secret of its fences. */
+  readonly seed: Uint8Array
   readonly journal: RunJournal
   readonly nodes = new Map<string, RunNode>()
   readonly stored: ReadonlyMap<string, RunRecord>
@@ -109,6 +109,7 @@ export class RunTree {
     this.host = host
     this.root = root.private
     this.rootId = leg.runId
+    this.seed = Buffer.from(root.private.fenceSeed, 'hex')
     this.caller = root.private.caller
     this.stored = new Map(runs.map(({ record }) => [record.run_id, record]))
     this.begunMs = host.deps.clock.now()

@@ -1,29 +1,28 @@
 import { Failure, quote } from '../../base/failure.ts'
+import { defined } from '../../base/object.ts'
 import { formatTime } from '../../base/time.ts'
 import { entriesDigest, reasonDigest, scopeDigest } from '../../evidence/digests.ts'
 import { demandRoot } from '../../grants/mint.ts'
 import { parseGrant } from '../../grants/parse.ts'
 import type { MemoryEntry, StoredEntry } from '../../model/requests.ts'
+import type { InputOf } from '../../operations/operation.ts'
+import type { operations } from '../../operations/table.ts'
 import { findEntry, forgetEntry, listEntries, stepsOf } from '../../storage/entries/entries.ts'
-import type { PageOptions } from '../../storage/page.ts'
 import { administer } from '../identity/admin.ts'
 import { tenantOf } from '../identity/tenants.ts'
 import { rootsFor } from '../loop/authority.ts'
 import type { OperationContext } from '../operations/context.ts'
 
-interface EntryName {
-  readonly id: string
-  readonly collection?: string | undefined
-}
+type EntryName = InputOf<typeof operations.memory.read>
 
 export async function listMemory(
   context: OperationContext,
-  { scope, collection = 'memory' }: { readonly scope: string; readonly collection?: string | undefined },
-  options: PageOptions,
+  { scope, collection = 'memory', limit, cursor }: InputOf<typeof operations.memory.list>,
 ) {
   const { ambit, caller } = context
   await demandScope(context, scope)
-  const { items, ...more } = await ambit.store.read(() => listEntries(caller.tenant, { collection, scope }, options))
+  const page = defined({ limit, cursor })
+  const { items, ...more } = await ambit.store.read(() => listEntries(caller.tenant, { collection, scope }, page))
   return { entries: items as MemoryEntry[], ...more }
 }
 
@@ -36,7 +35,7 @@ export async function readMemory(context: OperationContext, name: EntryName): Pr
 
 export async function forgetMemory(
   context: OperationContext,
-  { reason = '', ...name }: EntryName & { readonly reason?: string | undefined },
+  { reason = '', ...name }: InputOf<typeof operations.memory.forget>,
 ): Promise<MemoryEntry> {
   const { ambit, caller } = context
   const entry = await entryNamed(context, name)

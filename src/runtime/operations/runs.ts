@@ -36,7 +36,7 @@ export const runHandlers: HandlersOf<'agents' | 'runs' | 'grants' | 'memory'> = 
     revoke: revokeGrants,
   },
   memory: {
-    list: (context, { limit, cursor, ...place }) => listMemory(context, place, defined({ limit, cursor })),
+    list: listMemory,
     read: readMemory,
     forget: forgetMemory,
     erase: (context, { scope, recursive = false, reason = '' }) => eraseScope(context, { scope, recursive, reason }),

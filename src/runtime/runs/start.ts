@@ -3,7 +3,6 @@ import { canonical, type Json } from '../../base/canonical.ts'
 import { Failure, quote } from '../../base/failure.ts'
 import { sha256 } from '../../base/hash.ts'
 import { limits } from '../../base/limits.ts'
-import { formatTime } from '../../base/time.ts'
 import type { TraceParent } from '../../base/trace.ts'
 import { copyEvent } from '../../evidence/copy.ts'
 import { callKey } from '../../gateway/call.ts'
@@ -21,7 +20,7 @@ import { addRun, runInSession, runOfRequest, type StoredRun } from '../../storag
 import { type Caller, callerOf } from '../identity/caller.ts'
 import { rootsFor } from '../loop/authority.ts'
 import { demandFree, readNames } from '../loop/conversation.ts'
-import { checkInput, newRecord, openNode, startedData, startedEvent } from '../loop/record.ts'
+import { agentFor, newRecord, openNode, startedData, startedEvent } from '../loop/record.ts'
 import { beginRun } from '../loop/spans.ts'
 import { type RunHost, type RunNode, type RunPrivate, RunTree } from '../loop/tree.ts'
 
@@ -129,27 +128,19 @@ async function open(
   const by = callerOf(caller)
   if (keyScope({ capabilityId: agentToolId(request.agent), scopes: by.scopes }) !== undefined)
     throw new Failure('caller.not_permitted', `this key is not for the agent ${quote(request.agent)}`)
-  const agent = agents().get(request.agent)
   const input = copyEvent((request.input ?? null) as Json, 'input', 2)
-  await checkInput(agent, input)
-  await agents().configsOf(agent)
+  const agent = await agentFor(host, request.agent, input)
   const runId = deps.ids.next('run')
   const span = beginRun({ agent_id: request.agent, run_id: runId, depth: 0 }, opening.place)
-  const record = newRecord(agent, {
+  const record = newRecord(host, agent, {
     run_id: runId,
     root_run_id: runId,
-    parent_run_id: null,
-    caused_by: null,
-    depth: 0,
-    tenant_id: deps.tenant,
     subject: caller.subject,
     trace_id: span.place.traceId,
-    safety_mode: 'network',
     request_id: request.requestId ?? null,
     ...opening.names,
     grants: [...opening.grants],
     input,
-    started_at: formatTime(deps.clock.now()),
   })
   const kept: RunPrivate = {
     caller: by,
