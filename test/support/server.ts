@@ -7,7 +7,7 @@ import type { ProtectedBranch } from '../../src/grants/mint.ts'
 import { tenantId } from '../../src/model/identity/tenant-id.ts'
 import { memory } from '../../src/resources/memory.ts'
 import { scratchpad } from '../../src/resources/scratchpad.ts'
-import { type AgentsSpec, noAgents, openAgents } from '../../src/runtime/agents/agents.ts'
+import { type AgentsSpec, openAgents } from '../../src/runtime/agents/agents.ts'
 import { type AmbitHost, openHost } from '../../src/runtime/hosting/host.ts'
 import { type Hosts, type HostsOptions, openHosts } from '../../src/runtime/hosting/hosts.ts'
 import { makeOffer, type Offer, type OfferSpec } from '../../src/runtime/hosting/offer.ts'
@@ -83,11 +83,11 @@ export async function givenServer(options: GivenServerOptions = {}): Promise<Giv
     ...(clock && { clock }),
   })
   const me = await givenTenant(ambit, { id: 'northlight', hostId: 'northlight-depot', roots: options.roots ?? [] })
-  const { agents, make } = withAgents(offer, { protectedBranches: options.protect ?? [], ...options.agents })
+  const make = withAgents(offer, { protectedBranches: options.protect ?? [], ...options.agents })
   const hosts = await openHosts(
     ambit,
     tenantId('northlight'),
-    (tenant, process) => openHost(ambit, tenant, make, { process, agents }),
+    (tenant, process) => openHost(ambit, tenant, make, { process }),
     options.hosts,
   )
   onTestFinished(() => hosts.close())
@@ -123,14 +123,11 @@ export async function givenServer(options: GivenServerOptions = {}): Promise<Giv
 }
 
 function withAgents(offer: NonNullable<GivenServerOptions['offer']>, spec: Partial<AgentsSpec>) {
-  if (typeof offer === 'function') return { make: offer, agents: () => noAgents }
+  if (typeof offer === 'function') return offer
   const { capabilities } = offer
   const none = { agents: [], providers: [memory(), scratchpad()], models: {}, prices: {}, capabilities }
   const agents = openAgents({ ...none, ...spec })
-  const all = [...capabilities, ...agents.capabilities]
-  const reserved = [...(offer.reserved ?? []), 'agent.']
-  const make = (hostId: string) => makeOffer(hostId, { ...offer, capabilities: all, reserved })
-  return { make, agents: () => agents }
+  return (hostId: string) => makeOffer(hostId, { ...offer, agents })
 }
 
 export function requestOf(base: string, method: string, path: string, options: AskOptions = {}): Request {

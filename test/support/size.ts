@@ -23,7 +23,7 @@ export const linesMax: Readonly<Record<string, number>> = {
   policy: 3010,
   resources: 1309,
   runs: 1142,
-  runtime: 9636,
+  runtime: 9623,
   server: 1332,
   storage: 3423,
   testing: 3181,

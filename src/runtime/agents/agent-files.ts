@@ -7,7 +7,6 @@ import { memory } from '../../resources/memory.ts'
 import { scratchpad } from '../../resources/scratchpad.ts'
 import { readManifest } from '../../runs/manifest.ts'
 import { filesOf, type NamedFile, readBytes } from '../hosting/config-files.ts'
-import type { OfferSpec } from '../hosting/offer.ts'
 import { openKnowledge } from '../knowledge/knowledge.ts'
 import { knowledgeSource } from '../knowledge/provider.ts'
 import type { Settings } from '../settings/config.ts'
@@ -28,13 +27,6 @@ export function agentsOf(
   const agents = hosting.agents.flatMap((each) => ('path' in each ? agentFiles(each).map(readAgent) : each))
   return openAgents({ agents, providers: [...usual, ...providers], models, prices, capabilities, protectedBranches })
 }
-
-/** What is offered, with the tools and agents that runs have. */
-export const withAgents = (spec: OfferSpec, agents: Agents): OfferSpec => ({
-  ...spec,
-  capabilities: [...spec.capabilities, ...agents.capabilities],
-  reserved: ['agent.'],
-})
 
 /** The files behind an entry of `agents`. */
 export const agentFiles = (file: NamedFile): readonly NamedFile[] => filesOf(file, /\.(?:ya?ml|json)$/)

@@ -9,7 +9,7 @@ import type { Approver, Demand } from '../../model/approval.ts'
 import type { Upstream } from '../../model/config/upstream.ts'
 import { demandOf, ineligible } from '../../policy/quorum.ts'
 import { approversInOffice } from '../../storage/tables/identities.ts'
-import { agentsOf, withAgents } from '../agents/agent-files.ts'
+import { agentsOf } from '../agents/agent-files.ts'
 import { missingFolders } from '../hosting/config-files.ts'
 import { offerSpecOf } from '../hosting/configured-host.ts'
 import { unreachable } from '../hosting/import-upstream.ts'
@@ -41,7 +41,7 @@ export async function* checkOffer(settings: Settings): AsyncGenerator<Finding, O
   if (agents === undefined) return spec
   if (agents.all.length > 0) yield ok('agents', counted(agents.all.length, 'agent'))
   if (spec.capabilities.length === 0 && hosting.policies.length === 0) return spec
-  const offer = yield* attempt('hosting', () => makeOffer(tenant, withAgents(spec, agents)), false)
+  const offer = yield* attempt('hosting', () => makeOffer(tenant, { ...spec, agents }), false)
   if (offer === undefined) return spec
   const capabilities = counted(spec.capabilities.length, 'capability', 'capabilities')
   yield ok('hosting', `${capabilities}, ${counted(hosting.policies.length, 'policy', 'policies')}`)

@@ -1,8 +1,7 @@
 import { quote } from '../../base/failure.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { Provider } from '../../resources/define.ts'
-import { agentFiles, agentsOf, withAgents } from '../agents/agent-files.ts'
-import { noAgents } from '../agents/agents.ts'
+import { agentFiles, agentsOf } from '../agents/agent-files.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Hosting } from '../settings/hosting.ts'
 import { readPolicy, upstreamFiles } from './config-files.ts'
@@ -23,26 +22,14 @@ export async function openConfiguredHost(
     const spec = offerSpecOf(hosting)
     return upstreams.take(hosting, (capabilities) => {
       const agents = agentsOf(ambit.settings, hosting, capabilities)
-      const offer = makeOffer(hostId, withAgents({ ...spec, capabilities }, agents))
-      return { agents, offer }
+      return makeOffer(hostId, { ...spec, capabilities, agents })
     })
   }
-  let current: ReturnType<typeof offerOf> | undefined
-  const first = (hostId: string) => {
-    current = offerOf(hostId, hosting)
-    return current.offer
-  }
-  const host = await openHost(ambit, tenant, first, {
-    ...options,
-    agents: () => current?.agents ?? noAgents,
-  })
+  const host = await openHost(ambit, tenant, (hostId) => offerOf(hostId, hosting), options)
   const closeProviders = await openProviders(hosting.providers)
   const prepare = (hosting: Hosting): (() => void) => {
     const next = offerOf(host.hostId, hosting)
-    return () => {
-      current = next
-      host.offer(next.offer)
-    }
+    return () => host.offer(next)
   }
   return {
     ...host,

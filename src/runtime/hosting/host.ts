@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { limits } from '../../base/limits.ts'
 import { makeSeal } from '../../evidence/seal.ts'
-import type { GatewayDeps, Offer } from '../../gateway/deps.ts'
+import type { GatewayDeps } from '../../gateway/deps.ts'
 import { openGateway } from '../../gateway/gateway.ts'
 import { type Presence, showPresence } from '../../gateway/recovery/presence.ts'
 import { everyKeyOf } from '../../keys/keyring.ts'
@@ -9,11 +9,11 @@ import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { runId } from '../../model/run.ts'
 import { wakeLeg } from '../../storage/tables/legs.ts'
 import { getTenant } from '../../storage/tables/tenants.ts'
-import { type Agents, noAgents } from '../agents/agents.ts'
 import { openRetention } from '../evidence/purge.ts'
 import { callerNow } from '../identity/known-callers.ts'
 import { openRuns, type Runs } from '../runs/runs.ts'
 import type { Runtime } from '../runtime.ts'
+import type { Offer } from './offer.ts'
 
 export type { CallCaller } from '../../gateway/call.ts'
 
@@ -25,8 +25,6 @@ export interface HostOptions {
   readonly presenceMs?: number
   /** Where one process has several hosts: what shows all of them. It tidies them up, too. */
   readonly process?: Presence
-  /** The agents of the offer in force; none unless given. */
-  readonly agents?: () => Agents
 }
 
 /** Opens the door of one tenant: calls through it are decided by the offer and recorded in the tenant's evidence. */
@@ -34,7 +32,7 @@ export async function openHost(
   ambit: Runtime,
   tenant: TenantId,
   makeOffer: (hostId: string) => Offer,
-  { process: shared, presenceMs = limits.presenceMs, agents = () => noAgents }: HostOptions = {},
+  { process: shared, presenceMs = limits.presenceMs }: HostOptions = {},
 ) {
   const { host_id: hostId } = await ambit.store.read(() => getTenant(tenant))
   let offered = makeOffer(hostId)
@@ -75,7 +73,7 @@ export async function openHost(
     throw error
   })
   runs = openRuns({
-    ...{ gateway, deps, agents, hold: () => hold() },
+    ...{ gateway, deps, agents: () => offered.agents, hold: () => hold() },
     callerNow: (kept) => callerNow(ambit, tenant, kept),
   })
   const opened = runs

@@ -234,9 +234,8 @@ async function givenRuns() {
   }
   const openRuns = (model: Model, options: HostsOptions = {}) => {
     const agents = openAgents({ ...spec, models: { default: model } })
-    const offer = (hostId: string) => makeOffer(hostId, { capabilities: agents.capabilities, reserved: ['agent.'] })
-    const more = { agents: () => agents }
-    return openHosts(ambit, home, (tenant, process) => openHost(ambit, tenant, offer, { process, ...more }), {
+    const offer = (hostId: string) => makeOffer(hostId, { capabilities: [], agents })
+    return openHosts(ambit, home, (tenant, process) => openHost(ambit, tenant, offer, { process }), {
       ...quick,
       ...options,
     })

@@ -2,16 +2,16 @@ import { Failure, quote } from '../../base/failure.ts'
 import { defined } from '../../base/object.ts'
 import type { Pins } from '../../evidence/statements/statement.ts'
 import type { Capability } from '../../gateway/capability.ts'
-import type { Offer } from '../../gateway/deps.ts'
+import type { Offer as GatewayOffer } from '../../gateway/deps.ts'
 import { openRegistry, type Registry } from '../../gateway/registry.ts'
 import type { Config } from '../../model/config/config.ts'
 import type { Policy } from '../../model/policy.ts'
 import { compileBudgets } from '../../policy/budgets.ts'
 import { compilePolicies, type PolicySet } from '../../policy/policies.ts'
+import { type Agents, noAgents } from '../agents/agents.ts'
 import type { HostCode } from '../settings/user-config.ts'
 
 export { type Capability, defineCapability } from '../../gateway/capability.ts'
-export type { Offer } from '../../gateway/deps.ts'
 
 type HostRules = Omit<NonNullable<Config['host']>, 'port' | 'hostname' | 'limits' | 'mandatePrincipals' | 'witnesses'>
 type WithReadonlyLists<T> = {
@@ -21,6 +21,8 @@ type WithReadonlyLists<T> = {
 /** What a host offers: the capabilities and rules of its configuration. */
 export interface OfferSpec extends WithReadonlyLists<HostRules>, HostCode {
   readonly capabilities: readonly Capability[]
+  /** What runs have is offered beside the capabilities. */
+  readonly agents?: Agents
   readonly policies?: readonly Policy[]
   /** Public keys of the principals whose mandates are accepted; `any` only for a fixture. */
   readonly mandatePrincipals?: readonly string[] | 'any' | undefined
@@ -31,9 +33,16 @@ export interface OfferSpec extends WithReadonlyLists<HostRules>, HostCode {
   readonly reserved?: readonly string[]
 }
 
+/** What is decided by, and the agents of the same moment. */
+export interface Offer extends GatewayOffer {
+  readonly agents: Agents
+}
+
 /** Reads the whole offer, or fails: a host never runs with half of its rules. */
 export function makeOffer(hostId: string, spec: OfferSpec): Offer {
-  const { capabilities, policies = [], lifecycles, reserved } = spec
+  const { agents = noAgents, policies = [], lifecycles } = spec
+  const capabilities = [...spec.capabilities, ...agents.capabilities]
+  const reserved = [...(spec.reserved ?? []), ...(agents === noAgents ? [] : ['agent.'])]
   const contracts = capabilities.map(({ descriptor }) => [descriptor.id, descriptor.metadata?.context ?? null] as const)
   const compiled = compilePolicies(policies, contracts)
   const registry = openRegistry(capabilities, {
@@ -42,6 +51,7 @@ export function makeOffer(hostId: string, spec: OfferSpec): Offer {
   })
   checkResolvers(registry, spec.resolvers ?? {})
   return {
+    agents,
     registry,
     policies: compiled,
     rules: {
