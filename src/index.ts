@@ -43,33 +43,16 @@ export type { ProviderSpec, ProviderTool, Reach, ResourceToolContext, Touched } 
 export { scratchpad } from './resources/scratchpad.ts'
 export { type Agent, type AgentSpec, defineAgent } from './runtime/agents/agent.ts'
 export { backUp, restore } from './runtime/evidence/backup.ts'
-export { exportBundle, searchEvidence, showEvent } from './runtime/evidence/export.ts'
-export { type PurgeOptions, type PurgeReport, type PurgeWish, purgeEvidence } from './runtime/evidence/purge.ts'
+export { exportBundle } from './runtime/evidence/export.ts'
 export { type EventInput, type Recorded, record } from './runtime/evidence/record.ts'
 export { openConfiguredHost } from './runtime/hosting/configured-host.ts'
 export { type AmbitHost, type CallCaller, openHost } from './runtime/hosting/host.ts'
 export { makeOffer, type OfferSpec } from './runtime/hosting/offer.ts'
-export {
-  authenticate,
-  issueKey,
-  keysIn,
-  type NewKey,
-  renewKeys,
-  revokeKey,
-  rotateKey,
-} from './runtime/identity/api-keys.ts'
-export { addApprover, approversOf, type NewApprover, revokeApprover } from './runtime/identity/approvers.ts'
+export { authenticate, issueKey } from './runtime/identity/api-keys.ts'
+export { addApprover } from './runtime/identity/approvers.ts'
 export { type Caller, callerOf, operator, type Right } from './runtime/identity/caller.ts'
-export { createPrincipal, type NewPrincipal, principalsOf, revokePrincipal } from './runtime/identity/principals.ts'
-export { removeSecret, secretsOf, setSecret } from './runtime/identity/secrets.ts'
-export {
-  allTenants,
-  createTenant,
-  identityOf,
-  type NewTenant,
-  rotateTenantKey,
-  setTenantStatus,
-} from './runtime/identity/tenants.ts'
+export { createPrincipal } from './runtime/identity/principals.ts'
+export { createTenant, identityOf } from './runtime/identity/tenants.ts'
 export { type AgentCode, type AgentRun, CallRefused, type InvokeOptions } from './runtime/loop/code.ts'
 export { openAmbit, type Runtime } from './runtime/runtime.ts'
 export { loadSettings, type Settings } from './runtime/settings/config.ts'

@@ -69,13 +69,15 @@ function optionFor(schema: MemberSchema, form: string, help: string): Option {
 }
 
 const usualWords = (name: string, { type }: MemberSchema): Words => {
-  const placeholder = type === 'boolean' ? '' : type === 'integer' ? ' <n>' : ' <text>'
-  return [`--${name.replaceAll('_', '-')}${placeholder}`, usualHelp[name] ?? '']
+  const [help = '', value = type === 'integer' ? 'n' : 'text'] = usualHelp[name] ?? []
+  return [`--${name.replaceAll('_', '-')}${type === 'boolean' ? '' : ` <${value}>`}`, help]
 }
 
-const usualHelp: Readonly<Record<string, string>> = {
-  limit: 'how many at most, up to 1000 (default: 50)',
-  cursor: 'go on where the last page ended',
+const usualHelp: Readonly<Record<string, readonly [help: string, value?: string]>> = {
+  limit: ['how many at most, up to 1000 (default: 50)'],
+  cursor: ['go on where the last page ended'],
+  since: ['from this time on: RFC 3339, or an age such as 7d', 'time'],
+  until: ['before this time: RFC 3339, or an age such as 1h', 'time'],
 }
 
 async function readMembers(io: Io, members: readonly Member[]): Promise<Record<string, unknown>> {

@@ -2,7 +2,7 @@ import { jsonSchemaOf, listSchemas } from '../model/schemas.ts'
 import { printJson, type Register } from './terminal/io.ts'
 import { printColumns } from './terminal/table.ts'
 
-const register: Register = (schema, io) => {
+export default ((schema, io) => {
   schema
     .command('list')
     .description('every contract there is')
@@ -20,5 +20,4 @@ const register: Register = (schema, io) => {
     .description('the JSON Schema (2020-12) of one contract')
     .option('--json', 'accepted for uniformity: the answer is JSON anyway')
     .action((name: string) => printJson(io, jsonSchemaOf(name)))
-}
-export default register
+}) satisfies Register

@@ -30,11 +30,7 @@ export interface Folder {
 }
 
 /** Works in a folder inside the root, if possible through its open handle: a link put in its place is not followed. */
-export async function inFolder<T>(
-  place: Place,
-  segments: readonly string[],
-  work: (folder: Folder) => Promise<T>,
-): Promise<T> {
+export async function inFolder<T>(place: Place, segments: readonly string[], work: (folder: Folder) => Promise<T>) {
   const location = join(place.real, ...segments)
   const handle = await open(location, constants.O_RDONLY | constants.O_DIRECTORY)
   try {

@@ -13,11 +13,7 @@ import { type Registered, standingOf, stateOf } from './registry.ts'
 import { isSurfaced, type Surface } from './run.ts'
 
 /** What a caller may call, but for what rules always deny; an anonymous one sees all. Hiding is courtesy only. */
-export const discover = (
-  { registry, rules, policies }: Offer,
-  { subject, scopes }: CallCaller,
-  surface?: Surface,
-): readonly CapabilityDescriptor[] =>
+export const discover = ({ registry, rules, policies }: Offer, { subject, scopes }: CallCaller, surface?: Surface) =>
   registry
     .all()
     .filter(({ descriptor, inRuns }) => (surface === undefined ? !inRuns : isSurfaced(surface, descriptor.id)))

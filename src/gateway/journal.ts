@@ -62,11 +62,7 @@ export async function handOver(
 }
 
 /** Without an entry a repeat is a call of its own. Fails with `claim.*` if the call was settled elsewhere meanwhile. */
-export async function writeRefusal(
-  attempt: Attempt,
-  entry: Entry | undefined,
-  { outcome, denial }: Ending,
-): Promise<InvocationResult> {
+export async function writeRefusal(attempt: Attempt, entry: Entry | undefined, { outcome, denial }: Ending) {
   hideInBaggage(attempt)
   const { deps, call, driving } = attempt
   const now = deps.clock.now()

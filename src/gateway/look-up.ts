@@ -47,11 +47,7 @@ export async function lookUp(
 }
 
 /** What is on record of the caller's own call, for a caller that asks for nothing but the result. */
-export async function recordedResult(
-  deps: GatewayDeps,
-  caller: CallCaller,
-  invocationId: string,
-): Promise<InvocationResult | undefined> {
+export async function recordedResult(deps: GatewayDeps, caller: CallCaller, invocationId: string) {
   const key = recordKey({ caller, invocationId })
   const claim = await deps.store.read(() => findClaim(deps.tenant, callScope, key))
   if (claim === undefined) return undefined

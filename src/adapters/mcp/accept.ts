@@ -17,11 +17,7 @@ export type Looked = Pick<Offered, 'tool' | 'definition'>
  * as it was looked at is refused. The policy that people wrote stays; where the server says that it
  * changes something the risk may rise and effects may be added.
  */
-export function acceptDrift(
-  upstream: McpUpstream,
-  tools: readonly ToolDefinition[],
-  looked: readonly Looked[],
-): McpUpstream {
+export function acceptDrift(upstream: McpUpstream, tools: readonly ToolDefinition[], looked: readonly Looked[]) {
   const accepted = new Map<string, Offered>()
   for (const { tool, definition } of looked) {
     const now = presentOf(upstream, tools, tool)

@@ -37,12 +37,7 @@ export interface Listener {
 type Sdk = typeof import('@modelcontextprotocol/client')
 
 /** Connects in the newest revision that both sides speak; fails with a `CallEnded` without effect. */
-export async function connect(
-  name: string,
-  server: Address | Program,
-  egress: Egress,
-  listener: Listener,
-): Promise<Connection> {
+export async function connect(name: string, server: Address | Program, egress: Egress, listener: Listener) {
   // Loaded when it is needed: it takes longer than all the rest of a start.
   const sdk = await import('@modelcontextprotocol/client')
   if ('url' in server) return attempt(name, sdk, httpTransport(server, egress, sdk), listener)

@@ -3,7 +3,7 @@ import { quote } from '../../base/failure.ts'
 import { isJsonObject, type JsonObject } from '../../base/object.ts'
 import type { HttpRequestTemplate } from '../../model/config/upstream.ts'
 import { forms, mediaOf } from '../http/media.ts'
-import { followed, type OpenApi, Unmapped } from './document.ts'
+import { followed, membersOf, type OpenApi, Unmapped } from './document.ts'
 
 export type RequestBody = NonNullable<ReturnType<typeof requestBodyOf>>
 type Encoding = NonNullable<NonNullable<HttpRequestTemplate['body']>['encoding']>
@@ -12,17 +12,17 @@ type Encoding = NonNullable<NonNullable<HttpRequestTemplate['body']>['encoding']
 export function requestBodyOf(api: OpenApi, body: Json | undefined) {
   if (body === undefined) return undefined
   const { content, required } = followed(api, body, 'its request body')
-  const [best] = Object.entries(isJsonObject(content) ? content : {}).sort(([a], [b]) => rankOf(a) - rankOf(b))
+  const [best] = Object.entries(membersOf(content)).sort(([a], [b]) => rankOf(a) - rankOf(b))
   if (best === undefined) return undefined
   const [said, media] = best
-  const schema = (isJsonObject(media) ? media['schema'] : undefined) ?? {}
+  const schema = membersOf(media)['schema'] ?? {}
   const isJson = rankOf(said) === 0
   const concrete = isJson ? 'application/json' : 'application/octet-stream'
   const type = said.includes('*') ? concrete : said
   if (/[^\x20-\x7e]/.test(type)) throw new Unmapped(`its body has the type ${quote(type)}`)
   const { essence, kind } = mediaOf(type)
   const isForm = kind === 'form'
-  const encoding = essence === forms[0] && isJsonObject(media) ? encodingOf(media['encoding']) : {}
+  const encoding = essence === forms[0] ? encodingOf(membersOf(media)['encoding']) : {}
   return {
     ...{ type, schema: isJson || isForm ? schema : simple(kind), isRequired: required === true, isForm },
     ...(Object.keys(encoding).length > 0 && { encoding }),
@@ -33,8 +33,8 @@ const styles = ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'] as cons
 
 /** How a document wants members of a form written; where it says nothing that is known, as they always are. */
 function encodingOf(said: Json | undefined): Encoding {
-  const members = Object.entries(isJsonObject(said) ? said : {}).flatMap(([name, member]) => {
-    const { style: named, explode } = isJsonObject(member) ? member : {}
+  const members = Object.entries(membersOf(said)).flatMap(([name, member]) => {
+    const { style: named, explode } = membersOf(member)
     const style = styles.find((known) => known === (named ?? 'form'))
     if (style === undefined || (named === undefined && explode === undefined)) return []
     return [[name, { style, ...(typeof explode === 'boolean' && { explode }) }] as const]
@@ -67,6 +67,5 @@ function schemaIn({ content }: JsonObject): Json | 'nothing' | 'unknown' {
   if (!isJsonObject(content) || Object.keys(content).length === 0) return 'nothing'
   const [first, ...more] = Object.entries(content)
   const isJson = more.length === 0 && first !== undefined && mediaOf(first[0]).kind === 'json'
-  const media = first?.[1]
-  return (isJson && isJsonObject(media) ? media['schema'] : undefined) ?? 'unknown'
+  return (isJson ? membersOf(first[1])['schema'] : undefined) ?? 'unknown'
 }

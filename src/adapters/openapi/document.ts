@@ -42,6 +42,9 @@ export class Unmapped extends Error {}
 
 export const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : [])
 
+/** The members of an object; none of anything else. */
+export const membersOf = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {})
+
 export const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
 
 export const pointerOf = (...keys: readonly (string | number)[]): string =>

@@ -6,7 +6,7 @@ import { type HttpUpstream, upstream as upstreamShape } from '../../model/config
 import { parseAs } from '../../model/parse.ts'
 import { inScopes, semver } from '../../model/text.ts'
 import type { Found, OpenApi } from './document.ts'
-import { broken, followed, openDocument, pointerOf, serverOf, textOf, Unmapped } from './document.ts'
+import { broken, followed, membersOf, openDocument, pointerOf, serverOf, textOf, Unmapped } from './document.ts'
 import { type Mapping, mapOperation } from './operation.ts'
 import { openSchemas } from './schemas.ts'
 import { type Credential, credentialsOf, keyPlacesOf } from './security.ts'
@@ -108,8 +108,7 @@ function isWanted(name: string, { include, exclude = [] }: ImportOptions): boole
 }
 
 function everyOperation(api: OpenApi, attempt: Attempt): Unselected[] {
-  const { paths = {} } = api.root
-  return Object.entries(isJsonObject(paths) ? paths : {}).flatMap(([path, value]) => {
+  return Object.entries(membersOf(api.root['paths'])).flatMap(([path, value]) => {
     if (path.startsWith('x-')) return []
     if (!isJsonObject(value)) throw broken(pointerOf('paths', path), 'must be an object')
     const [item = {}] = attempt({ method: '*' as never, path }, () => ({
@@ -130,7 +129,7 @@ const emptyUpstream = (url: string, name: string): HttpUpstream =>
 
 /** The version of the document as far as it has one of ours. */
 function versionOf({ root }: OpenApi): string {
-  const said = textOf(isJsonObject(root['info']) ? root['info']['version'] : undefined)
+  const said = textOf(membersOf(root['info'])['version'])
   if (semver.safeParse(said).success) return said
   const [, major, minor = '0'] = /^v?(\d{1,9})(?:\.(\d{1,9}))?$/.exec(said) ?? []
   return major === undefined ? '1.0.0' : `${Number(major)}.${Number(minor)}.0`

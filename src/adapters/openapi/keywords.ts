@@ -1,6 +1,6 @@
 import type { Json } from '../../base/canonical.ts'
 import { isJsonObject, type JsonObject } from '../../base/object.ts'
-import { at, listOf, type OpenApi } from './document.ts'
+import { at, listOf, membersOf, type OpenApi } from './document.ts'
 
 /** What a schema is for: what is only read is no part of an input or a form, what is only written none of an output. */
 export type Side = 'input' | 'form' | 'output'
@@ -75,8 +75,7 @@ const type: Reader = (value) => {
 }
 
 const required: Reader = (value, { api, side }, { properties }) => {
-  const members = isJsonObject(properties) ? properties : {}
-  const found = texts(value).filter((key) => !isForOther(api, members[key], side))
+  const found = texts(value).filter((key) => !isForOther(api, membersOf(properties)[key], side))
   return found.length === 0 ? undefined : found
 }
 

@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from '../../base/object.ts'
 import type { CapabilityDescriptor } from '../../model/capability.ts'
 import type { HttpRequestTemplate } from '../../model/config/upstream.ts'
 import { foldedName, readsAs } from '../http/names.ts'
-import { followed, listOf, type OpenApi, textOf, Unmapped } from './document.ts'
+import { followed, listOf, membersOf, type OpenApi, textOf, Unmapped } from './document.ts'
 
 /** Where a credential goes. */
 interface Place {
@@ -50,10 +50,7 @@ function wayOf(api: OpenApi, upstream: string, way: JsonObject): readonly Creden
   })
 }
 
-function schemesOf({ root }: OpenApi): JsonObject {
-  const components = isJsonObject(root['components']) ? root['components'] : {}
-  return isJsonObject(components['securitySchemes']) ? components['securitySchemes'] : {}
-}
+const schemesOf = ({ root }: OpenApi): JsonObject => membersOf(membersOf(root['components'])['securitySchemes'])
 
 export type KeyPlaces = ReturnType<typeof keyPlacesOf>
 

@@ -6,12 +6,11 @@ import { line, type Register } from '../terminal/io.ts'
 import { likeOf } from './call-result.ts'
 import { printCapabilities, printCard } from './capability-card.ts'
 
-const register: Register = (capabilities, io) => {
+export default ((capabilities, io) => {
   operations(capabilities, io)
   registerImport(capabilities, io)
   registerDrift(capabilities, io)
-}
-export default register
+}) satisfies Register
 
 const operations = operationGroup('capabilities', {
   list: {

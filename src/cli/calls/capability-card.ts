@@ -7,12 +7,7 @@ type Metadata = NonNullable<CapabilityDescriptor['metadata']>
 type Lifecycle = NonNullable<Metadata['lifecycle']>
 
 /** One line per capability, with all that must be known before a call. */
-export const printCapabilities = (
-  io: Io,
-  hostId: string,
-  items: readonly CapabilityDescriptor[],
-  empty: string,
-): void =>
+export const printCapabilities = (io: Io, hostId: string, items: readonly CapabilityDescriptor[], empty: string) =>
   printColumns(io, items, empty, {
     CAPABILITY: ({ id }) => id,
     VERSION: ({ version }) => version,

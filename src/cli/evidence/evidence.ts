@@ -13,7 +13,7 @@ import { several } from '../terminal/options.ts'
 import { fitting, printColumns } from '../terminal/table.ts'
 import { deniedIn, printTrace, recordIn, taskEvents } from './trace.ts'
 
-const register: Register = (evidence, io) => {
+export default ((evidence, io) => {
   operations(evidence, io)
   withAmbit(evidence.command('trace <correlation>'), { tenant: true })
     .description('the calls of one task, for people: who, what, by which rule, with which facts, how it ended')
@@ -24,8 +24,7 @@ const register: Register = (evidence, io) => {
         options.json ? printJson(io, events) : printTrace(io, events, await deniedIn(ambit, events))
       }),
     )
-}
-export default register
+}) satisfies Register
 
 const operations = operationGroup('evidence', {
   list: {
@@ -37,8 +36,6 @@ const operations = operationGroup('evidence', {
       correlation: ['--correlation <id>', 'which task'],
       outcome: ['--outcome <word>', 'how it ended'],
       type: ['--type <event-type>', 'which kind of record'],
-      since: ['--since <time>', 'from this time on: RFC 3339, or an age such as 7d'],
-      until: ['--until <time>', 'before this time: RFC 3339, or an age such as 1h'],
     },
     own: (command) => void command.option('--csv', 'print CSV'),
     print: (io, { events }, { options }) => (options['csv'] ? io.out(csv(events)) : printEvents(io, events)),

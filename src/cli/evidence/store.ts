@@ -7,7 +7,7 @@ import { storeAdministrator } from '../identity/who-asks.ts'
 import { type CommonOptions, inStore, sourceOf, withStore } from '../session.ts'
 import { line, printJson, progress, type Register } from '../terminal/io.ts'
 
-const register: Register = (store, io) => {
+export default ((store, io) => {
   const settingsOf = (options: CommonOptions) => loadSettings(sourceOf(io, options))
   const onRows = (rows: number) => progress(io, `${rows.toLocaleString('en-US')} rows`)
 
@@ -47,5 +47,4 @@ const register: Register = (store, io) => {
         ? printJson(io, { tenant, kept })
         : line(io, `the heads of \`${tenant}\` are kept as ${kept}; new ones start from the store as it is`)
     })
-}
-export default register
+}) satisfies Register

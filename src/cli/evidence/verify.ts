@@ -22,7 +22,7 @@ interface Options {
   readonly json?: boolean
 }
 
-const register: Register = (command, io) => {
+export default ((command, io) => {
   command
     .argument(
       '<bundle>',
@@ -52,8 +52,7 @@ const register: Register = (command, io) => {
       options.json ? printJson(io, report) : printReport(io, report)
       if (!report.valid) found(io)
     })
-}
-export default register
+}) satisfies Register
 
 async function piped(io: Io): Promise<Buffer> {
   const text = await io.stdin(limits.bundleBytesMax)

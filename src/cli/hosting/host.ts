@@ -11,7 +11,7 @@ export interface ServeOptions extends CommonOptions {
   readonly scopedKey?: string
 }
 
-const register: Register = (host, io) => {
+export default ((host, io) => {
   withTenant(host.command('serve'))
     .description('serve the capabilities of the configuration over HTTP, compatible with CHP, until Ctrl-C')
     .option('--port <n>', "the port, 0 for any that is free (default: the configuration's, or 4770)", port)
@@ -32,7 +32,6 @@ const register: Register = (host, io) => {
       const { withLog } = await import('./host-log.ts')
       await withLog(io, (io, log) => (options.conformance ? serveConformance : serve)(io, options, log))
     })
-}
-export default register
+}) satisfies Register
 
 const port = wholeNumber(0, 65_535)

@@ -5,7 +5,7 @@ import { type CommonOptions, inTenant, sourceOf, withTenant } from '../session.t
 import { type Register, tell } from '../terminal/io.ts'
 import { keepUp } from './reload.ts'
 
-const register: Register = (command, io) => {
+export default ((command, io) => {
   withTenant(command)
     .addHelpText(
       'after',
@@ -33,5 +33,4 @@ const register: Register = (command, io) => {
         }
       }),
     )
-}
-export default register
+}) satisfies Register

@@ -6,7 +6,7 @@ import { line, printJson, type Register } from '../terminal/io.ts'
 import { several } from '../terminal/options.ts'
 import { printColumns } from '../terminal/table.ts'
 
-const register: Register = (tenant, io) => {
+export default ((tenant, io) => {
   withStore(tenant.command('create <id>'))
     .description('make a tenant with a signing key of its own, and the key of its first administrator')
     .option('--name <text>', 'a name for people')
@@ -43,8 +43,7 @@ const register: Register = (tenant, io) => {
       }),
     )
   operations(tenant, io)
-}
-export default register
+}) satisfies Register
 
 const operations = operationGroup('tenants', {
   identity: {},

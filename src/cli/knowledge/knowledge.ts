@@ -9,7 +9,7 @@ import { answer, answering, each, type KnowledgeFlags, paged, put, reading, runs
 import { printCatalog, printFindings, printGaps, printScan } from './report.ts'
 import { addResolve } from './resolve.ts'
 
-const register: Register = (knowledge, io) => {
+export default ((knowledge, io) => {
   reading(knowledge.command('discover [dir]'))
     .description('which packs there are, where they were looked for, and what is wrong with them')
     .action((dir: string | undefined, given: KnowledgeFlags) =>
@@ -61,5 +61,4 @@ const register: Register = (knowledge, io) => {
       const more = { gaps: page, total: gaps.length, resolutions: traces.length }
       answer(io, 'gaps', flags, { findings: [], more }, () => printGaps(io, page))
     })
-}
-export default register
+}) satisfies Register

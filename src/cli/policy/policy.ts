@@ -25,7 +25,7 @@ interface ExplainOptions extends CommonOptions {
 
 const json = ['--json', 'print JSON for programs'] as const
 
-const register: Register = (policy, io) => {
+export default ((policy, io) => {
   policy
     .command('check <file...>')
     .description('read policies and say whether they load, and if not, why and where')
@@ -94,8 +94,7 @@ const register: Register = (policy, io) => {
         if (calls.some(({ answer }) => answer.is === 'differs')) found(io)
       }),
     )
-}
-export default register
+}) satisfies Register
 
 const testHelp = `
 The file: {"policies": [path or policy], "cases": [{"name", "capability", "facts", "expect": {"decision", "rule"?}}]}.

@@ -15,8 +15,6 @@ export default operationGroup('runs', {
       root: ['--root <run-id>', 'the runs of one tree'],
       agent: ['--agent <id>', 'of one agent'],
       status: ['--status <status>', 'that stand so'],
-      since: ['--since <time>', 'from this time on: RFC 3339, or an age such as 7d'],
-      until: ['--until <time>', 'before this time: RFC 3339, or an age such as 1h'],
       grant: ['--grant <path>', 'with a grant at or below this path'],
     },
     print: (io, { runs }) =>

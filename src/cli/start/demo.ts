@@ -20,7 +20,7 @@ import { askKnowledge } from './demo-knowledge.ts'
 import { demoAgents, playRuns } from './demo-runs.ts'
 import { offered, playStory, task } from './demo-story.ts'
 
-const register: Register = (command, io) => {
+export default ((command, io) => {
   command
     .option('--keep <file>', 'also write the exported bundle to this file, to try `ambit verify` on')
     .option('--json', 'print JSON for programs')
@@ -41,8 +41,7 @@ const register: Register = (command, io) => {
         rmSync(folder, { recursive: true, force: true })
       }
     })
-}
-export default register
+}) satisfies Register
 
 const tenant = tenantId('northlight')
 

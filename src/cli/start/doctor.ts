@@ -3,7 +3,7 @@ import type { Finding } from '../../runtime/doctor/finding.ts'
 import { type CommonOptions, sourceOf, withStore } from '../session.ts'
 import { found, type Io, line, paint, plain, printJson, progress, type Register } from '../terminal/io.ts'
 
-const register: Register = (command, io) => {
+export default ((command, io) => {
   withStore(command)
     .option('--deep', 'read every record and recompute every hash as well')
     .action(async (options: CommonOptions & { deep?: boolean }) => {
@@ -18,8 +18,7 @@ const register: Register = (command, io) => {
       if (options.json) printJson(io, findings)
       if (findings.some((finding) => finding.verdict === 'fail')) found(io)
     })
-}
-export default register
+}) satisfies Register
 
 const marks = { ok: ['green', 'ok  '], warn: ['yellow', 'note'], fail: ['red', 'FAIL'] } as const
 

@@ -12,7 +12,7 @@ import { type Io, line, printJson, type Register } from '../terminal/io.ts'
 import { several } from '../terminal/options.ts'
 import { commented, plain } from './init-template.ts'
 
-const register: Register = (command, io) => {
+export default ((command, io) => {
   command
     .addOption(new Option('--format <format>', 'ts, with comments, or json').choices(['ts', 'json']).default('ts'))
     .option(
@@ -38,8 +38,7 @@ const register: Register = (command, io) => {
       else printTenant(io, made)
       line(io, 'next: `ambit doctor`')
     })
-}
-export default register
+}) satisfies Register
 
 /** The rules of a store in use are set by its administrator alone; a configuration that is broken may be replaced by anybody. */
 async function checkReplaceable(io: Io): Promise<void> {

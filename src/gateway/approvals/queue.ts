@@ -33,11 +33,7 @@ export interface NewEnvelope {
 }
 
 /** The id of the caller's own call like this one that people were asked about, as long as its request would be open. */
-export async function waitingCall(
-  deps: GatewayDeps,
-  caller: CallCaller,
-  envelope: NewEnvelope,
-): Promise<string | undefined> {
+export async function waitingCall(deps: GatewayDeps, caller: CallCaller, envelope: NewEnvelope) {
   if (!mayWait(deps, envelope.capability_id)) return undefined
   const call = readCall(envelope, caller, deps.ids)
   const ask = askOf(callKey(caller.name), fingerprintOf(call), call.actor)

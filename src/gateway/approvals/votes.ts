@@ -26,11 +26,7 @@ export async function validVotes(
 }
 
 /** Votes on the request. The yes of an approver with a key of their own is their grant, not what we signed for them. */
-const heldVotes = (
-  { request }: StoredApproval,
-  able: readonly Approver[],
-  hostKeys: readonly string[],
-): CountedVote[] =>
+const heldVotes = ({ request }: StoredApproval, able: readonly Approver[], hostKeys: readonly string[]) =>
   request.votes.flatMap((vote) => {
     const approver = able.find(({ approver_id }) => approver_id === vote.approver)
     if (approver === undefined || !isGoodVote(vote, request, hostKeys)) return []

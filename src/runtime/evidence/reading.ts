@@ -6,7 +6,6 @@ import { verifyBundle } from '../../evidence/verify/verify.ts'
 import type { EvidenceBundle, EvidenceEvent, SealedEvent } from '../../model/evidence.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { ReplayQuery, ReplayResult } from '../../model/wire/result.ts'
-import type { DsseEnvelope } from '../../model/wire/statement.ts'
 import type { ChainReport } from '../../model/wire/wire.ts'
 import { lastSequence } from '../../storage/tables/events.ts'
 import type { Work } from '../../storage/work.ts'
@@ -56,12 +55,7 @@ export async function exportFor(ambit: Runtime, reader: Reader, id: string): Pro
 }
 
 /** The same as an attestation, for tools that know in-toto and nothing of bundles. */
-export async function attestationFor(
-  ambit: Runtime,
-  hostId: string,
-  reader: Reader,
-  id: string,
-): Promise<DsseEnvelope> {
+export async function attestationFor(ambit: Runtime, hostId: string, reader: Reader, id: string) {
   return makeAttestation(await exportFor(ambit, reader, id), await ambit.keyring.signer(hostId))
 }
 

@@ -31,10 +31,7 @@ function readNamed<S extends Parameters<typeof parseAs>[0]>(
 }
 
 /** The bytes of a file; a failure of this code names the file. */
-export function readBytes(
-  { path, name }: NamedFile,
-  code: 'policy.invalid' | 'upstream.invalid' | 'manifest.invalid',
-): Uint8Array {
+export function readBytes({ path, name }: NamedFile, code: 'policy.invalid' | 'upstream.invalid' | 'manifest.invalid') {
   try {
     return readFileSync(path)
   } catch (error) {

@@ -38,12 +38,7 @@ export async function findDrift(ambit: Runtime, caller: Caller, name?: string): 
 }
 
 /** Writes the reviewed definitions of these tools into the file of their server, and returns their new versions. */
-export async function acceptTools(
-  ambit: Runtime,
-  caller: Caller,
-  name: string,
-  tools: readonly string[],
-): Promise<readonly { readonly tool: string; readonly version: string }[]> {
+export async function acceptTools(ambit: Runtime, caller: Caller, name: string, tools: readonly string[]) {
   demand(caller, 'administer')
   const [found] = mcpServers(ambit, ({ upstream }) => upstream.name === name).servers
   if (found?.file === undefined) throw notListed(ambit, name)

@@ -228,12 +228,7 @@ function nameDocument<T>(document: string, work: () => T): T {
 }
 
 /** Writes what was imported, and keeps its credentials as secrets. */
-export async function keepImported(
-  ambit: Runtime,
-  caller: Caller,
-  imported: Imported,
-  isMerged: boolean,
-): Promise<void> {
+export async function keepImported(ambit: Runtime, caller: Caller, imported: Imported, isMerged: boolean) {
   keepUpstream(imported.file, imported.upstream, { replace: isMerged })
   for (const [name, value] of imported.secrets ?? []) await setSecret(ambit, caller, name, value)
 }

@@ -3,18 +3,13 @@ import type { CallCaller } from '../../gateway/call.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { principalRecords } from '../../storage/tables/identities.ts'
 import type { Runtime } from '../runtime.ts'
-import { type Caller, verifiedCaller } from './caller.ts'
+import { verifiedCaller } from './caller.ts'
 
 /**
  * The holder of a key that the server was started with. A principal of that name lends its roles and permissions; a
  * revoked one is refused like a wrong key.
  */
-export async function callerNamed(
-  ambit: Runtime,
-  tenant: TenantId,
-  name: string,
-  scopes: readonly string[],
-): Promise<Caller> {
+export async function callerNamed(ambit: Runtime, tenant: TenantId, name: string, scopes: readonly string[]) {
   const principal = await ambit.store.read(() => principalRecords.find(tenant, name))
   if (principal !== undefined && principal.status !== 'active') throw notAccepted()
   return verifiedCaller({ id: name, type: 'api_key' }, tenant, principal, scopes)

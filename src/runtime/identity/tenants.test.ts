@@ -12,7 +12,7 @@ import { adminCorrelation, identityCorrelation } from './admin.ts'
 import { authenticate, issueKey, keysIn } from './api-keys.ts'
 import { operator } from './caller.ts'
 import { createPrincipal, principalsOf } from './principals.ts'
-import { allTenants, createTenant, identityOf, rotateTenantKey, setTenantStatus, tenantOf } from './tenants.ts'
+import { createTenant, everyTenant, identityOf, rotateTenantKey, setTenantStatus, tenantOf } from './tenants.ts'
 
 describe('a tenant is made whole or not at all [F-17 F-13]', () => {
   test('with its own key, chain and history', async () => {
@@ -59,7 +59,7 @@ describe('a tenant is made whole or not at all [F-17 F-13]', () => {
     await assert.rejects(createTenant(ambit, { id: 'acme' }), { code: 'tenant.exists' })
     await assert.rejects(createTenant(ambit, { id: 'other', hostId: 'acme-host' }), { code: 'tenant.exists' })
     assert.deepEqual(
-      (await allTenants(ambit)).items.map((tenant) => tenant.tenant_id),
+      (await everyTenant(ambit)).map((tenant) => tenant.tenant_id),
       ['acme'],
     )
     await assert.rejects(

@@ -2,13 +2,12 @@ import { Failure, quote } from '../../base/failure.ts'
 import { limits } from '../../base/limits.ts'
 import { formatTime } from '../../base/time.ts'
 import type { KeyRotation } from '../../model/evidence.ts'
-import type { IssuedKey } from '../../model/identity/key.ts'
 import type { Subject } from '../../model/identity/subject.ts'
 import { type Tenant, tenant as tenantShape } from '../../model/identity/tenant.ts'
 import { type TenantId, tenantId } from '../../model/identity/tenant-id.ts'
 import { parseAs } from '../../model/parse.ts'
 import type { IdentityDocument } from '../../model/wire/host.ts'
-import { allPages, type Page, type PageOptions } from '../../storage/page.ts'
+import { allPages } from '../../storage/page.ts'
 import { eventsOf } from '../../storage/tables/events.ts'
 import { addTenant, amendTenant, getTenant, listTenants } from '../../storage/tables/tenants.ts'
 import { inOrder } from '../../storage/work.ts'
@@ -31,11 +30,7 @@ export interface NewTenant {
 export const createTenant = (ambit: Runtime, wish: NewTenant): Promise<Tenant> => addTenantWith(ambit, wish, [])
 
 /** As `createTenant`, with a principal `admin` and its key, all or nothing. The key is in the answer and nowhere else. */
-export async function createTenantWithAdmin(
-  ambit: Runtime,
-  wish: NewTenant,
-  by?: Subject,
-): Promise<{ readonly tenant: Tenant; readonly issued: IssuedKey }> {
+export async function createTenantWithAdmin(ambit: Runtime, wish: NewTenant, by?: Subject) {
   const admin = draftPrincipal(ambit, { id: 'admin', kind: 'user', roles: ['admin'] })
   const key = draftKey(ambit, tenantId(wish.id), { principal: 'admin' })
   return { tenant: await addTenantWith(ambit, wish, [admin, key], by), issued: key.issued }
@@ -77,9 +72,6 @@ export const tenantOf = (ambit: Pick<Runtime, 'store'>, caller: Pick<Caller, 'te
 /** Every tenant of the store, in order of id. */
 export const everyTenant = (ambit: Pick<Runtime, 'store'>): Promise<readonly Tenant[]> =>
   ambit.store.read(() => allPages(listTenants))
-
-export const allTenants = (ambit: Pick<Runtime, 'store'>, options?: PageOptions): Promise<Page<Tenant>> =>
-  ambit.store.read(() => listTenants(options))
 
 export const suspendedTenant = (tenant: TenantId): Failure =>
   new Failure('tenant.suspended', `tenant ${quote(tenant)} is suspended`, {}, 'run `ambit tenant resume` to end that')

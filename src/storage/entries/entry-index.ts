@@ -2,7 +2,7 @@ import { sha256 } from '../../base/hash.ts'
 import { limits } from '../../base/limits.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { StoredEntry } from '../../model/requests.ts'
-import { type Page, type PageOptions, page } from '../page.ts'
+import { type PageOptions, page } from '../page.ts'
 import { entryTopics } from '../schema.ts'
 import { counted, number, type Row, rows, type Statement, sql, text, type Value, type Work } from '../work.ts'
 import { entryColumns, entryOf } from './row.ts'
@@ -24,12 +24,7 @@ export interface EntrySearch {
 }
 
 /** Active entries of these areas, newest first. */
-export const findEntries = (
-  tenant: TenantId,
-  collection: string,
-  search: EntrySearch,
-  options: PageOptions = {},
-): Work<Page<StoredEntry>> =>
+export const findEntries = (tenant: TenantId, collection: string, search: EntrySearch, options: PageOptions = {}) =>
   (search.areas.length > 0 && search.words?.length ? findByWords : findNewest)(tenant, collection, search, options)
 
 const isLive = '(e.expires_at_ms IS NULL OR e.expires_at_ms > ?)'

@@ -70,13 +70,7 @@ export function recordsIn<T>(
 export const bodyOf = <T>(found: Row): T => JSON.parse(text(found, 'body')) as T
 
 /** Drops at most `limit` rows whose time has come, the oldest first, and returns how many. */
-export function dropOldest(
-  { name, key }: Table,
-  time: string,
-  nowMs: number,
-  limit: number,
-  condition = 'TRUE',
-): Change<number> {
+export function dropOldest({ name, key }: Table, time: string, nowMs: number, limit: number, condition = 'TRUE') {
   const columns = key.slice(1).join(', ')
   // The row itself is asked too: it may have been written anew since it was chosen.
   const due = `tenant_id = ? AND ${condition} AND ${time} <= ?`

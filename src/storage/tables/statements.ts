@@ -1,6 +1,6 @@
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { MandateRevocation } from '../../model/wire/mandate.ts'
-import { allPages, type Page, type PageOptions, pageBy } from '../page.ts'
+import { allPages, type PageOptions, pageBy } from '../page.ts'
 import { type Change, counted, oneStatement, record, type Work } from '../work.ts'
 
 /** A signed statement we received about a chain or a mandate, as JSON text: kept beside the store, never an event. */
@@ -21,11 +21,7 @@ const add = `INSERT INTO statements (tenant_id, kind, statement_id, body) VALUES
   ON CONFLICT (tenant_id, kind, statement_id) DO NOTHING`
 
 /** The statements of one kind, in order of id. */
-export function listStatements(
-  tenant: TenantId,
-  kind: StoredStatement['kind'],
-  options: PageOptions = {},
-): Work<Page<StoredStatement>> {
+export function listStatements(tenant: TenantId, kind: StoredStatement['kind'], options: PageOptions = {}) {
   const select = `SELECT kind, statement_id AS id, body FROM statements
     WHERE tenant_id = ? AND kind = ? AND statement_id > ? ORDER BY statement_id LIMIT ?`
   return pageBy('id', options, [select, tenant, kind], record<StoredStatement>)
