@@ -1,11 +1,7 @@
 // What `import 'ambit/langchain'` gives, for LangChain (`@langchain/core`).
 
-import {
-  DynamicStructuredTool,
-  type DynamicStructuredToolInput,
-  type ToolRunnableConfig,
-  type ToolSchemaBase,
-} from '@langchain/core/tools'
+import type { DynamicStructuredToolInput, ToolRunnableConfig, ToolSchemaBase } from '@langchain/core/tools'
+import { DynamicStructuredTool } from '@langchain/core/tools'
 import type { CallCaller } from '../gateway/call.ts'
 import { type BridgeOptions, type Door, openBridge } from './bridge.ts'
 

@@ -1,14 +1,8 @@
 import { canonical, stable } from '../base/canonical.ts'
 import type { Signer } from '../base/ed25519.ts'
 import { Failure } from '../base/failure.ts'
-import {
-  completenessScheme,
-  type EvidenceBundle,
-  type ForeignBundle,
-  type HostIdentity,
-  protocolVersion,
-  type SealedEvent,
-} from '../model/evidence.ts'
+import type { EvidenceBundle, ForeignBundle, HostIdentity, SealedEvent } from '../model/evidence.ts'
+import { completenessScheme, protocolVersion } from '../model/evidence.ts'
 import type { DsseEnvelope } from '../model/wire/statement.ts'
 import { rootHash } from './event.ts'
 import { asJson } from './json.ts'

@@ -2,14 +2,8 @@ import { byCodePoint, canonical, type Json, stable } from '../base/canonical.ts'
 import { Failure } from '../base/failure.ts'
 import { sha256 } from '../base/hash.ts'
 import { limits } from '../base/limits.ts'
-import {
-  type AttemptRecord,
-  type EventDraft,
-  hashScheme,
-  recordScheme,
-  type Seal,
-  type SealedEvent,
-} from '../model/evidence.ts'
+import type { AttemptRecord, EventDraft, Seal, SealedEvent } from '../model/evidence.ts'
+import { hashScheme, recordScheme } from '../model/evidence.ts'
 import type { Correlation } from '../model/wire/correlation.ts'
 import { contentHash, headerTexts } from './event.ts'
 import { asJson, fractionsAsText, isUnsupported } from './json.ts'

@@ -2,18 +2,8 @@ import { byCodePoint } from '../base/canonical.ts'
 import { sha256 } from '../base/hash.ts'
 import type { ForeignBundle } from '../model/evidence.ts'
 import { type TaskBundle, taskBundle } from '../model/wire/statement.ts'
-import {
-  isPinned,
-  type Pins,
-  partyOf,
-  type Refused,
-  readShape,
-  refused,
-  type Signatory,
-  signHeader,
-  statementProblem,
-  type Verified,
-} from './statements/statement.ts'
+import type { Pins, Refused, Signatory, Verified } from './statements/statement.ts'
+import { isPinned, partyOf, readShape, refused, signHeader, statementProblem } from './statements/statement.ts'
 import { type BundleReport, type VerifyOptions, verifyBundle } from './verify/verify.ts'
 
 /** The root over the bundles of all hosts of a task, which stand in order of host and root. */

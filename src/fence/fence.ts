@@ -1,15 +1,8 @@
 import assert from 'node:assert/strict'
 import { digestUnder, sha256 } from '../base/hash.ts'
 import { type Disarmed, disarm } from './disarm.ts'
-import {
-  type InnerElement,
-  inner,
-  type OuterElement,
-  type outer,
-  writeHead,
-  writeInner,
-  writeTail,
-} from './elements.ts'
+import type { InnerElement, OuterElement, outer } from './elements.ts'
+import { inner, writeHead, writeInner, writeTail } from './elements.ts'
 
 /** Where fenced text came from. */
 type Origin = 'memory' | 'files' | 'scratchpad' | 'resource' | 'tool' | 'attachment' | 'substrate' | 'message' | 'peer'

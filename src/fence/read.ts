@@ -1,13 +1,5 @@
-import {
-  type InnerElement,
-  inner,
-  type OuterElement,
-  outer,
-  unescapeValue,
-  writeHead,
-  writeInner,
-  writeTail,
-} from './elements.ts'
+import type { InnerElement, OuterElement } from './elements.ts'
+import { inner, outer, unescapeValue, writeHead, writeInner, writeTail } from './elements.ts'
 import { tagsIn } from './lookalikes.ts'
 
 /** A fence as it stands in a text, from `start` up to `end`; `text` is the disarmed content. */

@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs'
 import { mkdir, readdir, rmdir, unlink } from 'node:fs/promises'
 import { Failure, quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
-import { hostPath, type Stamp, stampAt } from './contained.ts'
+import { hostPath, stampAt } from './contained.ts'
 import { inFolder, type Place } from './folder.ts'
 import { isSegment, segmentsOf } from './path.ts'
 import { type FileRoot, fileRoot, makeFolder } from './root.ts'
@@ -15,38 +15,33 @@ export interface TreeEntry {
   readonly kind: 'file' | 'folder'
 }
 
+export type FileTree = ReturnType<typeof fileTree>
+
 /**
  * Files in folders below one folder, which is made with the first file. Paths are those of a file root. No link is
- * followed, wherever it stands, and a file with a second name is refused: both could lead outside.
+ * followed, wherever it stands, and a file with a second name is refused: both could lead outside. `at.real` is a real
+ * path, except that its last segment may be missing.
  */
-export interface FileTree extends Pick<FileRoot, 'read'> {
-  /** Files and folders below a folder, down to `depthMax` levels; fails with `file.too_large` where there are too many. */
-  list(folder: string, depthMax: number): Promise<readonly TreeEntry[]>
-  /** Undefined where there is none of this kind. */
-  stat(path: string, kind: TreeEntry['kind']): Promise<Stamp | undefined>
-  /**
-   * Writes what `decide` answers of the present content, which is undefined where there is no file, or removes the file
-   * where it answers undefined. In between no process of ours changes the tree. A crash leaves the old content or the new.
-   * Folders are made on the way. Answers what was there before.
-   */
-  change(path: string, decide: (now: Buffer | undefined) => Uint8Array | undefined): Promise<Buffer | undefined>
-  /** Removes all that lies in a folder, and below it if `recursive`; answers how many files. */
-  clear(folder: string, recursive: boolean): Promise<number>
-}
-
-/** `at.real` is a real path, except that its last segment may be missing. */
-export function fileTree(at: Place): FileTree {
+export function fileTree(at: Place) {
   const place = { ...at, strict: true }
   const root = fileRoot(place)
-  return Object.freeze<FileTree>({
-    read: (path, options) =>
+  return Object.freeze({
+    read: (path: string, options?: Parameters<FileRoot['read']>[1]) =>
       telling(path, () => {
         segmentsIn(place, path)
         return root.read(path, options)
       }),
-    list: (folder, depthMax) => telling(folder, () => listBelow(place, folder, depthMax)),
-    stat: (path, kind) => telling(path, async () => stampAt(place, segmentsIn(place, path).join('/'), kind)),
-    change: (path, decide) =>
+    /** Files and folders below a folder, down to `depthMax` levels; fails with `file.too_large` where there are too many. */
+    list: (folder: string, depthMax: number) => telling(folder, () => listBelow(place, folder, depthMax)),
+    /** Undefined where there is none of this kind. */
+    stat: (path: string, kind: TreeEntry['kind']) =>
+      telling(path, async () => stampAt(place, segmentsIn(place, path).join('/'), kind)),
+    /**
+     * Writes what `decide` answers of the present content, which is undefined where there is no file, or removes the file
+     * where it answers undefined. In between no process of ours changes the tree. A crash leaves the old content or the new.
+     * Folders are made on the way. Answers what was there before.
+     */
+    change: (path: string, decide: (now: Buffer | undefined) => Uint8Array | undefined) =>
       telling(path, async () => {
         const folders = segmentsIn(place, path).slice(0, -1)
         await makeFolder(place.real, 0o700)
@@ -60,7 +55,8 @@ export function fileTree(at: Place): FileTree {
           return before
         })
       }),
-    clear: (folder, recursive) =>
+    /** Removes all that lies in a folder, and below it if `recursive`; answers how many files. */
+    clear: (folder: string, recursive: boolean) =>
       telling(folder, () => {
         const segments = segmentsIn(place, folder)
         return inFolder(place, segments, () => root.exclusive(() => clearFolder(place, segments, recursive)))

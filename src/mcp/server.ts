@@ -1,10 +1,5 @@
-import {
-  type CompleteRequest,
-  createRequestStateCodec,
-  ProtocolError,
-  ProtocolErrorCode,
-  Server,
-} from '@modelcontextprotocol/server'
+import type { CompleteRequest } from '@modelcontextprotocol/server'
+import { createRequestStateCodec, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server'
 import { Failure, problem, quote, shown } from '../base/failure.ts'
 import { version } from '../base/version.ts'
 import type { CallCaller } from '../runtime/hosting/host.ts'

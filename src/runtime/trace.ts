@@ -1,14 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto'
-import {
-  type Attributes,
-  type Context,
-  isSpanContextValid,
-  ROOT_CONTEXT,
-  type Span,
-  SpanKind,
-  SpanStatusCode,
-  trace,
-} from '@opentelemetry/api'
+import type { Attributes, Context, Span } from '@opentelemetry/api'
+import { isSpanContextValid, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import type { TraceParent } from '../base/trace.ts'
 import { version } from '../base/version.ts'
 

@@ -10,14 +10,10 @@ export interface ListenOptions {
   readonly hostname?: string
 }
 
-export interface Listening {
-  readonly url: string
-  /** Takes no more requests and waits for those under way. */
-  close(): Promise<void>
-}
+export type Listening = Awaited<ReturnType<typeof listen>>
 
 /** Serves an app over HTTP. One that lets everybody in is served to this machine alone. */
-export async function listen(app: App, { port, hostname = '127.0.0.1' }: ListenOptions): Promise<Listening> {
+export async function listen(app: App, { port, hostname = '127.0.0.1' }: ListenOptions) {
   const help = 'leave out `--open`, or listen on `127.0.0.1`'
   if (app.open && !isLoopback(hostname))
     throw new Failure('config.invalid', 'open access is for this machine alone', {}, help)
@@ -29,21 +25,18 @@ export async function listen(app: App, { port, hostname = '127.0.0.1' }: ListenO
     if (closing) answer.headers.set('connection', 'close')
     return answer
   }
-  const {
-    headersMs = limits.headersMs,
-    bodyMs = limits.bodyMs,
-    connectionsMax = limits.connectionsMax,
-  } = app.limits ?? {}
+  const { headersMs = limits.headersMs, bodyMs = limits.bodyMs } = app.limits ?? {}
   // A connection that brings its request too slowly is closed: it would keep a place from others.
   const times = { headersTimeout: headersMs, requestTimeout: headersMs + bodyMs, connectionsCheckingInterval: 1_000 }
   const server = serve({ fetch, port, hostname, serverOptions: times }, (info) => listening.resolve(info.port))
-  server.maxConnections = connectionsMax
+  server.maxConnections = app.limits?.connectionsMax ?? limits.connectionsMax
   server.once('error', (error: NodeJS.ErrnoException) => listening.reject(unusable(port, hostname, error.code)))
   const unused = unusedOf(server)
   const bound = await listening.promise
   return {
     url: `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${bound}`,
-    close: async () => {
+    /** Takes no more requests and waits for those under way. */
+    close: async (): Promise<void> => {
       closing = true
       await app.close()
       await new Promise<void>((resolve, reject) => {

@@ -2,7 +2,7 @@ import { Failure, quote } from '../../base/failure.ts'
 import { tenantId } from '../../model/identity/tenant-id.ts'
 import { authenticate } from '../../runtime/identity/api-keys.ts'
 import { anonymous, type Caller, demand, operator } from '../../runtime/identity/caller.ts'
-import { everyTenant, suspendedTenant, tenantOf } from '../../runtime/identity/tenants.ts'
+import { firstTenant, suspendedTenant, tenantOf } from '../../runtime/identity/tenants.ts'
 import type { Runtime } from '../../runtime/runtime.ts'
 import type { Errand } from '../ambit.ts'
 import type { CommonOptions } from '../session.ts'
@@ -59,8 +59,7 @@ export function refuseAdministrator({ rights }: Caller): void {
  * because anybody can write one. Where there is no tenant yet, anybody: there is nothing to lose.
  */
 export async function storeAdministrator(ambit: Opened, io: Io, suspended = false): Promise<Caller> {
-  const tenants = await everyTenant(ambit)
-  const [first] = tenants.toSorted((a, b) => (a.created_at < b.created_at ? -1 : 1))
+  const first = await firstTenant(ambit)
   if (first === undefined) return operator(ambit.settings.tenant)
   return administratorOf(ambit, io, { tenant: first.tenant_id, suspended })
 }

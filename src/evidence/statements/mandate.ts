@@ -4,15 +4,8 @@ import type { Subject } from '../../model/identity/subject.ts'
 import { inScope } from '../../model/text.ts'
 import { type Mandate, type MandateRevocation, mandate, mandateRevocation } from '../../model/wire/mandate.ts'
 import { trustedKeys } from './rotation.ts'
-import {
-  type Pins,
-  type Refused,
-  readShape,
-  refused,
-  statementProblem,
-  type Verified,
-  withinWindow,
-} from './statement.ts'
+import type { Pins, Refused, Verified } from './statement.ts'
+import { readShape, refused, statementProblem, withinWindow } from './statement.ts'
 
 export interface MandateOptions {
   /** The host's time in milliseconds. */

@@ -1,11 +1,6 @@
 import { createHash, type Hash } from 'node:crypto'
-import {
-  callRecord,
-  type ForeignEvent,
-  foreignEvent,
-  type PurgedEvent,
-  type SealedEvent,
-} from '../../model/evidence.ts'
+import type { ForeignEvent, PurgedEvent, SealedEvent } from '../../model/evidence.ts'
+import { callRecord, foreignEvent } from '../../model/evidence.ts'
 import { rootHash } from '../event.ts'
 import { appendLeaf, leafOf } from '../log.ts'
 import { checkHash } from './check-events.ts'

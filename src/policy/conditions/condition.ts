@@ -4,17 +4,8 @@ import { limits } from '../../base/limits.ts'
 import { isJsonObject, type JsonObject } from '../../base/object.ts'
 import { forms } from './forms.ts'
 import { operators } from './operators.ts'
-import {
-  ask,
-  below,
-  type Expression,
-  expectKind,
-  type Made,
-  type Operands,
-  type Place,
-  type Probe,
-  refusal,
-} from './place.ts'
+import type { Expression, Made, Operands, Place, Probe } from './place.ts'
+import { ask, below, expectKind, refusal } from './place.ts'
 import { type Facts, Fault, isOpen, isScalar, kindOf, undecided } from './values.ts'
 
 export type Verdict = boolean | typeof undecided | Fault

@@ -15,21 +15,9 @@ import { lastSequence } from '../../storage/tables/events.ts'
 import { revokedMandates } from '../../storage/tables/statements.ts'
 import { getTenant, listTenants } from '../../storage/tables/tenants.ts'
 import { headFile, newestHead, tenantsWithHeads } from './head-file.ts'
-import { type Expectation, mismatch, openUnsignedEvents, replayLog } from './log.ts'
+import { mismatch, openUnsignedEvents, replayLog } from './log.ts'
 
-/** Keeps signed heads of every tenant's log in files outside the store, so that a cut or rewritten store is detected. */
-export interface Heads {
-  /** To be called after every commit: after enough events, or enough time, a head is signed in the background. */
-  noteEvents(tenant: TenantId, events: readonly Leaf[]): void
-  /** Signs the head as it is now, and keeps it in the store and in the file. Null while the tenant has no events. */
-  checkpoint(tenant: TenantId): Promise<Checkpoint | null>
-  /** The newest head in the file, as far as this process knows. */
-  newest(tenant: TenantId): Checkpoint | undefined
-  /** What the store must hold of this process's own events; nothing, for a store in memory. */
-  expect(tenant: TenantId): Expectation
-  /** Signs all that is still unsigned, also what failed in the background, and stops the timer. */
-  close(): Promise<void>
-}
+export type Heads = Awaited<ReturnType<typeof openHeads>>
 
 interface HeadsDeps {
   readonly store: Store
@@ -41,8 +29,11 @@ interface HeadsDeps {
   readonly everyMs: number
 }
 
-/** Checks the store against every head first: one that disagrees is `head.mismatch`. */
-export async function openHeads(deps: HeadsDeps): Promise<Heads> {
+/**
+ * Keeps signed heads of every tenant's log in files outside the store, so that a cut or rewritten store is detected. Checks
+ * the store against every head first: one that disagrees is `head.mismatch`.
+ */
+export async function openHeads(deps: HeadsDeps) {
   const { files } = deps
   const inFile = files === undefined ? new Map<TenantId, Checkpoint>() : await checkHeads(deps, files)
   const known: Known = { inFile, unfiled: new Map(), unsigned: openUnsignedEvents() }
@@ -60,17 +51,22 @@ export async function openHeads(deps: HeadsDeps): Promise<Heads> {
   const everyMs = Math.min(deps.everyMs, timerMsMax)
   const timer = setInterval(() => [...counts.keys()].forEach(inBackground), everyMs).unref()
   return {
+    /** Signs the head as it is now, and keeps it in the store and in the file. Null while the tenant has no events. */
     checkpoint,
-    newest: (tenant) => inFile.get(tenant),
-    expect: (tenant) => known.unsigned.expect(tenant),
-    noteEvents: (tenant, events) => {
+    /** The newest head in the file, as far as this process knows. */
+    newest: (tenant: TenantId) => inFile.get(tenant),
+    /** What the store must hold of this process's own events; nothing, for a store in memory. */
+    expect: (tenant: TenantId) => known.unsigned.expect(tenant),
+    /** To be called after every commit: after enough events, or enough time, a head is signed in the background. */
+    noteEvents: (tenant: TenantId, events: readonly Leaf[]): void => {
       if (files === undefined) return
       known.unsigned.note(tenant, events)
       const count = (counts.get(tenant) ?? 0) + events.length
       counts.set(tenant, count)
       if (count >= deps.everyEvents) inBackground(tenant)
     },
-    close: async () => {
+    /** Signs all that is still unsigned, also what failed in the background, and stops the timer. */
+    close: async (): Promise<void> => {
       clearInterval(timer)
       await tail
       const ends = await Promise.allSettled([...counts.keys()].map(checkpoint))

@@ -66,8 +66,6 @@ export function openUnsignedEvents() {
   }
 }
 
-export type Expectation = ReturnType<typeof expectation>
-
 /** Its checks fail with `head.mismatch`. */
 function expectation(tenant: TenantId, byTenant: Map<TenantId, Map<number, Leaf>>) {
   const known = byTenant.get(tenant) ?? new Map<number, Leaf>()

@@ -73,6 +73,12 @@ export const tenantOf = (ambit: Pick<Runtime, 'store'>, caller: Pick<Caller, 'te
 export const everyTenant = (ambit: Pick<Runtime, 'store'>): Promise<readonly Tenant[]> =>
   ambit.store.read(() => allPages(listTenants))
 
+/** The tenant that was made first: its administrators change whole tenants. */
+export async function firstTenant(ambit: Pick<Runtime, 'store'>): Promise<Tenant | undefined> {
+  const [first] = (await everyTenant(ambit)).toSorted((a, b) => (a.created_at < b.created_at ? -1 : 1))
+  return first
+}
+
 export const suspendedTenant = (tenant: TenantId): Failure =>
   new Failure('tenant.suspended', `tenant ${quote(tenant)} is suspended`, {}, 'run `ambit tenant resume` to end that')
 

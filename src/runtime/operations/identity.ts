@@ -7,7 +7,7 @@ import { addApprover, approversOf, revokeApprover } from '../identity/approvers.
 import type { Caller } from '../identity/caller.ts'
 import { createPrincipal, permit, principalsOf, revokePrincipal, withdraw } from '../identity/principals.ts'
 import { removeSecret, secretsOf, setSecret } from '../identity/secrets.ts'
-import { everyTenant, identityOf, rotateTenantKey, setTenantStatus } from '../identity/tenants.ts'
+import { firstTenant, identityOf, rotateTenantKey, setTenantStatus } from '../identity/tenants.ts'
 import type { Runtime } from '../runtime.ts'
 import { type HandlersOf, msOf } from './context.ts'
 
@@ -79,8 +79,7 @@ export const identityHandlers: HandlersOf<'principals' | 'keys' | 'approvers' | 
 
 /** The caller, for a change of a whole tenant: an administrator of the first tenant of the store, or the embedding program. */
 async function storeAdministrator(ambit: Runtime, caller: Caller, id: string): Promise<Caller> {
-  const tenants = await everyTenant(ambit)
-  const [first] = tenants.toSorted((a, b) => (a.created_at < b.created_at ? -1 : 1))
+  const first = await firstTenant(ambit)
   const isOperator = caller.subject.verified !== true && caller.rights.includes('administer')
   if (isOperator || caller.tenant === first?.tenant_id) return { ...caller, tenant: tenantId(id) }
   const help = 'use the key of an administrator of the first tenant of this store'

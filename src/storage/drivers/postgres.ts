@@ -5,16 +5,11 @@ import { limits } from '../../base/limits.ts'
 import { type Database, Duplicate, storable } from '../database.ts'
 import { type ColumnType, type Row, type Statement, sql, type Value, type Work } from '../work.ts'
 
-export interface PostgresOptions {
-  readonly url: string
-  readonly connections?: number
-}
-
 /** Work of one tenant runs one batch at a time; tenants run side by side, each batch on a connection of the pool. */
-export function openPostgres({ url, connections = 16 }: PostgresOptions): Database {
+export function openPostgres(options: { readonly url: string; readonly connections?: number }): Database {
   const pool = new pg.Pool({
-    connectionString: url,
-    max: connections,
+    connectionString: options.url,
+    max: options.connections ?? 16,
     connectionTimeoutMillis: limits.storeWaitMs,
     // A process that hangs, or whose machine is gone, must not keep the others waiting. The URL may say otherwise.
     lock_timeout: limits.storeWaitMs,

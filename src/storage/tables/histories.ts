@@ -7,7 +7,7 @@ import { dropOldest } from './records.ts'
 export const historyOf = (tenant: TenantId, key: string, nowMs: number): Work<string | undefined> =>
   bodyOf(tenant, key, nowMs, '')
 
-export interface HistoryChange {
+interface HistoryChange {
   readonly key: string
   readonly nowMs: number
   readonly expiresAtMs: number
