@@ -26,6 +26,7 @@ const benches: Readonly<Record<string, () => Promise<{ default: Bench }>>> = {
   calls: () => import('./calls.ts'),
   runs: () => import('./runs.ts'),
   memory: () => import('./memory.ts'),
+  compile: () => import('./compile.ts'),
   resolve: () => import('./knowledge-resolve.ts'),
   package: () => import('./package.ts'),
   scan: () => import('./knowledge-scan.ts'),

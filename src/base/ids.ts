@@ -17,6 +17,7 @@ export type IdPrefix =
   | 'ckp'
   | 'lease'
   | 'rcpt'
+  | 'art'
   | SortedPrefix
 
 /** Names of rows that are written in time order and in great numbers: a random part would spread them over the store. */

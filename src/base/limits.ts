@@ -135,6 +135,9 @@ export const limits = {
   runActiveMs: 3_600_000,
   runTurnsMax: 100,
   runDepthMax: 5,
+  /** What is charged for the places where text and fence meet, and the least room that is worth a cut. */
+  fenceJointsMax: 8,
+  splitTokensMin: 64,
   runPromptTokens: 12_000,
   resourcesMax: 16,
   contextIdsMax: 16,

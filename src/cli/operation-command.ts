@@ -55,7 +55,7 @@ export const operationGroup =
 
 /** The command of an operation that is in no group. */
 export const singleOperation =
-  <N extends 'call' | 'preview' | 'explain'>(name: N, view: View<Tree[N]>): Register =>
+  <N extends 'call' | 'preview' | 'explain' | 'compile'>(name: N, view: View<Tree[N]>): Register =>
   (command, io) =>
     addOperation(command, io, [name], view as View)
 

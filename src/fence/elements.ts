@@ -66,7 +66,7 @@ function writeTag(element: string, attributes: readonly string[], values: Values
 }
 
 /** One line without anything invisible, cut to its limit, with every character that could be markup escaped. */
-function escapeValue(value: string, charsMax: number = limits.fenceAttributeCharsMax): string {
+export function escapeValue(value: string, charsMax: number = limits.fenceAttributeCharsMax): string {
   if (value.length <= charsMax && harmless.test(value)) return value
   const line = value.replace(/\r\n|[\n\v\f\r\x85\u2028\u2029]/g, ' ').replace(invisible, '')
   const cut = [...line].slice(0, charsMax).join('')

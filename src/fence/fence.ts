@@ -5,7 +5,16 @@ import type { InnerElement, OuterElement, outer } from './elements.ts'
 import { inner, writeHead, writeInner, writeTail } from './elements.ts'
 
 /** Where fenced text came from. */
-type Origin = 'memory' | 'files' | 'scratchpad' | 'resource' | 'tool' | 'attachment' | 'substrate' | 'message' | 'peer'
+export type Origin =
+  | 'memory'
+  | 'files'
+  | 'scratchpad'
+  | 'resource'
+  | 'tool'
+  | 'attachment'
+  | 'substrate'
+  | 'message'
+  | 'peer'
 
 type Attributes<Of extends { required: readonly string[]; optional: readonly string[] }> = Readonly<
   Record<Of['required'][number], string> & Partial<Record<Of['optional'][number], string | undefined>>

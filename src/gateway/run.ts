@@ -5,6 +5,7 @@ import type { Amounts } from '../model/config/budget.ts'
 import type { AttemptRecord, EventDraft } from '../model/evidence.ts'
 import type { Grant } from '../model/grant.ts'
 import type { InvocationResult } from '../model/wire/result.ts'
+import type { PolicySet } from '../policy/policies.ts'
 import type { BudgetPlace } from '../storage/tables/budget-uses.ts'
 import type { Change } from '../storage/work.ts'
 import type { CallContext } from './capability.ts'
@@ -26,6 +27,8 @@ export interface CallRun {
 
 export interface RunBounds {
   readonly surface: Surface
+  /** The rules of the packs that the run was given: asked beside those of the host. */
+  readonly policies?: PolicySet
   /** What stands behind the capabilities that exist in runs alone, by id. */
   readonly tools: ReadonlyMap<string, RunTool>
   /** Whether the arguments could not be read: the call is then refused for them, in their turn. */

@@ -1,6 +1,9 @@
 import { z } from 'zod'
 import { limits } from '../base/limits.ts'
 import { approvalState, approver } from './approval.ts'
+import { profile } from './contract/context.ts'
+import { artifactRecord, packRecord } from './contract/registry.ts'
+import { invokeRequest, trustedContext } from './contract/request.ts'
 import { type Entry, gives, takes } from './entry.ts'
 import { checkpoint, evidenceEvent, outcome, publicKey } from './evidence.ts'
 import { grantPath, revocation } from './grant.ts'
@@ -124,6 +127,33 @@ export const requests = {
     runs: z.array(runRecord),
     next,
   }),
+  /** `profile` is `strict` unless said; `fence_seed` makes the fences of two compiles alike. */
+  'compile-request': takes('Compiles what a run would be given, and runs nothing.', {
+    request: invokeRequest,
+    run_context: trustedContext.optional(),
+    profile: profile.optional(),
+    fence_seed: form(/^[0-9a-f]{32}$/u, '32 hex digits').optional(),
+  }),
+  'pack-request': takes('One context pack or catalog.', {
+    document: z.unknown(),
+    /** Versions that are published already, to resolve its references with. */
+    beside: z.array(z.string().max(256)).max(16).optional(),
+  }),
+  'pack-document': gives('A context pack or catalog with the signature of its tenant.', { document: jsonValue }),
+  'pack-name': takes('Names one version of a pack.', { ref: z.string().max(256) }),
+  'pack-list': gives('Versions of packs and catalogs, by name.', {
+    packs: z.array(packRecord.omit({ document: true })),
+    next,
+  }),
+  /** `content` is text unless `encoding` says otherwise. */
+  'artifact-request': takes('Puts bytes under the tenant, to be named as an attachment.', {
+    media_type: line,
+    content: z.string().max(limits.blobBytesMax),
+    encoding: z.enum(['utf8', 'base64']).optional(),
+    id: form(/^art_[A-Za-z0-9_]{1,120}$/u, '`art_` and letters, digits or _').optional(),
+    name: line.optional(),
+  }),
+  'artifact-list': gives('The artefacts of the tenant.', { artifacts: z.array(artifactRecord), next }),
   'agent-list': gives('The agents that are here.', { agents: z.array(agentSummary) }),
   /** `cancel` ends the runs too that hold what is revoked. */
   'revocation-request': takes('Ends a grant, all grants of a run or a subject, or all at or below a path.', {

@@ -7,6 +7,11 @@ import { capabilityDescriptor, capabilityMetadata } from './capability.ts'
 import { config } from './config/config.ts'
 import { upstream } from './config/upstream.ts'
 import { contextContract } from './context.ts'
+import { compiledContext, evidenceFact } from './contract/compiled.ts'
+import { runContext } from './contract/context.ts'
+import { contextPack, packCatalog } from './contract/pack.ts'
+import { artifactRecord, packRecord, packReport } from './contract/registry.ts'
+import { invokeRequest } from './contract/request.ts'
 import type { Direction, Entry } from './entry.ts'
 import * as evidence from './evidence.ts'
 import { grant, grantPath } from './grant.ts'
@@ -93,6 +98,15 @@ const shapes = {
   'key-rotation': ['both', evidence.keyRotation, 'The old key names the new one.'],
   mandate: ['both', mandate, 'A signed, expiring, scoped delegation to a named delegate.'],
   'mandate-revocation': ['both', mandateRevocation, 'A principal takes a mandate back.'],
+  'run-context': ['out', runContext, 'Who runs, for whom and how far: frozen for the run.'],
+  'invoke-request': ['in', invokeRequest, 'One call of `invokeAgent`.'],
+  'context-pack': ['both', contextPack, 'What an agent is given: ten layers that describe and narrow.'],
+  'pack-catalog': ['both', packCatalog, 'Intents, templates and decision specs that packs share.'],
+  'pack-record': ['out', packRecord, 'One version of a pack or catalog, as it was published.'],
+  'pack-report': ['out', packReport, 'What is wrong with a pack, each with its place.'],
+  'compiled-context': ['out', compiledContext, 'What a run is given, with what was left out and why.'],
+  'evidence-fact': ['both', evidenceFact, 'A referenced statement that rules may read.'],
+  artifact: ['out', artifactRecord, 'Bytes of a tenant that requests name as attachments.'],
   policy: ['in', policy, 'A named, versioned list of rules for some capabilities.'],
   'context-resolution': ['out', records.contextResolution, 'What was selected from knowledge packs for one query.'],
   'compile-run': ['in', records.compileRun, 'How the derived files of a knowledge pack were made.'],

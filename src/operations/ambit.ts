@@ -4,6 +4,9 @@
 import type { Json } from '../base/canonical.ts'
 import type { ApprovalRequest, Approver } from '../model/approval.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
+import type { CompiledContext } from '../model/contract/compiled.ts'
+import type { ArtifactRecord, PackRecord, PackReport } from '../model/contract/registry.ts'
+import type { InvokeRequest, TrustedContext } from '../model/contract/request.ts'
 import type { Checkpoint, EvidenceBundle, EvidenceEvent, KeyRotation } from '../model/evidence.ts'
 import type { Revocation } from '../model/grant.ts'
 import type { ApiKey, IssuedKey } from '../model/identity/key.ts'
@@ -134,6 +137,43 @@ export interface Memory {
   erase(scope: string, options?: { recursive?: boolean; reason?: string }): Promise<EraseReceipt>
 }
 
+export interface CompileOptions {
+  /** What trusted code says beside the request: it needs the right to mint. */
+  run_context?: TrustedContext
+  /** `page` takes the examples of the source document, and surfaces reads alone. */
+  profile?: 'strict' | 'page'
+  /** Makes the fences of two compiles alike: 32 hex digits. */
+  fence_seed?: string
+}
+
+export interface PackOptions {
+  /** Published versions that its references may lead to, such as `decision-catalog.desk@1.0.0`. */
+  beside?: string[]
+}
+
+/** Context packs and catalogs of the tenant, each version for good. */
+export interface Packs {
+  /** Everything that is wrong with a pack, each with its place. */
+  validate(document: unknown, options?: PackOptions): Promise<PackReport>
+  /** The pack with the signature of the tenant. */
+  sign(document: unknown): Promise<{ document: Json }>
+  publish(document: unknown, options?: PackOptions): Promise<PackRecord>
+  list(options?: PageOptions): Promise<Page<'packs', Omit<PackRecord, 'document'>>>
+  show(ref: string): Promise<PackRecord>
+}
+
+/** Bytes of the tenant that requests name as attachments. */
+export interface Artifacts {
+  add(artifact: {
+    media_type: string
+    content: string
+    encoding?: 'utf8' | 'base64'
+    id?: string
+    name?: string
+  }): Promise<ArtifactRecord>
+  list(options?: PageOptions): Promise<Page<'artifacts', ArtifactRecord>>
+}
+
 export interface Approvals {
   /** The requests that wait for you, newest first. */
   list(query?: PageOptions & { state?: ApprovalRequest['state'] }): Promise<Page<'approvals', ApprovalRequest>>
@@ -229,11 +269,15 @@ export interface Operable {
   preview(capability: string, payload?: Payload, options?: CallOptions): Promise<CallPreview>
   /** Why one call ended as it did, from its record: by the id of the call or of one of its events. */
   explain(id: string): Promise<Explanation>
+  /** What a run of this request would be given, with what was left out and why: nothing runs. */
+  compile(request: InvokeRequest, options?: CompileOptions): Promise<CompiledContext>
   /** Starts a run of an agent, to be followed. */
   run(agent: string, input?: Json, options?: RunOptions): Promise<Run>
   readonly agents: Agents
   readonly runs: Runs
   readonly grants: Grants
+  readonly packs: Packs
+  readonly artifacts: Artifacts
   readonly memory: Memory
   readonly invocations: Invocations
   readonly capabilities: Capabilities

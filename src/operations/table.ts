@@ -12,6 +12,27 @@ export const operations = {
     args: ['capability', 'payload'],
   }),
   explain: operation('audit', 'GET /v1/explain/:id', 'event-name', 'explanation'),
+  compile: operation('call', 'POST /v1/compile', 'compile-request', 'compiled-context', { args: ['request'] }),
+  packs: {
+    validate: operation('call', 'POST /v1/packs/validate', 'pack-request', 'pack-report', {
+      summary: 'Says everything that is wrong with a pack, each with its place.',
+      args: ['document'],
+    }),
+    sign: operation('administer', 'POST /v1/packs/sign', 'pack-request', 'pack-document', {
+      summary: "Signs a pack with the tenant's key.",
+      args: ['document'],
+    }),
+    publish: operation('administer', 'POST /v1/packs', 'pack-request', 'pack-record', {
+      summary: 'Publishes a signed pack for good: its version never means anything else.',
+      args: ['document'],
+    }),
+    list: operation('call', 'GET /v1/packs', 'page-request', 'pack-list'),
+    show: operation('call', 'GET /v1/packs/:ref', 'pack-name', 'pack-record'),
+  },
+  artifacts: {
+    add: operation('call', 'POST /v1/artifacts', 'artifact-request', 'artifact'),
+    list: operation('call', 'GET /v1/artifacts', 'page-request', 'artifact-list'),
+  },
   invocations: {
     show: operation('call', 'GET /v1/invocations/:id', 'call-name', 'invocation-result'),
   },

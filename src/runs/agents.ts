@@ -28,7 +28,7 @@ export interface DeclaredTool {
 }
 
 /** What a name becomes in front of a model: letters, digits and `_`. Different names may become the same. */
-const plainName = (name: string): string => name.replace(/[^A-Za-z0-9_]/g, '_')
+export const plainName = (name: string): string => name.replace(/[^A-Za-z0-9_]/g, '_')
 
 /** An agent that other agents may call, as a capability. */
 export const agentToolId = (agent: string): string => `agent.${agent}`

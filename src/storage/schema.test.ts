@@ -157,6 +157,8 @@ const given: readonly (readonly [sql: string, ...params: Value[]])[] = [
     "INSERT INTO entries VALUES ('acme', 'memory', 'mem_1', 'a', 'active', 'c', 'h', '[]', '{}', 'g', 'r', 't', 't', NULL, 1)",
   ],
   ["INSERT INTO entry_history VALUES ('acme', 'memory', 'mem_1', 1, '{}')"],
+  ["INSERT INTO packs VALUES ('acme', 'ctxpack.desk@1.0.0', '{}')"],
+  ["INSERT INTO artifacts VALUES ('acme', 'art_1', '{}')"],
 ]
 
 function eventOf(_: string, index: number, ids: readonly string[]): [sql: string, ...params: Value[]] {

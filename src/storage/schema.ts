@@ -36,6 +36,8 @@ export const claims = table('claims', 'scope claim_key', 'fingerprint owner stat
 const leases = table('leases', 'name', 'holder fence# expires_at_ms#')
 // Who asks, and who asks for what, are compared for equality alone.
 export const approvals = table('approvals', 'approval_id', 'call_key state expires_at_ms# body asker? ask?')
+export const artifacts = table('artifacts', 'artifact_id', 'body')
+export const packs = table('packs', 'ref', 'body')
 export const approvers = table('approvers', 'approver_id', 'body')
 const statements = table('statements', 'kind statement_id', 'body')
 export const histories = table('histories', 'session', 'expires_at_ms# body')
@@ -65,7 +67,7 @@ const topicCounts = table('topic_counts', 'collection area topic', 'count#')
 export const tables: readonly Table[] = [
   ...[tenants, principals, apiKeys, events, clocks, eventSections, checkpoints, blobs, claims, leases],
   ...[approvals, approvers, statements, histories, budgetUses, purgedEvents, entries, entryHistory],
-  ...[runs, runEvents, legs, revocations, sessions, sessionMessages],
+  ...[runs, runEvents, legs, revocations, sessions, sessionMessages, packs, artifacts],
 ]
 
 /** Made from `entries` again when a backup is restored. */

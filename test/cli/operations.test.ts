@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, test } from 'vitest'
 import type { Io } from '../../src/cli/terminal/io.ts'
 import type { EvidenceEvent } from '../../src/model/evidence.ts'
@@ -20,6 +22,14 @@ const lines: Readonly<Record<string, readonly [who: Who, line: string]>> = {
     'planner',
     'call depot.temperature --payload {"room":"north"} --id inv_1 --correlation task-1 --purpose check',
   ],
+  'packs.validate': ['shell', 'pack validate desk.pack.yaml'],
+  'packs.sign': ['shell', 'pack sign desk.pack.yaml'],
+  'packs.publish': ['shell', 'pack publish desk.signed.json'],
+  'packs.list': ['shell', 'pack list'],
+  'packs.show': ['shell', 'pack show ctxpack.desk@1.0.0'],
+  compile: ['shell', 'compile --request desk.request.json'],
+  'artifacts.add': ['shell', 'artifact add desk.pack.yaml --type text/yaml --id art_desk'],
+  'artifacts.list': ['shell', 'artifact list'],
   'invocations.show': ['planner', 'invocations show inv_1'],
   'agents.list': ['shell', 'agent list'],
   'runs.start': ['shell', 'run clerk --input note --grant northlight/depot --request-id r1'],
@@ -121,6 +131,11 @@ async function scene() {
     '<event>': events[0]?.event_id ?? '',
     '<key>': (await givenKey(depot.shell, 'kai')).key_id,
   }
+  await depot.shell.good('pack', 'new', 'desk', '--tenant', 'northlight')
+  const keep = async (file: string, ...words: string[]) =>
+    writeFileSync(join(depot.shell.cwd, file), (await depot.shell.good(...words)).out)
+  await keep('desk.signed.json', 'pack', 'sign', 'desk.pack.yaml')
+  await keep('desk.request.json', 'envelope', '--tenant', 'northlight', '--json')
   const perform = async (name: string, more: readonly string[]): Promise<Ran> => {
     const [who, line] = lines[name] ?? assert.fail(name)
     const ran = await shellOf(depot, who).run(...line.split(' ').map((word) => names[word] ?? word), ...more)

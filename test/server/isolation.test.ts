@@ -139,8 +139,8 @@ interface InputSchema {
   readonly required?: readonly string[]
 }
 
-/** Answers that tell how much the asking tenant itself did before. */
-const isCounted = /^\/(?:metrics|head|v1\/approvals$)/
+/** Answers that tell what the asking tenant itself did before, or does now. */
+const isCounted = /^\/(?:metrics|head|v1\/(?:approvals|artifacts)$)/
 
 /** What may differ between the answers to two names that both mean nothing. */
 const comparable = (text: string, name: string): string =>

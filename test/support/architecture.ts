@@ -78,7 +78,7 @@ export const architecture: Architecture = {
   mcp: effect('base model runtime', 'stream', ['@modelcontextprotocol/server']),
   server: effect('base model operations runtime chp mcp', '', ['hono', '@hono/node-server', '@opentelemetry/api']),
   cli: effect(
-    'base model operations fence policy evidence knowledge keys runtime chp client server mcp',
+    'base model operations fence policy evidence knowledge compile keys runtime chp client server mcp',
     'fs os path process sqlite stream/consumers url util',
     ['commander', '@clack/prompts', 'cli-table3'],
   ),

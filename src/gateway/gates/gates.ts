@@ -28,7 +28,7 @@ import { checkLimits, type Limit, limitsGate, limitUses } from '../limits/limits
 import { requiresApproval, standingOf } from '../registry.ts'
 import { remember } from './history.ts'
 import { argumentsGate, inputGate } from './input.ts'
-import { declaredState, rulesGate } from './rules.ts'
+import { declaredState, packRulesGate, rulesGate } from './rules.ts'
 import { grantsGate, runToolGate, surfaceGate } from './run.ts'
 
 type Gate = (attempt: Resolved) => GateAnswer
@@ -47,6 +47,7 @@ const gates: readonly Gate[] = [
   boundaryGate,
   contextGate,
   rulesGate,
+  packRulesGate,
   invariantsGate,
   limitsGate,
   hostBudgetGate,

@@ -33,12 +33,7 @@ function askRules(attempt: Resolved, history?: History): GateAnswer {
     attempt.holds = (changed) =>
       answers(decide(offer.policies, call.capabilityId, { ...facts, history: historyFacts(changed) })) ===
       answers(ruling)
-  attempt.basis = ruling.matched.map(({ rule, effect, reads }) => ({
-    gate: gateNumbers.policy,
-    rule,
-    effect,
-    reads: [...reads],
-  }))
+  attempt.basis = basisOf(ruling)
   const policy = policyOf(ruling, capability)
   if (!ruling.applies) return declared(attempt, policy)
   attempt.policy = policy
@@ -47,6 +42,28 @@ function askRules(attempt: Resolved, history?: History): GateAnswer {
   if (attempt.decision !== 'requires_approval') return refused(ruling, attempt)
   return ask(attempt, ruling.approval, ruling.rule ?? 'host/pattern')
 }
+
+/**
+ * The rules of the packs of a run, asked beside those of the host: of both the stricter answer counts. They read the
+ * arguments too, which have passed their schema by now.
+ */
+export function packRulesGate(attempt: Resolved): GateAnswer {
+  const { call, input } = attempt
+  const policies = call.run?.bounds?.policies
+  if (policies === undefined) return undefined
+  const { kept } = policies.applicable(call.capabilityId)
+  const facts = { ...factsOf(attempt, undefined), args: input as Json }
+  const ruling = decide(policies, call.capabilityId, facts)
+  attempt.facts = { ...attempt.facts, ...valuesOf(kept, facts) }
+  attempt.basis = [...attempt.basis, ...basisOf(ruling)]
+  if (ruling.decision === 'allow') return undefined
+  attempt.policy = policyOf(ruling, attempt.capability)
+  if (ruling.decision !== 'requires_approval') return refused(ruling, attempt)
+  return attempt.approval === null ? ask(attempt, ruling.approval, ruling.rule ?? 'pack/gate') : undefined
+}
+
+const basisOf = ({ matched }: Ruling): Attempt['basis'] =>
+  matched.map(({ rule, effect, reads }) => ({ gate: gateNumbers.policy, rule, effect, reads: [...reads] }))
 
 /** What comes of a ruling, as text: two that are equal here treat a call alike. */
 const answers = ({ decision, rule, approval, applies }: Ruling): string =>

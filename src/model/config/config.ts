@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { limits } from '../../base/limits.ts'
 import { isObject } from '../../base/object.ts'
 import { lifecycle, risk } from '../capability.ts'
+import { runBudget, tier } from '../contract/context.ts'
 import { policyDecision, publicKey } from '../evidence.ts'
 import { grantPath } from '../grant.ts'
 import { tenantIdText } from '../identity/tenant.ts'
@@ -125,6 +126,13 @@ export const config = z.strictObject({
   protect: z
     .array(z.strictObject({ path: grantPath, segmentsBelowMin: z.int().min(1).max(31) }))
     .max(64)
+    .optional(),
+  /** What no run goes beyond, whatever request and packs say. */
+  ceilings: z
+    .strictObject({
+      safety_mode: tier.optional(),
+      run_budget: runBudget.omit({ bucket_tokens: true }).partial().optional(),
+    })
     .optional(),
   /** Where knowledge packs lie, and which of them may be used. */
   knowledge: knowledge.optional(),

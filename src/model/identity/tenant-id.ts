@@ -4,7 +4,7 @@ import { Failure, quote } from '../../base/failure.ts'
 export type TenantId = string & { readonly [checked]: true }
 declare const checked: unique symbol
 
-export const tenantIdPattern = /^[a-z0-9][a-z0-9-]{0,62}$/
+export const tenantIdPattern = /^[a-z0-9][a-z0-9_-]{0,62}$/
 
 export function tenantId(text: string): TenantId {
   if (!tenantIdPattern.test(text)) {
@@ -12,7 +12,7 @@ export function tenantId(text: string): TenantId {
       'id.invalid',
       `tenant id ${quote(text)} is not valid`,
       {},
-      'use 1 to 63 lower-case letters, digits and hyphens',
+      'use 1 to 63 lower-case letters, digits, hyphens and underscores',
     )
   }
   return text as TenantId

@@ -5,7 +5,10 @@ import { grantPath } from '../grant.ts'
 import { form, id, line } from '../text.ts'
 import { tenantIdPattern } from './tenant-id.ts'
 
-export const tenantIdText = form(tenantIdPattern, '1 to 63 lower-case letters, digits and hyphens, no hyphen first')
+export const tenantIdText = form(
+  tenantIdPattern,
+  '1 to 63 lower-case letters, digits, hyphens and underscores, a letter or digit first',
+)
 
 /** A tenant without roots can hold no grants. */
 export const tenant = z.strictObject({

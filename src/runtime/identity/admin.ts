@@ -19,6 +19,7 @@ export const runtimeEvents = [
   ...(['ambit.secret.set', 'ambit.secret.removed'] as const),
   ...(['ambit.approver.added', 'ambit.approver.revoked', 'ambit.knowledge.approved', 'ambit.loss.accepted'] as const),
   ...(['ambit.grants.revoked', 'ambit.entry.refused', 'ambit.memory.forgotten', 'ambit.scope.erased'] as const),
+  ...(['ambit.pack.published', 'ambit.artifact.added'] as const),
 ] as const
 
 export type OwnEvent = HostEvent | (typeof runtimeEvents)[number]

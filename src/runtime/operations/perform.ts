@@ -4,6 +4,7 @@ import { entryAt, type Operation } from '../../operations/operation.ts'
 import { approvalHandlers } from './approvals.ts'
 import { callHandlers } from './calls.ts'
 import { demandRight, type HandlersOf, type OperationContext } from './context.ts'
+import { contractHandlers } from './contract.ts'
 import { evidenceHandlers } from './evidence.ts'
 import { identityHandlers } from './identity.ts'
 import { runHandlers } from './runs.ts'
@@ -12,6 +13,7 @@ const handlers: HandlersOf = {
   ...callHandlers,
   ...runHandlers,
   ...approvalHandlers,
+  ...contractHandlers,
   ...evidenceHandlers,
   ...identityHandlers,
 }

@@ -21,7 +21,7 @@ export function settleHosting(given: AmbitConfig, folder: string, name = 'config
     agents = [],
     providers = [],
   } = given
-  const { models = {}, prices = {}, protect = [] } = given
+  const { models = {}, prices = {}, protect = [], ceilings = {} } = given
   const { port = 4770, hostname = '127.0.0.1', limits = {}, ...rules } = host
   const named = <T>(entry: string | T): NamedFile | T => {
     if (typeof entry !== 'string') return entry
@@ -39,7 +39,7 @@ export function settleHosting(given: AmbitConfig, folder: string, name = 'config
     upstreams: upstreams.map(named),
     egress: defined(egress),
     agents: agents.map(named),
-    ...{ providers, prices, protect },
+    ...{ providers, prices, protect, ceilings },
     models: Object.fromEntries(Object.entries(models).map(([name, model]) => [name, asModel(model)])),
   }
 }

@@ -7,7 +7,7 @@ import { type Change, counted, oneStatement, type Row, row, sql, type Table, tex
 /** Records that are stored whole, as JSON. `columns` are those beside the body that follow from the record. */
 export function storedIn<T>(
   table: Table,
-  noun: 'principal' | 'key' | 'approver' | 'approval',
+  noun: 'principal' | 'key' | 'approver' | 'approval' | 'pack' | 'artifact',
   columns: (record: T) => Readonly<Record<string, Value>>,
 ) {
   const where = `WHERE tenant_id = ? AND ${table.key[1]} = ?`
@@ -43,7 +43,7 @@ export function storedIn<T>(
 /** Records with an id of their own, in order of it. `columns` are the id, and others beside the body. */
 export function recordsIn<T>(
   table: Table,
-  noun: 'principal' | 'key' | 'approver',
+  noun: 'principal' | 'key' | 'approver' | 'pack' | 'artifact',
   columns: (record: T) => Readonly<Record<string, Value>>,
 ) {
   const [, idColumn = ''] = table.key

@@ -1,0 +1,20 @@
+import { resolve } from 'node:path'
+import type { Json } from '../../base/canonical.ts'
+import { Failure, quote } from '../../base/failure.ts'
+import { readYaml } from '../../knowledge/discover/yaml.ts'
+import { importUserModule } from '../../runtime/settings/user-module.ts'
+import { jsonIn, readInput } from '../terminal/files.ts'
+import type { Io } from '../terminal/io.ts'
+
+/** A document in YAML or JSON, or the default export of a module. */
+export async function readDocument(io: Io, path: string): Promise<Json> {
+  if (/\.[mc]?[jt]s$/.test(path)) {
+    const { exports } = await importUserModule(resolve(io.cwd, path))
+    return (exports['default'] ?? null) as Json
+  }
+  const text = readInput(io, path)
+  if (path.endsWith('.json')) return jsonIn(quote(path), text)
+  const read = readYaml(text.toString())
+  if ('map' in read) return read.map as Json
+  throw new Failure('field.invalid', `${quote(path)}: ${read.why}`, { pointer: '' })
+}

@@ -1,0 +1,57 @@
+import { defined } from '../../base/object.ts'
+import { compile, measureWith } from '../../compile/compile.ts'
+import type { PackRecord } from '../../model/contract/registry.ts'
+import { artifactRecords } from '../../storage/tables/artifacts.ts'
+import { packRecords } from '../../storage/tables/packs.ts'
+import { makeTokenCounter } from '../../tokens/count.ts'
+import { addArtifact } from '../contract/artifacts.ts'
+import { enter } from '../contract/entry.ts'
+import { gatherFacts } from '../contract/gather.ts'
+import { checkPack, publishPack, signPack } from '../packs/registry.ts'
+import type { HandlersOf, OperationContext } from './context.ts'
+
+const measure = measureWith(makeTokenCounter({ entriesMax: 4_096 }).count)
+
+export const contractHandlers: HandlersOf<'compile' | 'packs' | 'artifacts'> = {
+  compile: async (context, { fence_seed, ...asked }) => {
+    const entered = await enter(context, asked)
+    return compile(entered.ready, await gatherFacts(context, entered, fence_seed), entered.context, measure)
+  },
+  packs: {
+    validate: async (context, { document, beside = [] }) => {
+      const { problems, ...report } = await checkPack(context.ambit, context.caller, document, {
+        beside,
+        ...(await offerOf(context)),
+      })
+      return {
+        ...report,
+        problems: problems.map(({ code = 'pack.binding_unresolved', ...each }) => ({
+          ...each,
+          code: code.replace('.', '_'),
+        })),
+      }
+    },
+    sign: async ({ ambit, caller }, { document }) => ({ document: (await signPack(ambit, caller, document)) as never }),
+    publish: async (context, { document, beside = [] }) =>
+      publishPack(context.ambit, context.caller, document, { beside, ...(await offerOf(context)) }),
+    list: async ({ ambit, caller }, options) => {
+      const { items, ...more } = await ambit.store.read(() => packRecords.list(caller.tenant, defined(options)))
+      return { packs: items.map(withoutDocument), ...more }
+    },
+    show: ({ ambit, caller }, { ref }) => ambit.store.read(() => packRecords.get(caller.tenant, ref)),
+  },
+  artifacts: {
+    add: ({ ambit, caller }, artifact) => addArtifact(ambit, caller, artifact),
+    list: async ({ ambit, caller }, options) => {
+      const { items, ...more } = await ambit.store.read(() => artifactRecords.list(caller.tenant, defined(options)))
+      return { artifacts: [...items], ...more }
+    },
+  },
+}
+
+const withoutDocument = ({ document: _, ...rest }: PackRecord): Omit<PackRecord, 'document'> => rest
+
+async function offerOf({ host }: OperationContext): Promise<{ readonly isOffered: (id: string) => boolean }> {
+  const { current } = await host()
+  return { isOffered: (id) => current().registry.versions(id).length > 0 }
+}
