@@ -24,6 +24,8 @@ export interface CallUnderWay {
   /** The paths that its provider is told, once it is asked. */
   granted: readonly string[]
   readonly begunMs: number
+  /** The number of the last revocation that was known when the gates last judged it. */
+  judgedBy: number
 }
 
 /** What the runs of a tree may touch, as far as revocations are known, and the calls that rest on it. */
@@ -78,7 +80,7 @@ export function openAuthority({ store, tenant, clock }: GatewayDeps, minted: Run
       const tool = node.resolved.tools.find((each) => each.capabilityId === capabilityId)
       const abort = new AbortController()
       const signal = AbortSignal.any([node.ending.signal, abort.signal])
-      const call: CallUnderWay = { node, tool, span, signal, granted: [], begunMs: clock.now() }
+      const call: CallUnderWay = { node, tool, span, signal, granted: [], begunMs: clock.now(), judgedBy: last }
       calls.set(call, abort)
       try {
         return await work(call)

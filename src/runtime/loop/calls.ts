@@ -77,7 +77,9 @@ async function invokeOnce(call: RunCall, under: CallUnderWay, { invocationId, is
       asking: (tenant) => askRevocations(tenant, tree.authority.lastKnown()),
       noting: (revocations) => {
         tree.authority.add(revocations.map(readRevocation))
-        noting(revocations.length > 0)
+        const isNew = tree.authority.lastKnown() > under.judgedBy
+        under.judgedBy = tree.authority.lastKnown()
+        noting(isNew)
       },
     })
     written = done
@@ -173,7 +175,10 @@ function callRun(call: RunCall, under: CallUnderWay): CallRun & { readonly bound
       isUnreadable: call.unreadable !== undefined,
       budgets: [{ place: { budget: 'run', holder, ...neverEnds }, limits: { calls: tree.root.limits.calls } }],
       deadlineMs: tree.deadlineMs,
-      liveGrants: (nowMs) => tree.authority.liveGrants(node, nowMs),
+      liveGrants: (nowMs) => {
+        under.judgedBy = tree.authority.lastKnown()
+        return tree.authority.liveGrants(node, nowMs)
+      },
     },
   }
 }

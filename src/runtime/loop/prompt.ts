@@ -51,7 +51,8 @@ async function askProviders(node: RunNode): Promise<Pick<PromptFacts, 'provided'
       const grants = tree.authority.pathsFor(node, declared)
       const facts = await factsFor(node, declared, { grants, toolCallId: null, signal: ending.signal, place })
       const answer = await promptText(provider, facts)
-      // What has ended meanwhile is not shown: it is asked again under what is left.
+      // What has ended meanwhile, in whichever process, is not shown: it is asked again under what is left.
+      await tree.authority.endRevoked()
       return tree.authority.pathsFor(node, declared).length < grants.length ? ask() : answer
     }
     const said = await ask()
