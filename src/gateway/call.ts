@@ -8,7 +8,7 @@ import { copyEvent } from '../evidence/copy.ts'
 import type { Actor, Subject } from '../model/identity/subject.ts'
 import { parseAs } from '../model/parse.ts'
 import { line } from '../model/text.ts'
-import { type Correlation, isOwnCorrelation } from '../model/wire/correlation.ts'
+import { type Correlation, isOwnCorrelation, isRunCall } from '../model/wire/correlation.ts'
 import { type ReceivedEnvelope, receivedEnvelope } from '../model/wire/invocation.ts'
 import { deepFreeze } from '../policy/contract.ts'
 import type { GatewayDeps } from './deps.ts'
@@ -63,6 +63,8 @@ export function readCall(input: unknown, caller: CallCaller, ids: Ids, run?: Cal
   const given = correlation?.correlation_id ?? envelope.correlation_id
   const correlationId = given ?? ids.next('cor')
   checkCorrelation(correlationId)
+  if (run === undefined && isRunCall(envelope.invocation_id ?? ''))
+    throw invalid('/invocation_id', `${quote(envelope.invocation_id ?? '')} is the id of a call of a run`)
   if (correlation?.baggage !== undefined) checkBaggage(correlation.baggage)
   return {
     caller,

@@ -31,3 +31,6 @@ export type Correlation = z.infer<typeof correlation>
 
 /** True for a correlation that the runtime alone writes in: no call or caller adds to it, and it is never purged. */
 export const isOwnCorrelation = (id: string): boolean => /^(?:ambit-admin|host-identity)-/.test(id)
+
+/** True for the id of a call that a run makes: the same call made elsewhere would be taken for the run's. */
+export const isRunCall = (id: string): boolean => /^tool_[0-9a-f]{16}/.test(id)
