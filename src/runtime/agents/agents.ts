@@ -66,7 +66,7 @@ export function openAgents(spec: AgentsSpec) {
     isRegistered: (capabilityId: string): boolean => descriptors.has(capabilityId),
     descriptorOf: (capabilityId: string): CapabilityDescriptor =>
       descriptors.get(capabilityId) ?? notFound(capabilityId),
-    /** What models are shown of tools, as far as it was made already. */
+    /** What models are shown of capabilities, as far as it was made already. */
     described: new Map<string, ToolDescription>(),
     modelOf,
     priceOf: (agent: Agent): ModelPrice | undefined =>

@@ -50,12 +50,12 @@ export function resolveAgent(agents: Agents, agent: Agent, record: RunRecord, se
 
 /** What a model is shown of a tool. What others wrote of it stands in a fence of the run: all else is the same for all runs. */
 function describe(agents: Agents, { name, capabilityId }: RunTool, seed: Uint8Array): ToolDescription {
-  const known = agents.described.get(name)
+  const known = agents.described.get(capabilityId)
   if (known !== undefined) return known
   const descriptor = agents.descriptorOf(capabilityId)
   const [tool] = toolsOf([descriptor], { seed })
   const { description = '', inputSchema = { type: 'object' } } = tool ?? {}
   const made = { name, description, inputSchema: inputSchema as ToolDescription['inputSchema'] }
-  if (descriptor.metadata?.origin === undefined) agents.described.set(name, made)
+  if (descriptor.metadata?.origin === undefined) agents.described.set(capabilityId, made)
   return made
 }

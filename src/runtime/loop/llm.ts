@@ -3,6 +3,7 @@ import type { Json } from '../../base/canonical.ts'
 import { Failure } from '../../base/failure.ts'
 import { wireCode } from '../../base/failure-codes.ts'
 import { limits } from '../../base/limits.ts'
+import { copyEvent } from '../../evidence/copy.ts'
 import type { Usage } from '../../model/run.ts'
 import { costMicroCents } from '../../models/price.ts'
 import { withRetries } from '../../models/retry.ts'
@@ -10,7 +11,7 @@ import { agentOf } from '../../runs/agents.ts'
 import type { Prompt } from '../../runs/prompt.ts'
 import { readTranscript } from '../../runs/transcript.ts'
 import type { Message, ToolCall, Turn } from '../../runs/turn.ts'
-import { callIdAt, makeCall } from './calls.ts'
+import { callIdAt, makeCall, type RunCall } from './calls.ts'
 import { runChild } from './child.ts'
 import { allOrPause, RunEnd } from './endings.ts'
 import { gatherPrompt } from './prompt.ts'
@@ -65,12 +66,22 @@ async function takeTurn(node: RunNode, prompt: Prompt, messages: readonly Messag
 async function answerCall(node: RunNode, { name: tool, id: callId, args }: ToolCall): Promise<void> {
   const capabilityId = node.resolved.callable.get(tool)?.capabilityId
   const agentId = agentOf(capabilityId ?? '')
-  const asked = { callId, tool, ...(typeof args === 'string' ? { payload: {}, unreadable: args } : { payload: args }) }
+  const asked = { callId, tool, ...readArguments(args) }
   if (agentId !== '') await runChild(node, { ...asked, agentId })
   // A name that the model was not given is asked for all the same: the denial is on record.
   else if (capabilityId === undefined)
     await makeCall(node, { ...asked, capabilityId: wireName(tool), surface: new Set() })
   else await makeCall(node, { ...asked, capabilityId })
+}
+
+/** Arguments as a call can take them, or the text that the model wrote instead. */
+function readArguments(args: ToolCall['args']): Pick<RunCall, 'payload' | 'unreadable'> {
+  if (typeof args === 'string') return { payload: {}, unreadable: args }
+  try {
+    return { payload: copyEvent(args, 'arguments', 2) }
+  } catch {
+    return { payload: {}, unreadable: JSON.stringify(args) }
+  }
 }
 
 const wireName = (name: string): string => name.replace(/[^A-Za-z0-9_.:-]/g, '_').slice(0, 256) || '_'

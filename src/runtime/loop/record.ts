@@ -106,7 +106,7 @@ export async function checkOutput({ agent }: RunNode, result: Json): Promise<Jso
 
 function jsonIn(text: string): Json {
   try {
-    return readJson(Buffer.from(text.replace(/^\s*```(?:json)?\s*|\s*```\s*$/g, ''))) as Json
+    return readJson(Buffer.from(text.trim().replace(/^```(?:json)?|```$/g, ''))) as Json
   } catch {
     throw new RunEnd('output_invalid', 'the model answered something else than JSON')
   }
