@@ -22,25 +22,18 @@ export interface Ending {
   readonly denial?: Denial | undefined
 }
 
-interface ResultSubject {
-  readonly call: Pick<Call, 'invocationId' | 'capabilityId' | 'correlation'>
-  readonly version: string | null
-}
+type Called = Pick<Call, 'invocationId' | 'capabilityId' | 'correlation'>
 
 export const resultOf = (
-  { call, version }: ResultSubject,
-  { outcome, data, error, denial }: Ending,
+  { call, version }: { readonly call: Called; readonly version: string | null },
+  { outcome, data = null, error, denial }: Ending,
   at: { readonly evidenceIds: readonly string[]; readonly startedAt: string | null; readonly completedAt: string },
 ): InvocationResult => ({
   invocation_id: call.invocationId,
   capability_id: call.capabilityId,
   capability_version: version,
   correlation: call.correlation,
-  outcome,
-  success: outcome === 'success',
-  data: data ?? null,
-  error: error ?? null,
-  denial: denial ?? null,
+  ...{ outcome, success: outcome === 'success', data, error: error ?? null, denial: denial ?? null },
   evidence_ids: [...at.evidenceIds],
   started_at: at.startedAt,
   completed_at: at.completedAt,

@@ -26,18 +26,13 @@ export interface Chain {
   seen: number | undefined
 }
 
-interface Entry {
-  readonly chain: Chain
-  /** True if no other process wrote between the last two commits: else the remembered chain is likely to be wrong. */
-  readonly alone: boolean
-}
-
 const tenantsMin = 256
 const tailsMax = 2048
 
 /** Where chains stand as far as this process knows, so that it need not read what it has just written. */
 export function knownChains() {
-  const entries = recent<TenantId, Entry>(tenantsMin)
+  // Alone: no other process wrote between the last two commits. Else the remembered chain is likely to be wrong.
+  const entries = recent<TenantId, { readonly chain: Chain; readonly alone: boolean }>(tenantsMin)
   return {
     /** The chain for the next batch, with the tails that are known, or undefined when the store has to be asked. */
     recall: (tenant: TenantId): Chain | undefined => {

@@ -77,11 +77,7 @@ export const approvalEvent = (
   event: Pick<EventDraft, 'event_type' | 'payload' | 'subject'>,
 ): EventDraft =>
   draftEvent(deps, {
-    ...event,
-    invocation_id,
-    capability_id: capability.id,
-    capability_version: capability.version,
-    correlation,
+    ...{ ...event, invocation_id, correlation, capability_id: capability.id, capability_version: capability.version },
   })
 
 export function decidedEvent(deps: GatewayDeps, stored: StoredApproval, subject: Subject): EventDraft {

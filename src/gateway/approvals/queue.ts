@@ -1,5 +1,5 @@
 import type { ApprovalRequest } from '../../model/approval.ts'
-import { allPages } from '../../storage/page.ts'
+import { allPages, type PageOptions } from '../../storage/page.ts'
 import { approvalRecords } from '../../storage/tables/approvals.ts'
 import { approversInOffice } from '../../storage/tables/identities.ts'
 import { type CallCaller, callKey, fingerprintOf, readCall } from '../call.ts'
@@ -12,11 +12,8 @@ import { ineligibleBecause } from './votes.ts'
 export async function pendingFor(deps: GatewayDeps, principal: string): Promise<readonly ApprovalRequest[]> {
   const { pending, own } = await deps.store.read(function* () {
     const own = yield* approversInOffice(deps.tenant, principal)
-    if (own.length === 0) return { pending: [], own }
-    return {
-      pending: yield* allPages((options) => approvalRecords.list(deps.tenant, { state: 'pending' }, options)),
-      own,
-    }
+    const list = (options: PageOptions) => approvalRecords.list(deps.tenant, { state: 'pending' }, options)
+    return { own, pending: own.length === 0 ? [] : yield* allPages(list) }
   })
   const hasVoted = ({ votes }: ApprovalRequest): boolean =>
     votes.some(({ approver }) => own.some(({ approver_id }) => approver_id === approver))

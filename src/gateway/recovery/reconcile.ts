@@ -69,10 +69,8 @@ export async function askAgain({ deps, late }: Host): Promise<void> {
 async function endCall(deps: GatewayDeps, claim: Claim, call: Interrupted, known: KnownOutcome | undefined) {
   const now = deps.clock.now()
   const error = endedAs(known, call.commits)
-  const [event_type, outcome] =
-    error.effect === 'none'
-      ? (['execution_failed', 'failure'] as const)
-      : (['execution_indeterminate', 'indeterminate'] as const)
+  const outcome = error.effect === 'none' ? 'failure' : 'indeterminate'
+  const event_type = error.effect === 'none' ? 'execution_failed' : 'execution_indeterminate'
   const draft = draftEvent(deps, { ...eventOf(call), event_type, outcome, error })
   const { invocation_id: invocationId, capability_id: capabilityId, correlation, version, started_at: startedAt } = call
   const at = { evidenceIds: [...call.evidence_ids, draft.event_id], startedAt, completedAt: formatTime(now) }

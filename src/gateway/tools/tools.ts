@@ -23,26 +23,18 @@ export interface Tool {
   readonly capabilityId: string
   readonly version: string
   readonly mode: CapabilityDescriptor['modes'][number]
-  readonly annotations: ToolAnnotations
+  /** Hints; the gates decide. Undeclared effects count as some, and effects as destructive unless the risk is small. */
+  readonly annotations: { readonly title?: string; readonly readOnlyHint: boolean; readonly destructiveHint: boolean }
 }
 
-/** Hints; the gates decide. Undeclared effects count as some, and effects as destructive unless the risk is small. */
-export interface ToolAnnotations {
-  readonly title?: string
-  readonly readOnlyHint: boolean
-  readonly destructiveHint: boolean
-}
-
-export interface ToolOptions {
-  /** The secret of the fence, at least 128 random bits; one of this process unless given. */
-  readonly seed?: Uint8Array
-}
-
-/** The tools of these capabilities: of each id the highest version that can be called, in the order of their ids. */
-export function toolsOf(descriptors: readonly CapabilityDescriptor[], options: ToolOptions = {}): readonly Tool[] {
+/**
+ * The tools of these capabilities: of each id the highest version that can be called, in the order of their ids. `seed` is
+ * the secret of the fence, at least 128 random bits; one of this process unless given.
+ */
+export function toolsOf(descriptors: readonly CapabilityDescriptor[], { seed }: { seed?: Uint8Array } = {}) {
   const offered = newest(descriptors.filter(isOffered))
   const names = namesOf(offered.map(({ id }) => id))
-  return offered.map((descriptor) => toolOf(descriptor, names.get(descriptor.id) ?? '', options))
+  return offered.map((descriptor) => toolOf(descriptor, names.get(descriptor.id) ?? '', seed))
 }
 
 /** True if it can be called as far as is known before. One without a policy of its own may still be allowed by the host's. */
@@ -55,10 +47,8 @@ function newest(descriptors: readonly CapabilityDescriptor[]): readonly Capabili
   const ofId = Map.groupBy(descriptors, ({ id }) => id)
   return [...ofId.keys()].toSorted(byCodeUnits).flatMap((id) => {
     const known = ofId.get(id) ?? []
-    const found = resolveVersion(
-      known.map(({ version }) => version),
-      { range: '*' },
-    )
+    const versions = known.map(({ version }) => version)
+    const found = resolveVersion(versions, { range: '*' })
     return known.filter(({ version }) => found.ok && version === found.version).slice(0, 1)
   })
 }
@@ -81,14 +71,14 @@ const plainName = (id: string): string => id.replace(/[^A-Za-z0-9_-]/g, '_')
 const hashedName = (id: string): string =>
   `${plainName(id).slice(0, limits.toolNameCharsMax - 17)}_${sha256(id).slice(0, 16)}`
 
-function toolOf(descriptor: CapabilityDescriptor, name: string, options: ToolOptions): Tool {
+function toolOf(descriptor: CapabilityDescriptor, name: string, seed: Uint8Array | undefined): Tool {
   const { id, version, modes, output_schema, input_schema = {}, side_effects } = descriptor
   const foreign = isForeign(descriptor)
   const input = foreign ? withoutWords(input_schema as Members) : { schema: input_schema as Members, remarks: [] }
   const output = output_schema && (foreign ? withoutWords(output_schema as Members).schema : (output_schema as Members))
   return {
     name,
-    description: foreign ? foreignText(descriptor, input.remarks, options) : descriptor.description,
+    description: foreign ? foreignText(descriptor, input.remarks, seed) : descriptor.description,
     inputSchema: { ...input.schema, type: 'object', properties: input.schema['properties'] ?? {} },
     ...(output && { outputSchema: output }),
     capabilityId: id,
@@ -113,7 +103,7 @@ const preferred = ['sync', 'stream', 'async', 'fire_and_forget'] as const
 const isForeign = ({ metadata }: CapabilityDescriptor): boolean => metadata?.origin !== undefined
 
 /** The description and the remarks of the schema in one fence, cut so that all of it fits. */
-function foreignText({ id, description }: CapabilityDescriptor, remarks: readonly Remark[], { seed }: ToolOptions) {
+function foreignText({ id, description }: CapabilityDescriptor, remarks: readonly Remark[], seed?: Uint8Array) {
   const charsMax = limits.toolDescriptionCharsMax
   const whole = [description, ...remarks.map(({ at, text }) => `${at === '' ? 'arguments' : at}: ${text}`)].join('\n')
   for (let room: number = charsMax; ; ) {

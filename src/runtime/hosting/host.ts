@@ -46,13 +46,7 @@ export async function openHost(
   }
   let runs: Runs | undefined
   const deps: GatewayDeps = {
-    tenant,
-    hostId,
-    store: ambit.store,
-    clock: ambit.clock,
-    ids: ambit.ids,
-    random: randomBytes,
-    digest,
+    ...{ tenant, hostId, store: ambit.store, clock: ambit.clock, ids: ambit.ids, random: randomBytes, digest },
     seal: makeSeal({ hostId, tenant }),
     secret: (handle) => ambit.secrets.resolve(tenant, handle),
     signer: () => ambit.keyring.signer(hostId),

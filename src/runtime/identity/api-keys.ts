@@ -7,8 +7,8 @@ import { type TenantId, tenantId, tenantIdPattern } from '../../model/identity/t
 import { parseAs } from '../../model/parse.ts'
 import { allPages } from '../../storage/page.ts'
 import { keyRecords, keysOf, principalRecords } from '../../storage/tables/identities.ts'
-import { getTenant, listTenants } from '../../storage/tables/tenants.ts'
-import { type Change, inOrder, type Work } from '../../storage/work.ts'
+import { findTenant, listTenants } from '../../storage/tables/tenants.ts'
+import { type Change, inOrder } from '../../storage/work.ts'
 import type { Runtime } from '../runtime.ts'
 import { administer, listOf, type Recordable } from './admin.ts'
 import { type Caller, demand, verifiedCaller } from './caller.ts'
@@ -177,14 +177,5 @@ export const hasLiveKey = ({ store, clock }: Runtime): Promise<boolean> =>
 function* lookUp(tenant: TenantId, keyId: string) {
   const key = yield* keyRecords.find(tenant, keyId)
   const principal = yield* principalRecords.find(tenant, key?.principal_id ?? 'none')
-  return { key, principal, active: yield* isActive(tenant) }
-}
-
-function* isActive(tenant: TenantId): Work<boolean> {
-  try {
-    return (yield* getTenant(tenant)).status === 'active'
-  } catch (error) {
-    if (error instanceof Failure && error.code === 'tenant.not_found') return false
-    throw error
-  }
+  return { key, principal, active: (yield* findTenant(tenant))?.status === 'active' }
 }

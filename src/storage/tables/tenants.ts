@@ -16,7 +16,7 @@ export const addTenant = (record: Tenant): Change<void> =>
   }
 
 /** The tenant, or `tenant.not_found`. */
-export const getTenant = (tenant: TenantId): Work<Tenant> => read(tenant, '')
+export const getTenant = (tenant: TenantId): Work<Tenant> => read(tenant)
 
 /** Replaces the tenant's record by what `next` makes of it. The host id stays. */
 export const amendTenant = (next: (record: Tenant) => Tenant): Change<Tenant> =>
@@ -26,10 +26,16 @@ export const amendTenant = (next: (record: Tenant) => Tenant): Change<Tenant> =>
     return record
   }
 
-function* read(tenant: TenantId, lock: string): Work<Tenant> {
-  const found = yield* row(`SELECT body FROM tenants WHERE tenant_id = ?${lock}`, tenant)
+function* read(tenant: TenantId, lock = ''): Work<Tenant> {
+  const found = yield* findTenant(tenant, lock)
   if (found === undefined) throw noTenant(tenant)
-  return bodyOf<Tenant>(found)
+  return found
+}
+
+/** The tenant, or undefined. */
+export function* findTenant(tenant: TenantId, lock = ''): Work<Tenant | undefined> {
+  const found = yield* row(`SELECT body FROM tenants WHERE tenant_id = ?${lock}`, tenant)
+  return found && bodyOf<Tenant>(found)
 }
 
 /** All tenants in order of id: for the operator of the store, who stands above them. */
