@@ -66,9 +66,10 @@ async function carryOut(host: Host, attempt: Resolved, started: Started): Promis
   const finish = async (execution: Execution, settlement: readonly Change[]): Promise<Recorded> => {
     const outcome = conclude(attempt, execution, settlement)
     const { ending, given } = outcome
+    const answer = ending.outcome === 'success' && { data: ending.data ?? null }
     known = commits
       ? { effect: 'none', began: true, settlement }
-      : { effect: effectOf(ending), began: true, settlement, reserved: refundable(attempt), ...answerOf(ending) }
+      : { effect: effectOf(ending), began: true, settlement, reserved: refundable(attempt), ...answer }
     const result = await writeOutcome(attempt, started, outcome)
     if (ending.outcome === 'indeterminate') askAfter(host, recordKey(attempt.call), execution.late)
     return { result, ...given, carries: rememberedOf(descriptor) }
@@ -175,8 +176,6 @@ function askAfter(host: Host, key: string, late: Promise<unknown> | undefined): 
   if (late !== undefined) host.late.add(key)
   void Promise.resolve(late).then(ended, ended)
 }
-
-const answerOf = ({ outcome, data = null }: Ending) => outcome === 'success' && { data }
 
 const effectOf = ({ outcome, error }: Ending): KnownOutcome['effect'] =>
   outcome === 'failure' || outcome === 'indeterminate' ? (error?.effect ?? 'unknown') : 'done'

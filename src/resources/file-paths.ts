@@ -33,7 +33,8 @@ export function fileSpot(grants: readonly string[], path: string): Spot {
 
 /** The folder that a path names; without one, what there is. */
 export function folderSpots(grants: readonly string[], path: string): readonly Spot[] {
-  if (path === '') return grants.map((grant) => ({ grant, host: scopeFolder(grant), path: topOf(grants, grant) }))
+  const topOf = (grant: string): string => (grants.length > 1 ? labelOf(grant) : '')
+  if (path === '') return grants.map((grant) => ({ grant, host: scopeFolder(grant), path: topOf(grant) }))
   const { grant, rest } = granted(grants, path)
   return [{ grant, host: [scopeFolder(grant), ...rest.map(encodeName)].join('/'), path }]
 }
@@ -46,8 +47,6 @@ export function pathBelow(spot: Spot, host: string, kind: 'file' | 'folder'): st
   if (above.length < names.length || !file.every(isFileName)) return undefined
   return [...(spot.path === '' ? [] : [spot.path]), ...above, ...file].join('/')
 }
-
-const topOf = (grants: readonly string[], grant: string): string => (grants.length > 1 ? labelOf(grant) : '')
 
 function granted(grants: readonly string[], path: string) {
   const [first = '', ...rest] = segmentsOf(path)

@@ -15,15 +15,13 @@ export interface Conversion {
 /** A schema of a document as JSON Schema 2020-12: every keyword that is known and well formed, and no other. */
 export function keywordsOf(schema: Json | undefined, conversion: Conversion): JsonObject {
   if (!isJsonObject(schema)) return schema === false ? { not: {} } : {}
-  if (conversion.side === 'form' && isBinary(schema)) return file
+  if (conversion.side === 'form' && schema['type'] === 'string' && schema['format'] === 'binary') return file
   const { $ref } = schema
   if (typeof $ref !== 'string') return adjusted(known(schema, conversion), schema, conversion)
   const target = $ref.startsWith('#') ? conversion.refer($ref) : {}
   // In 3.0 nothing counts beside a reference.
   return conversion.api.version === '3.0' ? target : { ...known(schema, conversion), ...target }
 }
-
-const isBinary = ({ type, format }: JsonObject): boolean => type === 'string' && format === 'binary'
 
 /** A file in a form, as `bodyOf` takes it. */
 const file: JsonObject = {

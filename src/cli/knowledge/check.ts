@@ -124,16 +124,14 @@ function printPacks(io: Io, command: Check, packs: readonly Checked[], options: 
 
 function summaryLine(io: Io, { folder, header, files, findings }: Checked): string {
   const { error, warning, info } = countsOf(findings)
-  const found = [...some(error, 'error'), ...some(warning, 'warning'), ...some(info, 'note')].join(', ')
+  const sums = Object.entries({ error, warning, note: info }).filter(([, number]) => number > 0)
+  const found = sums.map(([noun, number]) => counted(number, noun)).join(', ')
   const mark = error > 0 ? paint(io, 'red', 'bad') : paint(io, 'green', 'ok')
-  const maker = [header?.producedBy?.kind, header?.producedBy?.name, header?.producedBy?.version]
-    .filter(Boolean)
-    .join(' ')
+  const { kind, name, version } = header?.producedBy ?? {}
+  const maker = [kind, name, version].filter(Boolean).join(' ')
   const by = maker === '' ? '' : `; says it was made by ${maker}`
   return `${mark}  ${plain(folder)}: ${found || 'nothing found'} in ${files} files${plain(by)}`
 }
-
-const some = (number: number, noun: string): readonly string[] => (number === 0 ? [] : [counted(number, noun)])
 
 function nextStep(command: Check, packs: readonly Checked[], { dryRun }: CheckFlags): string {
   const bad = packs.filter(({ findings }) => countsOf(findings).error > 0).map(({ folder }) => plain(folder))

@@ -48,13 +48,10 @@ export const answering = (command: Command): Command =>
 export const paged = <T>(items: readonly T[], { offset = 0, limit }: KnowledgeFlags): readonly T[] =>
   items.slice(offset, limit === undefined ? undefined : offset + limit)
 
+type PackWork<F> = (packs: Knowledge, flags: F, roots: readonly RootOptions[]) => Promise<boolean>
+
 /** Opens the packs and does the work once, or again after every change. Where it says that something is wrong, exit 1. */
-export async function each<Flags extends KnowledgeFlags>(
-  io: Io,
-  dir: string | undefined,
-  flags: Flags,
-  work: (packs: Knowledge, flags: Flags, roots: readonly RootOptions[]) => Promise<boolean>,
-): Promise<void> {
+export async function each<F extends KnowledgeFlags>(io: Io, dir: string | undefined, flags: F, work: PackWork<F>) {
   const settings = await loadSettings(sourceOf(io, flags))
   const roots = rootsOf(io, dir, flags, settings)
   const packs = await knowledgeOf(io, roots, flags, settings)
@@ -89,13 +86,10 @@ export async function inTurns<Flags extends KnowledgeFlags>(
         io.err(`${paint(io, 'red', 'error')}: ${plain(problem(error).detail)}\n`)
       }
     }
-    const stop = watchRoots(
-      roots,
-      () => {
-        turn = turn.then(again)
-      },
-      own,
-    )
+    const changed = (): void => {
+      turn = turn.then(again)
+    }
+    const stop = watchRoots(roots, changed, own)
     const off = io.onSignal(() => {
       stop()
       off()
@@ -137,12 +131,7 @@ function checkThere(io: Io, path: string): void {
   throw new Failure('file.not_found', `there is no folder ${quote(path)}`, { path }, help)
 }
 
-interface Answer {
-  readonly findings: readonly Diagnostic[]
-  readonly more: object
-  readonly status?: string
-  readonly ok?: boolean
-}
+type Answer = { findings: readonly Diagnostic[]; more: object; status?: string; ok?: boolean }
 
 /** Whether programs read the answer: they ask for it, or nobody looks. */
 export const isForPrograms = (io: Io, { json, text }: Pick<KnowledgeFlags, 'json' | 'text'>): boolean =>

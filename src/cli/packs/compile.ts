@@ -52,7 +52,7 @@ async function readRequest(io: Io, path: string): Promise<{ request: InvokeReque
 }
 
 /** The six buckets as bars, what was left out of them and why, the tools, and what is hidden. */
-export function printCompiled(
+function printCompiled(
   io: Io,
   { budget_report: report, context_ledger: ledger, runtime_controls }: CompiledContext,
 ): void {

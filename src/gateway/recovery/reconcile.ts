@@ -78,7 +78,12 @@ async function endCall(deps: GatewayDeps, claim: Claim, call: Interrupted, known
   const text = recordText({ result })
   const settled =
     error.effect === 'unknown'
-      ? settleClaim({ ...claim, body: JSON.stringify({ ...call, ...givenBack(known) }) }, text, now, 'unknown')
+      ? settleClaim(
+          { ...claim, body: JSON.stringify({ ...call, ...(known?.reserved && { reserved: known.reserved }) }) },
+          text,
+          now,
+          'unknown',
+        )
       : settleClaim({ ...claim, body: belongingTo(call) }, text, now + limits.requiredResultMs)
   try {
     await writeEvents(deps, [draft], [settled, ...settlementOf(known, call)])
@@ -89,8 +94,6 @@ async function endCall(deps: GatewayDeps, claim: Claim, call: Interrupted, known
   }
   return true
 }
-
-const givenBack = (known: KnownOutcome | undefined) => known?.reserved && { reserved: known.reserved }
 
 function settlementOf(known: KnownOutcome | undefined, { reserved, commits }: Interrupted): readonly Change[] {
   if (known?.began === false) return settleAll(reserved, unused)

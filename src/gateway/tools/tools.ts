@@ -1,4 +1,4 @@
-import type { Json } from '../../base/canonical.ts'
+import { byUnit, type Json } from '../../base/canonical.ts'
 import { sha256 } from '../../base/hash.ts'
 import { limits } from '../../base/limits.ts'
 import { shortened } from '../../base/words.ts'
@@ -45,15 +45,13 @@ export const isOffered = ({ policy, metadata }: CapabilityDescriptor): boolean =
 
 function newest(descriptors: readonly CapabilityDescriptor[]): readonly CapabilityDescriptor[] {
   const ofId = Map.groupBy(descriptors, ({ id }) => id)
-  return [...ofId.keys()].toSorted(byCodeUnits).flatMap((id) => {
+  return [...ofId.keys()].toSorted(byUnit).flatMap((id) => {
     const known = ofId.get(id) ?? []
     const versions = known.map(({ version }) => version)
     const found = resolveVersion(versions, { range: '*' })
     return known.filter(({ version }) => found.ok && version === found.version).slice(0, 1)
   })
 }
-
-const byCodeUnits = (a: string, b: string): number => (a < b ? -1 : 1)
 
 /** A name of its own for every id. Ids that would read alike all get a hash, so that none takes the name of another. */
 function namesOf(ids: readonly string[]): ReadonlyMap<string, string> {

@@ -36,9 +36,9 @@ export function openPostgres(options: { readonly url: string; readonly connectio
 
 /** Waits for its turn in a queue that the server keeps until the end of the transaction. */
 const turnIn = (queue: string | undefined): readonly pg.QueryConfig[] =>
-  queue === undefined ? [] : [spell(sql('SELECT pg_advisory_xact_lock(7203175, ?)', queueNumber(queue)))]
+  queue === undefined ? [] : [spell(sql(takeTurn, Number.parseInt(sha256(queue).slice(0, 8), 16) | 0))]
 
-const queueNumber = (queue: string): number => Number.parseInt(sha256(queue).slice(0, 8), 16) | 0
+const takeTurn = 'SELECT pg_advisory_xact_lock(7203175, ?)'
 
 const attemptsMax = 5
 

@@ -15,18 +15,16 @@ export const addTenant = (record: Tenant): Change<void> =>
     yield [{ into: tenants, rows: [[tenant, record.host_id, JSON.stringify(record)]] }]
   }
 
-/** The tenant, or `tenant.not_found`. */
-export const getTenant = (tenant: TenantId): Work<Tenant> => read(tenant)
-
 /** Replaces the tenant's record by what `next` makes of it. The host id stays. */
 export const amendTenant = (next: (record: Tenant) => Tenant): Change<Tenant> =>
   function* (tenant) {
-    const record = next(yield* read(tenant, ' FOR UPDATE'))
+    const record = next(yield* getTenant(tenant, ' FOR UPDATE'))
     yield [sql('UPDATE tenants SET body = ? WHERE tenant_id = ?', JSON.stringify(record), tenant)]
     return record
   }
 
-function* read(tenant: TenantId, lock = ''): Work<Tenant> {
+/** The tenant, or `tenant.not_found`. */
+export function* getTenant(tenant: TenantId, lock = ''): Work<Tenant> {
   const found = yield* findTenant(tenant, lock)
   if (found === undefined) throw noTenant(tenant)
   return found
