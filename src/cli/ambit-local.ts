@@ -23,7 +23,7 @@ export const withLocalSession = (
     const by = callerOf(caller)
     let opening: Promise<AmbitHost> | undefined
     const host = () => {
-      opening ??= openConfiguredHost(runtime, caller.tenant, tell(io))
+      opening ??= openConfiguredHost(runtime, caller.tenant, tell(io), { onlyAsked: true })
       return opening
     }
     const context = { ambit: runtime, caller, by, host, signal }

@@ -75,7 +75,10 @@ function printDecided(io: Io, request: ApprovalRequest, { input }: { readonly in
   line(io, `${approval_id}: ${tallyOf(request)}`)
   if (state !== 'approved') return
   if (runId.safeParse(correlation.correlation_id).success)
-    line(io, `its run goes on at a host that serves; here: ambit runs resume ${correlation.correlation_id}`)
+    line(
+      io,
+      `its run goes on where a host serves; otherwise its owner runs: ambit runs resume ${correlation.correlation_id}`,
+    )
   else line(io, `the caller may now repeat the call with the id ${plain(invocation_id)}; it counts once`)
 }
 

@@ -93,6 +93,11 @@ describe.each(places)('ambit run, %s [F-18]', (place) => {
       const [, run = ''] = /here: ambit runs resume (run_\w+)\n/.exec(out) ?? assert.fail(out)
       const said = (await desk.ida.good('approvals', 'approve', approval, ...at)).out
       assert(said.includes(`ambit runs resume ${run}\n`), said)
+      // No command but these two drives a run that waits for its turn.
+      if (place === 'here') {
+        await desk.dev.good('agent', 'list')
+        assert.match((await desk.dev.good('runs', 'show', run)).out, /^PAUSED /)
+      }
       await desk.dev.run('runs', 'resume', run, ...at)
       // Watching ends with the run.
       await desk.dev.good('runs', 'watch', run, ...at)

@@ -69,6 +69,7 @@ describe.each(places)('ambit runs, %s [F-18]', (place) => {
       assert.equal((await desk.dev.good('runs', 'cancel', id, ...at)).out, `${id}: its end is asked for\n`)
       const { out } = await desk.dev.good('runs', 'watch', id, ...at)
       assert.match(out, /run\.paused +until people decide\n[\s\S]*run\.finished +cancelled run_cancelled\n$/)
+      assert.equal(out.match(/run\.paused/g)?.length, 1)
       assert.match((await desk.dev.good('runs', 'show', id, ...at)).out, /^CANCELLED {2}clerk@1\.0\.0/)
       for (const command of ['cancel', 'resume']) {
         const again = await desk.dev.run('runs', command, id, ...at)

@@ -1,5 +1,8 @@
+import { parseTime } from '../../base/time.ts'
+import type { ApprovalRequest } from '../../model/approval.ts'
+import type { RunRecord } from '../../model/run.ts'
 import { operationGroup } from '../operation-command.ts'
-import { found, line } from '../terminal/io.ts'
+import { found, type Io, line } from '../terminal/io.ts'
 import { printColumns } from '../terminal/table.ts'
 import { followToEnd } from './follow.ts'
 import { printEvent, printRun } from './print-run.ts'
@@ -41,18 +44,29 @@ export default operationGroup('runs', {
     input: { id },
     follows: true,
     perform: async (resume, { input, ambit }, io) => {
-      let record = await resume(input)
+      let record = await ambit.runs.show(input.id)
+      const requests = await Promise.all(record.waits_for.map((each) => ambit.approvals.show(each).catch(() => null)))
+      // It would only ask the same people again.
+      if (requests.length > 0 && requests.every(isUndecided)) return waiting(io, record)
+      record = await resume(input)
       // Who takes it up says so on its record; one that still waits stays as it is.
       for (let looks = 0; record.status === 'paused' && looks < looksMax; looks++) {
         await new Promise((resolve) => setTimeout(resolve, 100))
         record = await ambit.runs.show(record.run_id)
       }
       if (record.status !== 'paused') return followToEnd(io, ambit.runs, record.run_id)
-      found(io)
-      return record
+      return waiting(io, record)
     },
     print: (io, record) => printRun(io, record),
   },
 })
 
 const looksMax = 20
+
+const isUndecided = (request: ApprovalRequest | null): boolean =>
+  request?.state === 'pending' && (parseTime(request.expires_at) ?? 0) > Date.now()
+
+function waiting(io: Io, record: RunRecord): RunRecord {
+  found(io)
+  return record
+}

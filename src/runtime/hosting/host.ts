@@ -25,6 +25,8 @@ export interface HostOptions {
   readonly presenceMs?: number
   /** Where one process has several hosts: what shows all of them. It tidies them up, too. */
   readonly process?: Presence
+  /** Takes up only the runs that it is asked to resume or cancel. */
+  readonly onlyAsked?: boolean
 }
 
 /** Opens the door of one tenant: calls through it are decided by the offer and recorded in the tenant's evidence. */
@@ -32,7 +34,7 @@ export async function openHost(
   ambit: Runtime,
   tenant: TenantId,
   makeOffer: (hostId: string) => Offer,
-  { process: shared, presenceMs = limits.presenceMs }: HostOptions = {},
+  { process: shared, presenceMs = limits.presenceMs, onlyAsked }: HostOptions = {},
 ) {
   const { host_id: hostId } = await ambit.store.read(() => getTenant(tenant))
   let offered = makeOffer(hostId)
@@ -67,7 +69,7 @@ export async function openHost(
     throw error
   })
   runs = openRuns({
-    ...{ gateway, deps, agents: () => offered.agents, hold: () => hold() },
+    ...{ gateway, deps, agents: () => offered.agents, onlyAsked, hold: () => hold() },
     callerNow: (kept) => callerNow(ambit, tenant, kept),
   })
   const opened = runs

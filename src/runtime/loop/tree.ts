@@ -30,6 +30,8 @@ export interface RunHost {
   readonly hold: () => () => void
   /** Says that events of a tree are on record. */
   readonly wake: (rootId: string) => void
+  /** Takes up only what it is asked to resume or cancel: for a process that is over before a run would be. */
+  readonly onlyAsked?: boolean | undefined
 }
 
 /** What the runtime knows of a run and shows to no caller. Children have what their root has. */

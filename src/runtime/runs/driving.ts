@@ -21,6 +21,7 @@ interface Driven {
 export function openDriving(host: RunHost, closing: AbortSignal) {
   const { store, tenant, clock, owner } = host.deps
   const driven = new Map<string, Driven>()
+  const asked = host.onlyAsked === true ? new Set<string>() : undefined
   let taken = 0
 
   const drive = (root: RunNode): Promise<unknown> => {
@@ -71,7 +72,7 @@ export function openDriving(host: RunHost, closing: AbortSignal) {
     const free = limits.legsAtOnceMax - taken
     if (closing.aborted || free <= 0) return
     const agents = host.agents().all.map(({ definition }) => definition.manifest.id)
-    const due = await store.read(() => dueLegs(tenant, clock.now(), free, agents))
+    const due = await store.read(() => dueLegs(tenant, clock.now(), free, agents, asked && [...asked]))
     for (const leg of due) if (!driven.has(leg.runId)) await take(leg)
   }
   const kick = repeat(look, limits.legPollMs, closing)
@@ -79,6 +80,10 @@ export function openDriving(host: RunHost, closing: AbortSignal) {
     drive,
     lookAfter,
     kick,
+    lookAt: (rootId: string): void => {
+      asked?.add(rootId)
+      kick()
+    },
     ended: (rootId: string) => driven.get(rootId)?.ended,
     /** Leaves runs to others: turns of models are cut off, calls under way go on to their end. */
     leave: async (): Promise<void> => {

@@ -17,7 +17,7 @@ export function openRuns(options: Omit<RunHost, 'wake'>) {
   const written = new EventEmitter().setMaxListeners(0)
   const host: RunHost = { ...options, wake: (rootId) => void written.emit(rootId) }
   const closing = new AbortController()
-  const { drive, lookAfter, kick, ended, leave } = openDriving(host, closing.signal)
+  const { drive, lookAfter, kick, lookAt, ended, leave } = openDriving(host, closing.signal)
   return {
     start: async (caller: Caller, request: RunRequest, by: StartedBy = {}): Promise<RunRecord> => {
       if (closing.signal.aborted)
@@ -34,13 +34,13 @@ export function openRuns(options: Omit<RunHost, 'wake'>) {
         return open
       })
       await lookAfter()
-      kick()
+      lookAt(record.root_run_id)
       return asked
     },
     /** Looks at a run again now: a paused one asks anew, one whose process is gone is taken up. */
     resume: async (record: RunRecord): Promise<void> => {
       await deps.store.write(deps.tenant, wakeLeg(record.root_run_id, deps.clock.now()))
-      kick()
+      lookAt(record.root_run_id)
     },
     kick,
     /** Says that grants may have been revoked: calls under way whose grants are gone are taken back. */
