@@ -94,9 +94,10 @@ function checkInput({ input: schema }: Operation, input: unknown, members: reado
     parseAs(schemaOf(schema), input, 'request')
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    const [, name] = String(error.data['pointer']).split('/')
-    const written = members.find((member) => member.name === name)?.written ?? name
-    const message = error.message.replace(/^request(: `\S*`)?/, () => `\`${written}\``)
+    const [, name, ...below] = String(error.data['pointer']).split('/')
+    const { written = name, type } = members.find((member) => member.name === name) ?? {}
+    const inside = type === 'object' && below.length > 0 ? `: \`/${below.join('/')}\`` : ''
+    const message = error.message.replace(/^request(: `\S*`)?/, () => `\`${written}\`${inside}`)
     throw new Failure(error.code, message, error.data, error.help)
   }
 }

@@ -20,7 +20,7 @@ const agent = (id: string, more: object) =>
 const line = (id: string, ...steps: object[]) => readManifest({ id, version: '1.0.0', kind: 'sequential', steps })
 const register = (...agents: ReturnType<typeof agent>[]) => registerAgents(agents, providers, capabilities)
 
-function refusal(...agents: ReturnType<typeof agent>[]): Pick<Failure, 'code' | 'data' | 'message'> {
+function refusal(...agents: ReturnType<typeof agent>[]): Pick<Failure, 'code' | 'data' | 'help' | 'message'> {
   try {
     register(...agents)
   } catch (error) {
@@ -45,8 +45,9 @@ test('agents whose names all exist are registered, with those that stand in a st
 
 test('a kind without a provider is refused, and agent, resource and kind are named [G-40]', () => {
   for (const kind of ['memorry', 'constructor', 'toString']) {
-    const { code, message, data } = refusal(agent('desk', { resources: { notes: { kind } } }))
+    const { code, message, data, help } = refusal(agent('desk', { resources: { notes: { kind } } }))
     assert.equal(code, 'resource.unknown_kind')
+    assert.match(help ?? '', /`providers`/)
     assert.equal(message, `agent \`desk\` resource \`notes\`: no provider for kind \`${kind}\``)
     assert.deepEqual(data, { agent: 'desk', resource: 'notes', kind })
   }

@@ -71,7 +71,8 @@ export function registerAgents(
 export function providerOf(agent: string, resource: DeclaredResource, providers: Providers): ProviderFacts {
   const provider = providers.get(resource.kind)
   if (provider !== undefined) return provider
-  throw refusal('resource.unknown_kind', agent, resource, `no provider for kind ${quote(resource.kind)}`)
+  const help = 'name it under `providers` in the configuration: `files({ root })` of `ambit`, or one of your own'
+  throw refusal('resource.unknown_kind', agent, resource, `no provider for kind ${quote(resource.kind)}`, help)
 }
 
 /** All tools that an agent declares, those that it names first. */
@@ -145,10 +146,17 @@ function refuseTwice(agent: string, named: readonly Named[]): void {
   }
 }
 
-function refusal(code: FailureCode, agent: string, resource: DeclaredResource | undefined, message: string): Failure {
+function refusal(
+  code: FailureCode,
+  agent: string,
+  resource: DeclaredResource | undefined,
+  message: string,
+  help?: string,
+): Failure {
   if (resource === undefined) return new Failure(code, `agent ${quote(agent)}: ${message}`, { agent })
   const { name, kind } = resource
-  return new Failure(code, `agent ${quote(agent)} resource ${quote(name)}: ${message}`, { agent, resource: name, kind })
+  const text = `agent ${quote(agent)} resource ${quote(name)}: ${message}`
+  return new Failure(code, text, { agent, resource: name, kind }, help)
 }
 
 const conflict = (agent: string, resource: DeclaredResource | undefined, tool: string): Failure =>

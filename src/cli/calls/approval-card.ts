@@ -1,6 +1,7 @@
 import { parseTime } from '../../base/time.ts'
 import { shortened } from '../../base/words.ts'
 import type { ApprovalRequest, Demand } from '../../model/approval.ts'
+import { runId } from '../../model/run.ts'
 import { demandsOf } from '../../policy/quorum.ts'
 import { type Io, line, paint } from '../terminal/io.ts'
 import { printColumns, printFields } from '../terminal/table.ts'
@@ -10,7 +11,7 @@ export const printApprovals = (io: Io, items: readonly ApprovalRequest[], now: n
     APPROVAL: (each) => each.approval_id,
     STATE: tallyOf,
     CAPABILITY: ({ capability }) => `${capability.id} ${capability.version}`,
-    'ASKED BY': (each) => each.requested_by.id,
+    'ASKED BY': ({ requested_by, actor }) => requested_by.id + (actor === null ? '' : ` via ${agentName(actor.id)}`),
     AGE: ({ created_at }) => ageText(now - (parseTime(created_at) ?? now)),
     ARGUMENTS: argumentsOf,
     POLICY: (each) => each.policy.name,
@@ -40,13 +41,18 @@ function ageText(ms: number): string {
   return minutes < 48 * 60 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / (24 * 60))} d`
 }
 
+const agentName = (actor: string): string => actor.replace(/^agent:[^/]*\//, '')
+
+const taskName = ({ correlation_id: id }: ApprovalRequest['correlation']): string =>
+  runId.safeParse(id).success ? `run ${id}` : `task ${id}`
+
 /** Exactly one call: what an approver must know to answer for it. */
 export function printApproval(io: Io, request: ApprovalRequest, now: number): void {
   const { capability, correlation, policy, required, preview, votes } = request
   const problems = preview.problems.map(({ path }) => path || '/').join(', ')
   line(io, `${paint(io, 'bold', request.approval_id)}  ${tallyOf(request)}`)
   printFields(io, [
-    ['call', `${capability.id} ${capability.version}, ${request.invocation_id} of task ${correlation.correlation_id}`],
+    ['call', `${capability.id} ${capability.version}, ${request.invocation_id} of ${taskName(correlation)}`],
     ['asked by', askedBy(request)],
     ['environment', correlation.environment ?? ''],
     ['purpose', request.purpose ?? 'none given'],

@@ -52,7 +52,10 @@ const register: Register = (agent, io) => {
     .command('validate <file...>')
     .description('read manifests, files or folders of them, and say what is wrong and where')
     .option('--json', 'print JSON for programs')
-    .addHelpText('after', '\nNeeds no store. Exit 0: all load. 1: one does not.')
+    .addHelpText(
+      'after',
+      '\nReads each file by itself: `ambit agent list` says whether what they name exists. Exit 0: all load. 1: one does not.',
+    )
     .action((paths: readonly string[], { json }: Json) => {
       const files = paths.flatMap((path) => agentFiles({ path: resolve(io.cwd, path), name: path }))
       const results = files.map((file) => ({ file: relative(io.cwd, file.path), ...checked(file) }))
