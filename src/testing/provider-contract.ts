@@ -90,9 +90,11 @@ async function withinReach({ provider, keep, read }: World): Promise<void> {
   for (const scope of scopes) await keep(scope, `mark of ${scope} end`)
   for (const grants of [...scopes.map((scope) => [scope]), ['acme/eu/desk', 'acme/us'], ['acme/eu', 'acme/eu/desk']]) {
     const found = textOf(await read(grants))
-    assert(found.includes(`mark of ${grants[0]} end`), `under ${grants}`)
+    const kept = `of the ${scopes.length} entries kept, the one at \`${grants[0]}\``
+    assert(found.includes(`mark of ${grants[0]} end`), `${kept} is not in what is read under \`${grants}\``)
     for (const scope of scopes)
-      if (found.includes(`mark of ${scope} end`)) assert(mayRead(provider, grants, scope), `${scope} under ${grants}`)
+      if (found.includes(`mark of ${scope} end`))
+        assert(mayRead(provider, grants, scope), `\`${scope}\` is out of reach, and is read under \`${grants}\``)
   }
 }
 
@@ -102,8 +104,9 @@ async function tenantsApart({ other, keep, read }: World): Promise<void> {
   await keep('acme/eu', 'of the first')
   await keep('acme/eu', 'of the second', other)
   assert.match(textOf(await read(['acme/eu'])), /of the first/)
-  assert.doesNotMatch(textOf(await read(['acme/eu'])), /of the second/)
-  assert.doesNotMatch(textOf(await read(['acme/eu'], other)), /of the first/)
+  const mixed = 'a tenant reads what another has kept'
+  assert.doesNotMatch(textOf(await read(['acme/eu'])), /of the second/, mixed)
+  assert.doesNotMatch(textOf(await read(['acme/eu'], other)), /of the first/, mixed)
 }
 
 /** What a tool declares as an effect is kept elsewhere than in the store, at once. */
