@@ -46,9 +46,16 @@ export function mintGrants(requests: readonly GrantRequest[], facts: MintFacts):
 export function demandRoot(path: string, roots: MintFacts['roots']): void {
   if (roots === 'unbounded' || roots.some((root) => covers(root, path))) return
   throw roots.length === 0
-    ? new Failure('grant.no_root', 'this tenant has no namespace root', {}, 'a tenant gets its roots when it is made')
-    : new Failure('grant.outside_root', `grant ${quote(path)} is outside this tenant`, { path })
+    ? new Failure(
+        'grant.no_root',
+        'this tenant has no namespace root',
+        {},
+        'an administrator gives it one: `ambit tenant add-root`',
+      )
+    : new Failure('grant.outside_root', `grant ${quote(path)} is outside this tenant`, { path }, outside)
 }
+
+const outside = 'grants lie at or below the roots of the tenant: `ambit tenant list` shows them'
 
 const isTooBroad = (path: string, branch: ProtectedBranch): boolean =>
   covers(path, branch.path) ||

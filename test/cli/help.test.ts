@@ -97,6 +97,7 @@ describe('every command explains itself [F-18]', () => {
       'store accept-loss',
       'store backup',
       'store restore',
+      'tenant add-root',
       'tenant create',
       'tenant identity',
       'tenant list',

@@ -10,6 +10,7 @@ import { writePackIn } from '../../../test/support/knowledge.ts'
 /** Every command that changes something of Ambit's own, with words that an administrator could use. */
 const changes: Readonly<Record<string, string>> = {
   'tenant create': 'acme',
+  'tenant add-root': 'northlight acme',
   'tenant rotate': 'northlight',
   'tenant revoke': 'northlight',
   'tenant resume': 'northlight',

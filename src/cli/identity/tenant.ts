@@ -26,6 +26,19 @@ export default ((tenant, io) => {
       }),
     )
 
+  withStore(tenant.command('add-root <id> <path...>'))
+    .description('let a tenant grant further namespace paths, from its next run on')
+    .action((id: string, roots: string[], options: CommonOptions) =>
+      opened(io, options, async (ambit) => {
+        const { addRoots } = await import('../../runtime/identity/tenants.ts')
+        const { storeAdministrator } = await import('./who-asks.ts')
+        const caller = { ...(await storeAdministrator(ambit, io)), tenant: tenantId(id) }
+        const made = await addRoots(ambit, caller, roots)
+        if (options.json) return printJson(io, made)
+        line(io, `tenant \`${id}\` may grant paths under ${made.roots.join(', ')}`)
+      }),
+    )
+
   withStore(tenant.command('list'))
     .description('all tenants of this store')
     .action((options: CommonOptions) =>

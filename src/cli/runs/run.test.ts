@@ -83,6 +83,21 @@ describe.each(places)('ambit run, %s [F-18]', (place) => {
     })
   })
 
+  test('a root that is added is one for the next run, and a path that is none adds nothing [F-18 G-75]', async () => {
+    const desk = await givenAgentDesk()
+    await inPlace(place, desk, async (at) => {
+      const words = ['run', 'clerk', '--input', 'hi', '--grant', 'brill/eu', ...at] as const
+      assert.match((await desk.gran.run(...words)).err, /\(grant_outside_root\)\n.*`ambit tenant list`/)
+      assert.match((await desk.gran.run('tenant', 'add-root', 'acme', 'brill')).err, /\(caller_not_permitted\)/)
+      assert.equal((await desk.admin.run('tenant', 'add-root', 'acme', 'brill', '../up')).code, 2)
+      assert.match((await desk.gran.run(...words)).err, /\(grant_outside_root\)/)
+      const { out } = await desk.admin.good('tenant', 'add-root', 'acme', 'brill', 'acme')
+      assert.equal(out, 'tenant `acme` may grant paths under acme, brill\n')
+      await desk.gran.good(...words)
+      assert.match((await desk.admin.good('evidence', 'list')).out, /ambit\.tenant\.roots_added/)
+    })
+  })
+
   test('one that waits for people says what to do, and goes on after their yes [G-70]', async () => {
     const desk = await givenAgentDesk()
     await inPlace(place, desk, async (at) => {

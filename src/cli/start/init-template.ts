@@ -77,10 +77,11 @@ export default defineConfig({
   // egress: { allow: ['https://api.example.com', 'http://127.0.0.1:8080'] },
 
   // Agents that can be run: manifests that \`ambit agent new\` writes, in this folder, and the models they name. A model is
-  // any of the AI SDK; prices are cents for a million tokens. No grant covers a protected branch, or comes too near to it.
+  // any of the AI SDK; prices are cents for a million tokens, by provider and model: a run without one names what is missing.
+  // No grant covers a protected branch, or comes too near to it.
   // agents: ['agents'],
   // models: { default: openai('gpt-5') },
-  // prices: { 'gpt-5': { input: 125, output: 1000 } },
+  // prices: { 'openai.responses/gpt-5': { input: 125, output: 1000 } },
   // providers: [files({ root: './data' })],
   // protect: [{ path: 'acme', segmentsBelowMin: 1 }],
 

@@ -12,7 +12,7 @@ type HostEvent = 'key_generated' | 'key_rotated' | 'key_revoked' | 'identity_anc
 
 /** What else the runtime records outside calls. Only the runtime writes these, none in a caller's correlation. */
 export const runtimeEvents = [
-  ...(['ambit.tenant.created', 'ambit.tenant.suspended', 'ambit.tenant.resumed'] as const),
+  ...(['ambit.tenant.created', 'ambit.tenant.roots_added', 'ambit.tenant.suspended', 'ambit.tenant.resumed'] as const),
   ...(['ambit.principal.created', 'ambit.principal.revoked'] as const),
   ...(['ambit.permission.given', 'ambit.permission.withdrawn'] as const),
   ...(['ambit.key.issued', 'ambit.key.rotated', 'ambit.key.revoked'] as const),

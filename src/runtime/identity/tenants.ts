@@ -134,6 +134,14 @@ async function recordRotations(ambit: Runtime, caller: Caller, hostId: string): 
   if (events.length > 0) await recordAs(ambit, caller, hostId, events)
 }
 
+/** Lets the tenant grant paths at and below these roots, too, from its next run on. */
+export const addRoots = (ambit: Runtime, caller: Caller, roots: readonly string[]): Promise<Tenant> => {
+  const change = amendTenant((tenant) =>
+    parseAs(tenantShape, { ...tenant, roots: [...new Set([...tenant.roots, ...roots])] }, 'tenant'),
+  )
+  return administer(ambit, caller, 'ambit.tenant.roots_added', { roots: [...roots] }, change)
+}
+
 /** Suspends or resumes a tenant. While suspended, none of its keys is accepted; nothing is deleted. */
 export async function setTenantStatus(ambit: Runtime, caller: Caller, status: Tenant['status']): Promise<Tenant> {
   const type = status === 'active' ? 'ambit.tenant.resumed' : 'ambit.tenant.suspended'

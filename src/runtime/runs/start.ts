@@ -156,7 +156,8 @@ async function open(
   const tree = new RunTree(host, leg, { runs: [{ record, private: kept }], events: [] })
   const root = openNode(tree, record, undefined, span)
   if (agents().priceOf(agent) === undefined && agent.definition.kind === 'llm') {
-    const warning = { code: 'cost_unknown', message: 'no price of the model is configured' }
+    const model = quote(agents().modelOf(agent).id)
+    const warning = { code: 'cost_unknown', message: `\`prices\` of the configuration has none for ${model}` }
     root.record = { ...root.record, warnings: [warning] }
   }
   await commitStart(tree, { record: root.record, private: kept }, requestKeyOf(caller, request))
