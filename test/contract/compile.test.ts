@@ -77,6 +77,11 @@ test('what is wrong with a request is answered by the first step that finds it [
   const { delegation: _, ...user } = request.user
   assert.deepEqual(await asking({ tenant_id: 'other' }), [403, 'tenant_mismatch'])
   assert.deepEqual(await asking({}, clerk), [403, 'grant_not_mintable'])
+  const own = { user: { user_id: 'clerk' } }
+  assert.deepEqual(await asking({}, clerk, {}), [403, 'caller_not_permitted'])
+  assert.deepEqual(await asking({ ...own, session_id: 's' }, clerk, {}), [403, 'caller_not_permitted'])
+  // The pack asks for a tier that acts for a user: with a user of its own it gets as far as that.
+  assert.deepEqual(await asking(own, clerk, {}), [403, 'delegation_required'])
   for (const ref of ['ctxpack.stock', 'ctxpack.stock@latest', 'ctxpack.stock@^3.1.0', 'ctxpack.stock@3.1'])
     assert.deepEqual(await refsAsked([ref]), [422, 'pack_ref_unpinned'])
   assert.deepEqual(await refsAsked([]), [422, 'pack_refs_empty'])

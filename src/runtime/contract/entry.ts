@@ -13,6 +13,7 @@ import type { InvokeRequest, TrustedContext } from '../../model/contract/request
 import type { Grant } from '../../model/grant.ts'
 import { deepFreeze } from '../../policy/contract.ts'
 
+import { demandName } from '../identity/caller.ts'
 import { tenantOf } from '../identity/tenants.ts'
 import { rootsFor } from '../loop/authority.ts'
 import type { OperationContext } from '../operations/context.ts'
@@ -41,7 +42,8 @@ export async function enter(by: OperationContext, given: EntryRequest): Promise<
   demandSize(request)
   demandTrace(request)
   demandTenant(request, by)
-  if (given.run_context !== undefined) demandMint(by)
+  demandName(caller)
+  if (!caller.rights.includes('mint')) demandOwn(given, by)
   const grants = await mintFor(by, trusted)
   const { current } = await by.host()
   const ready = await loadPacks(
@@ -80,9 +82,20 @@ export async function enter(by: OperationContext, given: EntryRequest): Promise<
   return { request, context: deepFreeze(context), ready, attachments }
 }
 
-function demandMint({ caller }: Pick<OperationContext, 'caller'>): void {
-  if (caller.rights.includes('mint')) return
-  throw new Failure('grant.not_mintable', 'this credential cannot set a run context', { pointer: '/run_context' })
+/** Without the right to mint a caller speaks for itself alone, sets no context, and reads no conversation. */
+function demandOwn({ request, run_context }: EntryRequest, { caller }: OperationContext): void {
+  if (run_context !== undefined)
+    throw new Failure('grant.not_mintable', 'this credential cannot set a run context', { pointer: '/run_context' })
+  const help = 'use a key of a principal with the role `grantor`'
+  if (request.user.user_id !== caller.subject.id)
+    throw new Failure(
+      'caller.not_permitted',
+      'this credential speaks for its own user alone',
+      { pointer: '/user/user_id' },
+      help,
+    )
+  if (request.session_id !== undefined)
+    throw new Failure('caller.not_permitted', 'this credential names no session', { pointer: '/session_id' }, help)
 }
 
 function demandSize(request: InvokeRequest): void {
