@@ -24,7 +24,7 @@ export const linesMax: Readonly<Record<string, number>> = {
   policy: 3000,
   resources: 1308,
   runs: 1150,
-  runtime: 10404,
+  runtime: 10417,
   server: 1325,
   storage: 3423,
   testing: 3184,
