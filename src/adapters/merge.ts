@@ -5,12 +5,10 @@ import { renewContext } from './mcp/context.ts'
 
 type Descriptor = Upstream['capabilities'][number]['descriptor']
 
+type Refresh<Capability> = (old: Capability, now: Capability) => Capability
+
 /** What stands in the file of an upstream, with what has just been imported: only `refresh` changes what was there. */
-export function mergeUpstream<T extends Upstream>(
-  before: T,
-  now: T,
-  refresh: (old: T['capabilities'][number], now: T['capabilities'][number]) => T['capabilities'][number],
-): T {
+export function mergeUpstream<T extends Upstream>(before: T, now: T, refresh: Refresh<T['capabilities'][number]>): T {
   const imported = new Map(now.capabilities.map((one) => [keyOf(one), one]))
   const merged = before.capabilities.map((old) => {
     const one = imported.get(keyOf(old))

@@ -5,7 +5,7 @@ import type { AmbitHost } from '../runtime/hosting/host.ts'
 import { callerOf } from '../runtime/identity/caller.ts'
 import { envelopeOf } from '../runtime/operations/calls.ts'
 import { performOperation } from '../runtime/operations/perform.ts'
-import type { AmbitOptions, Errand, Session } from './ambit.ts'
+import type { AmbitOptions, Errand, SessionWork } from './ambit.ts'
 import { callerFor } from './identity/who-asks.ts'
 import { opened } from './session.ts'
 import { type Io, tell } from './terminal/io.ts'
@@ -16,8 +16,8 @@ export const withLocalSession = (
   options: AmbitOptions,
   errand: Errand,
   signal: AbortSignal,
-  work: (session: Session) => Promise<void>,
-): Promise<void> =>
+  work: SessionWork,
+) =>
   opened(io, options, async (runtime) => {
     const caller = await callerFor(runtime, io, options, errand)
     const by = callerOf(caller)

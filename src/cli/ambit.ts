@@ -39,6 +39,8 @@ export interface Errand {
   readonly follows?: true | undefined
 }
 
+export type SessionWork = (session: Session) => Promise<void>
+
 /** The options of commands that go to the store of this machine, or to a host behind an address. */
 export const withAmbit = (command: Command, { tenant }: { readonly tenant: boolean }): Command =>
   (tenant ? withTenant(command) : withStore(command))
@@ -49,12 +51,7 @@ export const withAmbit = (command: Command, { tenant }: { readonly tenant: boole
 const served = 'a host that is being served, such as http://127.0.0.1:4770 (default: the store here)'
 
 /** Opens the Ambit of a command for the length of `work`. Signals end what `work` waits for only if it follows a stream. */
-export async function atAmbit(
-  io: Io,
-  options: AmbitOptions,
-  errand: Errand,
-  work: (session: Session) => Promise<void>,
-): Promise<void> {
+export async function atAmbit(io: Io, options: AmbitOptions, errand: Errand, work: SessionWork): Promise<void> {
   const key = (options.key ?? io.env['AMBIT_KEY']) || undefined
   const stopping = new AbortController()
   const off = errand.operation.stream || errand.follows ? io.onSignal(() => stopping.abort()) : () => undefined

@@ -1,11 +1,5 @@
-import {
-  type Allocation,
-  type Bucket,
-  bucketNames,
-  type RunBudget,
-  type RunContext,
-  type Tier,
-} from '../model/contract/context.ts'
+import type { Allocation, Bucket, RunBudget, RunContext, Tier } from '../model/contract/context.ts'
+import { bucketNames } from '../model/contract/context.ts'
 import type { ContextPack } from '../model/contract/pack.ts'
 import type { InvokeRequest, TrustedContext } from '../model/contract/request.ts'
 import { defaultBudget, longRunning } from './envelope.ts'

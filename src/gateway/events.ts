@@ -17,13 +17,11 @@ import type { CallRun } from './run.ts'
 /** What the decision rests on has changed since it was made: it is to be made again. */
 export class FactsChanged extends Error {}
 
+type Drafts = readonly EventDraft[]
+
 /** Writes changes and evidence in one transaction. `opens` is their correlation, if its id was made for them. */
-export async function writeEvents(
-  { store, tenant, seal, wrote }: GatewayDeps,
-  events: readonly EventDraft[],
-  changes: readonly Change[],
-  opens?: string,
-): Promise<void> {
+export async function writeEvents(deps: GatewayDeps, events: Drafts, changes: readonly Change[], opens?: string) {
+  const { store, tenant, seal, wrote } = deps
   const change = changes.length > 0 && { change: inOrder(...changes) }
   const { events: written } = await store.commit(tenant, { ...change, events, seal, opens })
   wrote(written)

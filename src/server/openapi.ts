@@ -65,11 +65,7 @@ function inputOf({ method, path, query = [], body, operation }: Route) {
   }
 }
 
-interface InputSchema {
-  readonly properties?: Readonly<Record<string, JsonSchema>>
-  readonly required?: readonly string[]
-  readonly [word: string]: unknown
-}
+type InputSchema = { properties?: Record<string, JsonSchema>; required?: readonly string[]; [word: string]: unknown }
 
 /** Everything that goes wrong has one form: the protocol's own on its paths, problems on ours. */
 const errorOf = ({ path }: Route): Answer => (path.startsWith('/v1/') ? problem : { schema: 'wire-error' })

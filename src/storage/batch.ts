@@ -17,6 +17,9 @@ export interface BatchCommit {
 }
 
 type Batch = readonly BatchCommit[]
+type Chains = ReadonlyMap<TenantId, Chain>
+type Cells = readonly (readonly Value[])[]
+type Answers = readonly (readonly Row[])[]
 
 /** Where commits go, and what is known of it. */
 export interface Place {
@@ -39,7 +42,7 @@ export interface Progress {
 
 export interface Done {
   readonly committed: readonly Committed<unknown>[]
-  readonly chains: ReadonlyMap<TenantId, Chain>
+  readonly chains: Chains
 }
 
 /**
@@ -93,13 +96,7 @@ function statementsOf(batch: Batch, from: number, end: number): Statement[] {
 }
 
 /** Adds the values of changes of one statement up to a place. Whose answer it is that fails is known: it is theirs alone. */
-function readAnswers(
-  batch: Batch,
-  end: number,
-  answers: readonly (readonly Row[])[],
-  values: unknown[],
-  progress: Progress,
-): void {
+function readAnswers(batch: Batch, end: number, answers: Answers, values: unknown[], progress: Progress): void {
   let next = 0
   for (let at = values.length; at < end; at++) {
     const single = batch[at]?.commit.change?.single
@@ -110,7 +107,7 @@ function readAnswers(
   progress.at = undefined
 }
 
-function sealAll(batch: Batch, chains: ReadonlyMap<TenantId, Chain>, progress: Progress) {
+function sealAll(batch: Batch, chains: Chains, progress: Progress) {
   const events: (readonly SealedEvent[])[] = []
   const rows: (readonly Value[])[] = []
   for (const { tenant, commit, drafts } of batch) {
@@ -125,12 +122,7 @@ function sealAll(batch: Batch, chains: ReadonlyMap<TenantId, Chain>, progress: P
 }
 
 /** Writes changes and events, and makes sure that the events continue what is there. Answers what the changes say. */
-function* writeAll(
-  { version }: Database,
-  chains: ReadonlyMap<TenantId, Chain>,
-  rows: readonly (readonly Value[])[],
-  statements: Statement[],
-): Work<readonly (readonly Row[])[]> {
+function* writeAll({ version }: Database, chains: Chains, rows: Cells, statements: Statement[]): Work<Answers> {
   if (rows.length > 0) statements.push({ into: eventsTable, rows })
   for (const [tenant, chain] of chains) addBesides(statements, tenant, chain)
   const written = statements.length
@@ -148,7 +140,7 @@ function* writeAll(
 }
 
 /** What was built on is not the end any more: as with a number that is taken, the chain has to be read. */
-function checkEnds(unsure: readonly Unsure[], answers: readonly (readonly Row[])[], from = 0): void {
+function checkEnds(unsure: readonly Unsure[], answers: Answers, from = 0): void {
   if (!unsure.every((each, index) => isEnd(each, answers[from + index]))) throw new Duplicate()
 }
 

@@ -185,11 +185,8 @@ const saveClock = `INSERT INTO clocks (tenant_id, latest, lag_ms) VALUES (?, ?, 
   ON CONFLICT (tenant_id) DO UPDATE SET latest = excluded.latest, lag_ms = excluded.lag_ms`
 
 /** What must be stored of a chain besides its events: what searches look for, and that a clock went back. */
-export function addBesides(
-  statements: Statement[],
-  tenant: TenantId,
-  { sections, latest, lagMs, behind, from }: Chain,
-): void {
+export function addBesides(statements: Statement[], tenant: TenantId, chain: Chain): void {
+  const { sections, latest, lagMs, behind, from } = chain
   for (const row of sections.rows) statements.push(addSection(tenant, row))
   // While the last event is the latest there is nothing to keep of the clock.
   if (behind || lagMs !== from.lagMs) statements.push(sql(saveClock, tenant, latest, lagMs))

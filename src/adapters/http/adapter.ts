@@ -74,12 +74,8 @@ async function withSecrets(server: ServerAddress, call: CallContext): Promise<Se
   return { ...server, headers, query }
 }
 
-async function exchange(
-  egress: Egress,
-  method: string,
-  { url, headers: filled, body }: FilledRequest,
-  call: CallContext,
-) {
+async function exchange(egress: Egress, method: string, request: FilledRequest, call: CallContext) {
+  const { url, headers: filled, body } = request
   const headers = new Headers({ accept: 'application/json, text/*;q=0.9, */*;q=0.8', 'user-agent': 'ambit' })
   if (!isSafe(method)) headers.set('idempotency-key', call.idempotencyKey)
   for (const [name, value] of filled) headers.set(name, value)

@@ -8,6 +8,7 @@ import { foldedName, isMethodName, readsAs } from './names.ts'
 import { asPairs, encoded, inPath, isList, type Pair, type PairStyle, type PathStyle, refuse } from './styles.ts'
 
 type Input = Readonly<Record<string, Json>>
+type Names = readonly string[]
 type Parameter = NonNullable<HttpRequestTemplate['parameters']>[number]
 
 export type FilledRequest = Awaited<ReturnType<typeof fillRequest>>
@@ -36,7 +37,7 @@ export async function fillRequest(template: HttpRequestTemplate, server: ServerA
     headers.set('cookie', [headers.get('cookie') ?? [], cookies.map((pair) => pair.join('='))].flat().join('; '))
   const { body } = template
   const value = body && memberOf(input, body.from)
-  const url = addressOf(template, server, placed('path'), queryOf(template, server, placed('query')))
+  const url = addressOf(template.path, server, placed('path'), queryOf(template, server, placed('query')))
   if (body === undefined || value === undefined) return { url, headers }
   if (mediaOf(body.type).kind === 'form') checkMembers(value, body.from, Object.keys(server.query ?? {}))
   return { url, headers, body: await bodyOf(value, body) }
@@ -57,12 +58,7 @@ interface Given {
   readonly value: Json
 }
 
-function addressOf(
-  { path }: HttpRequestTemplate,
-  server: ServerAddress,
-  given: readonly Given[],
-  query: readonly Pair[],
-): URL {
+function addressOf(path: string, server: ServerAddress, given: readonly Given[], query: readonly Pair[]): URL {
   const filled = path.replace(/\{([^{}]*)\}/g, (_, name: string) => {
     const one = given.find(({ parameter }) => parameter.name === name)
     return one ? segmentOf(one) : refuse(name, 'given: the path needs it')
@@ -104,13 +100,8 @@ function queryOf(template: HttpRequestTemplate, server: ServerAddress, given: re
 }
 
 /** Members of an object become names of their own: none may be that of another parameter, and nothing that of a fixed one. */
-function pairsIn(
-  place: Parameter['in'],
-  { parameters = [] }: HttpRequestTemplate,
-  given: readonly Given[],
-  fixed: readonly string[],
-): Pair[] {
-  const declared = parameters.filter((one) => one.in === place).map(({ name }) => name)
+function pairsIn(place: Parameter['in'], template: HttpRequestTemplate, given: readonly Given[], fixed: Names): Pair[] {
+  const declared = (template.parameters ?? []).filter((one) => one.in === place).map(({ name }) => name)
   const isFixed = readsAs(fixed)
   return given.flatMap((one) => {
     const { name: own, from } = one.parameter

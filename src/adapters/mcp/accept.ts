@@ -36,11 +36,12 @@ export function acceptDrift(upstream: McpUpstream, tools: readonly ToolDefinitio
 
 /** What would be offered of a tool from now on; otherwise why there can be nothing. */
 export function presentOf(
-  { name, capabilities }: McpUpstream,
+  upstream: McpUpstream,
   tools: readonly ToolDefinition[],
   tool: string,
   isRead = false,
 ): Offered {
+  const { name, capabilities } = upstream
   const found = tools.filter((one) => one.name === tool)
   const [only] = found
   const old = capabilities.find((one) => one.tool === tool)

@@ -16,20 +16,16 @@ import { credentialsOf } from './server.ts'
 import { definitionOf } from './tool-drift.ts'
 
 type Accepted = McpUpstream['capabilities'][number]
+type Input = Readonly<Record<string, Json>>
 
 /** The accepted tools of an MCP server as capabilities. It is connected to when the first of them is called. */
 export function openMcp(upstream: McpUpstream, deps: UpstreamDeps): OpenUpstream {
   checkServer(upstream)
   const link = openLink(upstream, deps)
   const breaker = openBreaker(upstream.name, deps.clock)
-  const callTool = async (
-    accepted: Accepted,
-    descriptor: CapabilityDescriptor,
-    input: Readonly<Record<string, Json>>,
-    call: CallContext,
-  ) => {
+  const callTool = async (accepted: Accepted, timeoutMs: number, input: Input, call: CallContext) => {
     // A server that needs half of the call's time to be ready counts as unavailable: so nothing was sent for sure.
-    const { connection, tools } = await within(link.ready(call.secret), timeoutMsOf(descriptor) / 2, () => {
+    const { connection, tools } = await within(link.ready(call.secret), timeoutMs / 2, () => {
       throw unavailable(upstream.name, 'it does not answer')
     })
     const tool = tools.find(({ name }) => name === accepted.tool)
@@ -40,7 +36,7 @@ export function openMcp(upstream: McpUpstream, deps: UpstreamDeps): OpenUpstream
   const capabilityOf = (accepted: Accepted): Capability => {
     const descriptor = descriptorOf(upstream, accepted)
     const handler: Parameters<typeof describedCapability>[1] = (input, call) =>
-      breaker.run(() => callTool(accepted, descriptor, input, call), isFault, call.signal)
+      breaker.run(() => callTool(accepted, timeoutMsOf(descriptor), input, call), isFault, call.signal)
     const hindrance = (): Hindrance | undefined =>
       link.isHeld(accepted.tool)
         ? { lifecycle: 'declared', reason: heldReason(upstream, accepted) }

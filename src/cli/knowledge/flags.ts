@@ -48,6 +48,7 @@ export const answering = (command: Command): Command =>
 export const paged = <T>(items: readonly T[], { offset = 0, limit }: KnowledgeFlags): readonly T[] =>
   items.slice(offset, limit === undefined ? undefined : offset + limit)
 
+type Roots = readonly { readonly path: string }[]
 type PackWork<F> = (packs: Knowledge, flags: F, roots: readonly RootOptions[]) => Promise<boolean>
 
 /** Opens the packs and does the work once, or again after every change. Where it says that something is wrong, exit 1. */
@@ -62,12 +63,12 @@ export async function each<F extends KnowledgeFlags>(io: Io, dir: string | undef
  * Does the work, with `--watch` again whenever something below the roots changes, until a signal. Then a file that it
  * wrote is its own and is replaced, what goes wrong is told, and the end is good.
  */
-export async function inTurns<Flags extends KnowledgeFlags>(
+export async function inTurns<F extends KnowledgeFlags>(
   io: Io,
-  roots: readonly { readonly path: string }[],
-  flags: Flags,
-  work: (flags: Flags) => Promise<boolean>,
-): Promise<void> {
+  roots: Roots,
+  flags: F,
+  work: (flags: F) => Promise<boolean>,
+) {
   const good = await work(flags)
   if (!flags.watch) {
     if (!good) found(io)

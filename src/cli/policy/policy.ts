@@ -14,14 +14,8 @@ import { instant, several } from '../terminal/options.ts'
 import { checkFiles, policiesFor, readPolicies } from './files.ts'
 import { printChecks, printExplanation, printShadow, printTests, type TestResult } from './report.ts'
 
-interface Json {
-  readonly json?: boolean
-}
-
-interface ExplainOptions extends CommonOptions {
-  readonly capability: string
-  readonly facts: string
-}
+type Json = Pick<CommonOptions, 'json'>
+type ExplainOptions = CommonOptions & { readonly capability: string; readonly facts: string }
 
 const json = ['--json', 'print JSON for programs'] as const
 

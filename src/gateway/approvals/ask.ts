@@ -55,17 +55,11 @@ async function count(attempt: Resolved, asking: Asking, stored: StoredApproval):
 function use(attempt: Attempt, stored: StoredApproval, good: readonly CountedVote[]): undefined {
   const { approval_id, required, invocation_digest, state } = stored.request
   const asked = demandsOf(required).flatMap(({ roles }) => roles)
-  attempt.approval = {
-    approval_id,
-    quorum: required.quorum,
-    digest: invocation_digest as `sha256:${string}`,
-    approvers: good.map(({ approver }) => ({
-      key_id: approver.key_id,
-      name: approver.approver_id,
-      role: approver.roles.find((role) => asked.includes(role)) ?? approver.roles[0] ?? '',
-      custody: approver.custody,
-    })),
-  }
+  const approvers = good.map(({ approver: { key_id, approver_id: name, roles, custody } }) => {
+    return { key_id, name, role: roles.find((role) => asked.includes(role)) ?? roles[0] ?? '', custody }
+  })
+  const digest = invocation_digest as `sha256:${string}`
+  attempt.approval = { approval_id, quorum: required.quorum, digest, approvers }
   if (state === 'pending')
     attempt.events.push({
       type: 'approval_granted',

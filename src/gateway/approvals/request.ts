@@ -47,15 +47,12 @@ export interface Private {
 export const privateOf = ({ private: kept }: StoredApproval): Private => kept as unknown as Private
 
 /** The request with changed members, and without the call once it can no longer be edited. */
-export function amended(
-  stored: StoredApproval,
-  request: Partial<ApprovalRequest>,
-  more: Partial<Private> = {},
-): StoredApproval {
+export function amended(stored: StoredApproval, request: Partial<ApprovalRequest>, more: Partial<Private> = {}) {
   const next = { ...stored.request, ...request }
   const { call, ...rest } = { ...privateOf(stored), ...more }
   const kept: Private = isOpen(next) && call !== undefined ? { ...rest, call } : rest
-  return { request: next, private: kept as unknown as Json }
+  const made: StoredApproval = { request: next, private: kept as unknown as Json }
+  return made
 }
 
 /** True while people may still decide about it, or their yes may still be used. */

@@ -80,16 +80,12 @@ export function noteRefusal(attempt: Attempt, refusal: Refusal): Refusal {
   const gate = gateNumbers[refusal.gate]
   const { decision, matched_rule: rule, reason = denial.code } = denial.details ?? {}
   attempt.decision = policyDecision.safeParse(decision).data ?? 'deny'
+  const effect = outcome === 'skipped' ? 'skip' : attempt.decision
   attempt.policy ??= attempt.capability ? declaredState(attempt.capability, refusal) : null
   if (!attempt.basis.some((entry) => entry.gate === gate && entry.rule === rule))
     attempt.basis = [
       ...attempt.basis,
-      {
-        gate,
-        rule: typeof rule === 'string' ? rule : `gate/${reason}`,
-        effect: outcome === 'skipped' ? 'skip' : attempt.decision,
-        reads: [],
-      },
+      { gate, rule: typeof rule === 'string' ? rule : `gate/${reason}`, effect, reads: [] },
     ]
   return refusal
 }

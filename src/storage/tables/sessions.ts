@@ -26,11 +26,8 @@ export interface SessionWindow {
 }
 
 /** The newest messages of a session: its cost does not depend on how many there are. */
-export function* sessionWindow(
-  tenant: TenantId,
-  { agentId, sessionId }: SessionName,
-  limit: number,
-): Work<SessionWindow> {
+export function* sessionWindow(tenant: TenantId, name: SessionName, limit: number): Work<SessionWindow> {
+  const { agentId, sessionId } = name
   const [[found] = [], messages = []] = yield [
     sql(selectSession, tenant, agentId, sessionId),
     sql(selectMessages, tenant, agentId, sessionId, Math.max(limit, 1)),
