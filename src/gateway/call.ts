@@ -147,6 +147,14 @@ export const recordKey = ({ caller, invocationId }: Pick<Call, 'caller' | 'invoc
 /** How the record keys of all calls with one id begin, for every caller. */
 export const recordKeysOf = (invocationId: string): string => callKey(invocationId)
 
-/** What upstreams know a call by: the same for every attempt at it. */
+/** What upstreams know a call by: the same for every attempt at it, those of a run too, which have ids of their own. */
 export const idempotencyKeyOf = ({ digest }: Pick<GatewayDeps, 'digest'>, key: string): string =>
-  digest(['ambit-idempotency-v1', key])
+  digest(['ambit-idempotency-v1', firstAttempt(key)])
+
+/** The key of a call's record, for a later attempt of a run (`tool_…r1`) that of its first. */
+function firstAttempt(key: string): string {
+  const [head = '', length = ''] = /^(\d+):/.exec(key) ?? []
+  const id = key.slice(head.length, head.length + Number(length))
+  const first = id.replace(/^(tool_[0-9a-f]{16}[0-9a-z]+)r[1-9]$/, '$1')
+  return first === id ? key : recordKeysOf(first) + key.slice(head.length + id.length)
+}
