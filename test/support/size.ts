@@ -12,7 +12,7 @@ export const linesMax: Readonly<Record<string, number>> = {
   evidence: 2706,
   fence: 635,
   files: 811,
-  gateway: 4501,
+  gateway: 4509,
   grants: 360,
   keys: 625,
   knowledge: 6144,
