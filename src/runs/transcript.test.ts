@@ -28,6 +28,18 @@ function fenced(content: string): { origin: string | undefined; name: string | u
   return { origin: only?.attributes['origin'], name: only?.attributes['name'], text: only?.text ?? '' }
 }
 
+test('what was made of a turn is taken again for the next, and only new events are fenced [F-27]', () => {
+  const made = new Map()
+  const readOn = (events: readonly Event[]) => readTranscript(events, { seed, isPeer: () => false, made }).messages
+  const events = [plan('one', call('1'), call('2')), finished('1', { output: 'x' })]
+  const before = readOn(events)
+  events.push(finished('2', { output: { y: 1 } }), plan('two', call('3')), finished('3', { output: 'z' }))
+  const after = readOn(events)
+  assert.equal(before.length, 2)
+  for (const [index, message] of before.entries()) assert.equal(after[index], message)
+  assert.deepEqual(after, read(events).messages)
+})
+
 test('a run that has said nothing yet starts with its first turn [R-103]', () => {
   assert.deepEqual(read([]), { messages: [], unanswered: [], answer: undefined, turns: 0 })
   assert.equal(read([{ type: 'run.started', data: {} }]).turns, 0)

@@ -19,24 +19,40 @@ export interface Transcript {
 
 /**
  * Folds the events of one run, in their order. What a tool answers stands in the fence; a child agent (`isPeer`) is no
- * more believed than a tool. Of two answers to one call the first counts.
+ * more believed than a tool. Of two answers to one call the first counts. `made` keeps what was made of earlier events of the
+ * run: to fence all of it again for each turn would take ever longer.
  */
 export function readTranscript(
   events: readonly Pick<RunEvent, 'type' | 'data'>[],
-  { seed, isPeer }: { readonly seed: Uint8Array; readonly isPeer: (tool: string) => boolean },
+  {
+    seed,
+    isPeer,
+    made = new Map(),
+  }: {
+    readonly seed: Uint8Array
+    readonly isPeer: (tool: string) => boolean
+    readonly made?: Map<string, Message>
+  },
 ): Transcript {
   const messages: Message[] = []
+  const add = (key: string, make: () => Message): void => {
+    const message = made.get(key) ?? make()
+    made.set(key, message)
+    messages.push(message)
+  }
   const turns = turnsIn(events)
   let unanswered: readonly ToolCall[] = []
-  for (const { text, calls, answers } of turns) {
-    messages.push({ role: 'assistant', content: disarm(text).text, calls })
+  for (const [turn, { text, calls, answers }] of turns.entries()) {
+    add(`${turn}`, () => ({ role: 'assistant', content: disarm(text).text, calls }))
     unanswered = calls.filter(({ id }) => !answers.has(id))
     for (const { id, name } of calls) {
-      const content = answers.get(id)
-      if (content === undefined) continue
+      const answered = answers.get(id)
+      if (answered === undefined) continue
       const origin = isPeer(name) ? 'peer' : 'tool'
-      const fenced = fence({ element: 'ambit_data', origin, name, text: content, seed })
-      messages.push({ role: 'tool', callId: id, name, content: fenced.text })
+      add(`${turn}/${id}`, () => {
+        const fenced = fence({ element: 'ambit_data', origin, name, text: textOf(answered), seed })
+        return { role: 'tool', callId: id, name, content: fenced.text }
+      })
     }
   }
   const last = turns.at(-1)
@@ -45,19 +61,21 @@ export function readTranscript(
 
 interface PastTurn extends Pick<Turn, 'text' | 'calls'> {
   /** What was answered, by the id of the call. */
-  readonly answers: Map<string, string>
+  readonly answers: Map<string, Partial<ToolAnswer>>
 }
+
+const textOf = ({ output, error }: Partial<ToolAnswer>): string =>
+  error ? canonical({ code: error.code, message: error.message }) : asText(output ?? null)
 
 function turnsIn(events: readonly Pick<RunEvent, 'type' | 'data'>[]): readonly PastTurn[] {
   const turns: PastTurn[] = []
   for (const { type, data } of events) {
     if (type === 'plan.proposed') turns.push({ ...(data as unknown as Turn), answers: new Map() })
     if (type !== 'tool.finished') continue
-    const { status, output, error } = data as unknown as Partial<ToolAnswer>
+    const answer = data as unknown as Partial<ToolAnswer>
     const id = String(data['call_id'])
     const answers = turns.at(-1)?.answers
-    if (status !== 'paused' && answers?.has(id) === false)
-      answers.set(id, error ? canonical({ code: error.code, message: error.message }) : asText(output ?? null))
+    if (answer.status !== 'paused' && answers?.has(id) === false) answers.set(id, answer)
   }
   return turns
 }

@@ -22,10 +22,11 @@ import { centsOf, type RunNode } from './tree.ts'
 export async function runModel(node: RunNode): Promise<Json> {
   const prompt = await gatherPrompt(node)
   const { resolved, tree } = node
+  const made = new Map<string, Message>()
   for (;;) {
     const events = tree.journal.eventsOf(node.record.run_id)
     const isPeer = (tool: string): boolean => agentOf(resolved.callable.get(tool)?.capabilityId ?? '') !== ''
-    const { messages, unanswered, answer, turns } = readTranscript(events, { seed: tree.seed, isPeer })
+    const { messages, unanswered, answer, turns } = readTranscript(events, { seed: tree.seed, isPeer, made })
     if (answer !== undefined) return answer
     if (unanswered.length > 0) await allOrPause(unanswered.map((call) => answerCall(node, call)))
     else await takeTurn(node, prompt, messages, turns)

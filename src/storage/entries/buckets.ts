@@ -36,5 +36,5 @@ function beginningOf(content: string): string {
   return bytes
     .subarray(0, limits.scratchpadEntryBytesMax)
     .toString()
-    .replace(/\ufffd+$/, '')
+    .replace(/(?<!\ufffd)\ufffd+$/, '')
 }
