@@ -118,6 +118,7 @@ const pins: Readonly<Record<string, string>> = {
   'run-context': 'sha256:4dae224b4cc34b54543c25e19a97065e69f3418aa793d3f4c6b2d0e23e42d28b',
   'run-control': 'sha256:8196b5eb39203cd6920df238ef7d5ed69c137ac82f0497cffc4a6c5288261871',
   'run-event': 'sha256:60264a868bacaa37fea0370cbf93f7e05d7ae1f8ccb8a71f5bccb370636889d8',
+  'run-explanation': 'sha256:cdb05ce1fd1eaf030d12047791bd6d90cf296c517fe2f0dd84aac1b40887d959',
   'run-list': 'sha256:0b7970271ff7b6dc7582359bad53c7bc1f232fae87f41c85e1470788fde3e7aa',
   'run-name': 'sha256:ab9d998f8964cf0095e609f622d1fc6f2eb1db1d4811c8c78f3b88fdd6201407',
   'run-query': 'sha256:80ba8cc67e86604acd7fb7f294a2ec61c4291e0b8d580f01615dbd34c1506564',

@@ -11,7 +11,7 @@ import { apiKey } from './identity/key.ts'
 import { permission, principal, principalKind } from './identity/principal.ts'
 import { tenantIdText } from './identity/tenant.ts'
 import { jsonObject, jsonValue } from './json.ts'
-import { runLimits, runRecord, runStatus } from './run.ts'
+import { runId, runLimits, runRecord, runStatus } from './run.ts'
 import { capabilityId, capabilityScope, duration, form, id, line, minted, prose } from './text.ts'
 import { environment, wireId } from './wire/correlation.ts'
 import { next, wireShapes } from './wire/wire.ts'
@@ -108,6 +108,26 @@ export const requests = {
     limits: runLimits.optional(),
   }),
   'run-name': takes('Names one run.', { id: wireId }),
+  'run-explanation': gives('Why a run was given no more than it was, from what is on record of it.', {
+    run_id: runId,
+    agent: z.string(),
+    status: runStatus,
+    error: runRecord.shape.error,
+    hidden: runRecord.shape.surface.shape.hidden.describe('Tools that its model was not shown, and why.'),
+    dropped: runRecord.shape.warnings.describe('What was left out of its prompt, and why.'),
+    refused: z
+      .array(
+        z.strictObject({
+          call_id: z.string(),
+          tool: z.string(),
+          status: z.string(),
+          code: z.string(),
+          message: z.string(),
+          rule: z.string().nullable().describe('What refused it, as its record in evidence names it.'),
+        }),
+      )
+      .describe('Calls that came to nothing, in their order.'),
+  }),
   'run-control': takes('Ends a run and all runs below it.', { id: wireId, control: z.literal('cancel').optional() }),
   'run-watch': takes('Asks for the events of one run: all, or those after a number.', {
     id: wireId,
@@ -304,5 +324,6 @@ export type RevocationReport = z.infer<(typeof requests)['revocation-report'][1]
 export type MemoryEntry = z.infer<(typeof requests)['memory-entry'][1]>
 export type EraseReceipt = z.infer<(typeof requests)['erase-receipt'][1]>
 export type CallRequest = z.infer<(typeof requests)['call-request'][1]>
+export type RunExplanation = z.infer<(typeof requests)['run-explanation'][1]>
 export type Explanation = z.infer<(typeof requests)['explanation'][1]>
 export type PurgeReport = z.infer<(typeof requests)['purge-report'][1]>

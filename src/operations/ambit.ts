@@ -19,6 +19,7 @@ import type {
   MemoryEntry,
   PurgeReport,
   RevocationReport,
+  RunExplanation,
 } from '../model/requests.ts'
 import type { RunEvent, RunLimits, RunRecord } from '../model/run.ts'
 import type { IdentityDocument } from '../model/wire/host.ts'
@@ -104,6 +105,8 @@ export interface Runs {
   list(query?: RunFilter & PageOptions): Promise<Page<'runs', RunRecord>>
   show(id: string): Promise<RunRecord>
   events(id: string, options?: { since?: number }): AsyncIterable<RunEvent>
+  /** Why its model was not shown a tool, a text was left out of its prompt, a call of it was refused: from the record. */
+  explain(id: string): Promise<RunExplanation>
   /** Ends a run and all below it. */
   cancel(id: string): Promise<RunRecord>
   /** Takes a run up now that waits, or that its process has left. */

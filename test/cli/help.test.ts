@@ -85,6 +85,7 @@ describe('every command explains itself [F-18]', () => {
       'principal withdraw',
       'run',
       'runs cancel',
+      'runs explain',
       'runs list',
       'runs resume',
       'runs show',

@@ -35,6 +35,7 @@ const lines: Readonly<Record<string, readonly [who: Who, line: string]>> = {
   'runs.start': ['shell', 'run clerk --input note --grant northlight/depot --request-id r1'],
   'runs.list': ['shell', 'runs list --agent clerk --limit 5'],
   'runs.show': ['shell', 'runs show <run>'],
+  'runs.explain': ['shell', 'explain <run>'],
   'runs.events': ['shell', 'runs watch <run>'],
   'grants.revoke': ['shell', 'grants revoke path northlight/depot --reason over'],
   'memory.list': ['shell', 'memory list northlight/depot'],

@@ -1,12 +1,17 @@
-import type { Explanation } from '../../model/requests.ts'
+import type { Explanation, RunExplanation } from '../../model/requests.ts'
 import { effectText } from '../calls/call-result.ts'
 import { singleOperation } from '../operation-command.ts'
+import { printRunExplanation } from '../runs/print-run.ts'
 import { line, paint, plain } from '../terminal/io.ts'
 import { printFields } from '../terminal/table.ts'
 
 export default singleOperation('explain', {
-  input: { id: ['event-or-invocation-id', 'of the call, or of one of its records'] },
+  input: { id: ['id', 'of a run, of a call, or of one of its records'] },
+  summary: 'why a run was given no more than it was, or a call was allowed or denied: from the record',
+  perform: async (explain, { input, ambit }) =>
+    input.id.startsWith('run_') ? ((await ambit.runs.explain(input.id)) as never) : explain(input),
   print: (io, explained) => {
+    if ('hidden' in explained) return printRunExplanation(io, explained as unknown as RunExplanation)
     const { sentence, policy, rules, context, approvers, denial, error } = explained
     line(io, paint(io, 'bold', plain(sentence)))
     printFields(io, [

@@ -1,5 +1,6 @@
 import { canonical, type Json } from '../../base/canonical.ts'
 import { counted } from '../../base/words.ts'
+import type { RunExplanation } from '../../model/requests.ts'
 import { isEnded, type RunEvent, type RunRecord } from '../../model/run.ts'
 import { type Io, line, paint, plain } from '../terminal/io.ts'
 import { printFields } from '../terminal/table.ts'
@@ -61,3 +62,23 @@ const colorOf = (status: RunRecord['status']): 'green' | 'yellow' | 'red' =>
 
 const costOf = ({ cost_cents, input_tokens, output_tokens }: RunRecord['usage']): string =>
   `${input_tokens + output_tokens} tokens, ${cost_cents === null ? 'cost unknown' : `${cost_cents} cents`}`
+
+/** Why its model was not shown a tool, a text was left out, a call came to nothing. */
+export function printRunExplanation(io: Io, explained: RunExplanation): void {
+  const { run_id, agent, status, error, hidden, dropped, refused } = explained
+  line(
+    io,
+    `${paint(io, 'bold', plain(agent))}  ${run_id}  ${status}${error === null ? '' : `: ${plain(error.message)}`}`,
+  )
+  printFields(io, [
+    ['hidden', ...hidden.map(({ tool, reason }) => `${tool}: ${reason}`)],
+    ['left out', ...dropped.map(({ code, message }) => `${code}: ${message}`)],
+    [
+      'refused',
+      ...refused.map(
+        ({ tool, code, message, rule }) => `${tool}: ${code}, ${message}${rule === null ? '' : ` (${rule})`}`,
+      ),
+    ],
+    ['calls', ...refused.map(({ call_id }) => `ambit explain ${call_id}`)],
+  ])
+}

@@ -5,7 +5,7 @@ import { operationGroup } from '../operation-command.ts'
 import { found, type Io, line } from '../terminal/io.ts'
 import { printColumns } from '../terminal/table.ts'
 import { followToEnd } from './follow.ts'
-import { printEvent, printRun } from './print-run.ts'
+import { printEvent, printRun, printRunExplanation } from './print-run.ts'
 
 const id = ['run-id', 'see `ambit runs list`'] as const
 
@@ -36,6 +36,7 @@ export default operationGroup('runs', {
     input: { id, since: ['--since <n>', 'only what came after the event with this number'] },
     print: (io, event) => printEvent(io, event),
   },
+  explain: { input: { id }, print: (io, explained) => printRunExplanation(io, explained) },
   cancel: {
     input: { id, control: false },
     print: (io, { run_id }) => line(io, `${run_id}: its end is asked for`),

@@ -5,6 +5,7 @@ import type { Agent } from '../agents/agent.ts'
 import { demandName } from '../identity/caller.ts'
 import { forgetMemory, listMemory, readMemory } from '../memory/entries.ts'
 import { eraseScope } from '../memory/erase.ts'
+import { explainRun } from '../runs/explain.ts'
 import { hasEnded, listRunsFor, openRunFor, runFor, watchRun } from '../runs/read.ts'
 import { revokeGrants } from '../runs/revoke.ts'
 import type { HandlersOf } from './context.ts'
@@ -21,6 +22,7 @@ export const runHandlers: HandlersOf<'agents' | 'runs' | 'grants' | 'memory'> = 
     list: listRunsFor,
     show: (context, { id }) => runFor(context, id),
     events: async (context, { id, since = 0 }) => watchRun(context, await runFor(context, id), since),
+    explain: (context, { id }) => explainRun(context, id),
     cancel: async (context, { id }) => {
       const record = await openRunFor(context, id)
       if (!(await (await context.host()).runs.cancel(record))) throw hasEnded(id)

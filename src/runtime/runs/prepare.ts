@@ -1,7 +1,7 @@
 import { limits } from '../../base/limits.ts'
-import { isEnded, type RunEvent } from '../../model/run.ts'
+import { isEnded } from '../../model/run.ts'
 import { type Leg, triesOf } from '../../storage/tables/legs.ts'
-import { runEventsOf, runsOfRoot, runsToCancel } from '../../storage/tables/runs.ts'
+import { eventsOfTree, runsOfRoot, runsToCancel } from '../../storage/tables/runs.ts'
 import type { Work } from '../../storage/work.ts'
 import { RunEnd } from '../loop/endings.ts'
 import { openNode } from '../loop/record.ts'
@@ -32,12 +32,7 @@ export async function takeUp(host: RunHost, leg: Leg): Promise<RunNode | undefin
 
 function* wholeTree({ deps: { tenant } }: RunHost, rootId: string): Work<WholeTree> {
   const runs = yield* runsOfRoot<RunPrivate>(tenant, rootId)
-  const events: RunEvent[] = []
-  for (;;) {
-    const some = yield* runEventsOf(tenant, rootId, events.at(-1)?.event_id ?? 0, limits.replayEventsMax)
-    events.push(...some)
-    if (some.length < limits.replayEventsMax) return { runs, events }
-  }
+  return { runs, events: yield* eventsOfTree(tenant, rootId) }
 }
 
 async function noteResumed(tree: RunTree): Promise<void> {

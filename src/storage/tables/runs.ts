@@ -1,3 +1,4 @@
+import { limits } from '../../base/limits.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { RunEvent, RunRecord } from '../../model/run.ts'
 import { type Page, type PageOptions, page } from '../page.ts'
@@ -90,6 +91,16 @@ export function* runEventsOf(tenant: TenantId, root: string, after: number, limi
   const select = `SELECT body FROM run_events WHERE tenant_id = ? AND root_run_id = ? AND event_id > ?
     ORDER BY event_id LIMIT ?`
   return (yield* rows(select, tenant, root, after, limit)).map(bodyOf<RunEvent>)
+}
+
+/** All events of a run tree, in order. */
+export function* eventsOfTree(tenant: TenantId, rootId: string): Work<readonly RunEvent[]> {
+  const events: RunEvent[] = []
+  for (;;) {
+    const some = yield* runEventsOf(tenant, rootId, events.at(-1)?.event_id ?? 0, limits.replayEventsMax)
+    events.push(...some)
+    if (some.length < limits.replayEventsMax) return events
+  }
 }
 
 /** Asks that a run and all below it end; false if it has ended. */
