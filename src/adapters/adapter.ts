@@ -40,12 +40,7 @@ export function foreignDescriptor(
     ...declared,
     modes,
     emits: [...new Set([...protocolTypes, ...emits])],
-    metadata: {
-      ...kept,
-      origin: from.origin,
-      network,
-      ...(Object.keys(credentials).length > 0 && { credentials }),
-    },
+    metadata: { ...kept, origin: from.origin, network, ...(Object.keys(credentials).length > 0 && { credentials }) },
   }
 }
 

@@ -202,13 +202,10 @@ function checkedTopics(topics: readonly string[]): string[] {
 }
 
 /** Equal are texts that differ in nothing but white space and how their letters are put together. */
-const contentHash = (content: string): string =>
-  sha256(
-    content
-      .normalize('NFC')
-      .replace(/[\p{White_Space}\ufeff]+/gu, ' ')
-      .trim(),
-  )
+function contentHash(content: string): string {
+  const text = content.normalize('NFC').replace(/[\p{White_Space}\ufeff]+/gu, ' ')
+  return sha256(text.trim())
+}
 
 /** Who did it: what an auditor finds the call and its evidence by. */
 function stepOf({ clock, source }: EntryStoreFacts, action: EntryStep['action']): EntryStep {

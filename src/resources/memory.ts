@@ -88,15 +88,11 @@ const readEntries: Run<Input<'read'>, Context> = async ({ topics, query, limit =
   return { result: { entries: shown, ...(next !== undefined && { nextCursor: next }) }, scopes: [] }
 }
 
-const shownEntry = (entry: Entry, context: Context) => ({
-  id: entry.id,
-  content: entry.content,
-  topics: entry.topics,
-  type: entry.body['type'] ?? 'fact',
-  origin: isOwn(entry, context) ? 'own' : 'inherited',
-  createdAt: entry.createdAt,
-  source: { ...entry.source },
-})
+function shownEntry(entry: Entry, context: Context) {
+  const { id, content, topics, body, createdAt, source } = entry
+  const origin = isOwn(entry, context) ? 'own' : 'inherited'
+  return { id, content, topics, type: body['type'] ?? 'fact', origin, createdAt, source: { ...source } }
+}
 
 const isOwn = ({ scope }: Entry, { grants }: Context): boolean => grants.some((grant) => covers(grant, scope))
 

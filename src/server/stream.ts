@@ -40,15 +40,13 @@ export function openFrames(unreadBytesMax: number, onEnd: () => void = () => und
 export const answerStream = ({ readable }: ReturnType<typeof openFrames>): Response =>
   new Response(readable, { headers: { 'content-type': 'text/event-stream', ...always } })
 
+type OpenItems = (signal: AbortSignal) => Promise<AsyncIterable<unknown>>
+
 /**
  * Sends items as they come, one frame each, until the caller leaves or the server closes; `end` says that there will be no
  * more. `number` names a member to count by.
  */
-export async function streamItems(
-  request: RouteRequest,
-  open: (signal: AbortSignal) => Promise<AsyncIterable<unknown>>,
-  number?: string,
-): Promise<Response> {
+export async function streamItems(request: RouteRequest, open: OpenItems, number?: string): Promise<Response> {
   const leaving = new AbortController()
   const items = (await open(AbortSignal.any([leaving.signal, request.closing]))) as AsyncIterable<Json>
   const frames = openFrames(limits.unreadStreamBytesMax, () => leaving.abort())

@@ -114,9 +114,10 @@ async function settleFailed(
   place: Place,
   batch: readonly Pending[],
   error: unknown,
+  made: Progress & { again: boolean },
+) {
   // If it is unknown which commit failed, the batch is halved.
-  { at = batch.length >> 1, remembered, sealing, again }: Progress & { readonly again: boolean },
-): Promise<void> {
+  const { at = batch.length >> 1, remembered, sealing, again } = made
   const isTaken = error instanceof Duplicate
   const isAway = error instanceof Failure && error.code.startsWith('store.')
   if (isAway || isTaken || sealing) forgetAll(place, batch)

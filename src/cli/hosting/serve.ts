@@ -60,6 +60,8 @@ export async function serveConformance(io: Io, options: ServeOptions, log: Log):
   }
 }
 
+type Until = () => Promise<void>
+
 interface Served {
   readonly ambit: Runtime
   readonly hosts: Hosts
@@ -77,13 +79,7 @@ const unreachable = (): Failure => {
   return new Failure('config.invalid', 'a host beyond this machine needs a live API key', {}, help)
 }
 
-async function serving(
-  io: Io,
-  served: Served,
-  address: ListenOptions,
-  options: ServeOptions,
-  until: () => Promise<void>,
-): Promise<void> {
+async function serving(io: Io, served: Served, address: ListenOptions, options: ServeOptions, until: Until) {
   const { ambit, hosts, log } = served
   try {
     const { limits } = ambit.settings.hosting

@@ -37,8 +37,9 @@ export async function callerFor(ambit: Opened, io: Io, options: CommonOptions, e
 export async function administratorOf(
   ambit: Opened,
   io: Io,
-  { tenant, suspended = false }: CommonOptions & { readonly suspended?: boolean },
-): Promise<Caller> {
+  options: CommonOptions & { readonly suspended?: boolean },
+) {
+  const { tenant, suspended = false } = options
   const key = io.env['AMBIT_KEY'] || (await io.askHidden('key of an administrator'))
   const help = 'put it into AMBIT_KEY, or run this at a terminal and type it'
   if (!key) throw new Failure('unauthenticated', 'this needs the key of an administrator', {}, help)

@@ -15,11 +15,7 @@ export default ((knowledge, io) => {
     .action((dir: string | undefined, given: KnowledgeFlags) =>
       each(io, dir, given, async (packs, flags) => {
         const scan = await packs.discover()
-        const findings = [
-          ...scan.diagnostics,
-          ...scan.packs.flatMap((pack) => pack.diagnostics),
-          ...scan.quarantined.flatMap((one) => one.diagnostics),
-        ]
+        const findings = [scan, ...scan.packs, ...scan.quarantined].flatMap(({ diagnostics }) => diagnostics)
         const page = paged(scan.packs, flags)
         const more = { roots: scan.roots, packs: page, quarantined: scan.quarantined, total: scan.packs.length }
         return answer(io, 'discover', flags, { findings, more }, () => {

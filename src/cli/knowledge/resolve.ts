@@ -51,14 +51,9 @@ export function addResolve(knowledge: Command, io: Io): void {
         const { trace, record, text, tokens } = resolution
         const status = record?.status ?? (trace.outcome === 'nothing' ? 'nothing' : 'failed')
         const findings = findingsOf(trace)
-        const more = {
-          context: text,
-          activated_packs: record?.activated_packs ?? [],
-          missing: trace.missing,
-          token_estimate: tokens,
-          run_id: trace.run_id,
-          trace,
-        }
+        const { activated_packs = [] } = record ?? {}
+        const { missing, run_id } = trace
+        const more = { context: text, activated_packs, missing, token_estimate: tokens, run_id, trace }
         return answer(io, 'resolve', flags, { findings, more, status, ok: status !== 'failed' }, () => {
           printResolution(io, trace, text, budget)
           if (flags.explain) printDropped(io, trace.dropped)

@@ -4,7 +4,7 @@ import { Auditor } from '../../evidence/verify/audit.ts'
 import { everyKeyOf } from '../../keys/keyring.ts'
 import type { Checkpoint } from '../../model/evidence.ts'
 import { type TenantId, tenantId } from '../../model/identity/tenant-id.ts'
-import { allPages } from '../../storage/page.ts'
+import { allPages, type PageOptions } from '../../storage/page.ts'
 import { allCheckpoints } from '../../storage/tables/checkpoints.ts'
 import { eventsFrom, findEvents, lastSequence } from '../../storage/tables/events.ts'
 import { withPurged } from '../../storage/tables/purge.ts'
@@ -51,9 +51,8 @@ export async function auditTenant(ambit: Runtime, id: string, onProgress: (event
 /** True if leaves are there in the place of events and nothing accounts for them; a purge since the audit began does. */
 async function purgedUnseen(ambit: Runtime, tenant: TenantId, size: number, ids: readonly string[]): Promise<boolean> {
   if (ids.length === 0) return false
-  const since = await ambit.store.read(() =>
-    allPages((options) => findEvents(tenant, { type: 'evidence_purged' }, options)),
-  )
+  const purges = (options: PageOptions) => findEvents(tenant, { type: 'evidence_purged' }, options)
+  const since = await ambit.store.read(() => allPages(purges))
   const told = new Set(since.filter(({ sequence }) => sequence > size).map(({ invocationId }) => invocationId))
   return ids.some((id) => !told.has(id))
 }

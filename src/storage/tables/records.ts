@@ -4,12 +4,11 @@ import { type Page, type PageOptions, pageBy } from '../page.ts'
 import type { Value, Work } from '../work.ts'
 import { type Change, counted, oneStatement, type Row, row, sql, type Table, text } from '../work.ts'
 
+type Noun = 'principal' | 'key' | 'approver' | 'pack' | 'artifact'
+type ColumnsOf<T> = (record: T) => Readonly<Record<string, Value>>
+
 /** Records that are stored whole, as JSON. `columns` are those beside the body that follow from the record. */
-export function storedIn<T>(
-  table: Table,
-  noun: 'principal' | 'key' | 'approver' | 'approval' | 'pack' | 'artifact',
-  columns: (record: T) => Readonly<Record<string, Value>>,
-) {
+export function storedIn<T>(table: Table, noun: Noun | 'approval', columns: ColumnsOf<T>) {
   const where = `WHERE tenant_id = ? AND ${table.key[1]} = ?`
 
   function* find(tenant: TenantId, id: string, lock = ''): Work<T | undefined> {
@@ -41,11 +40,7 @@ export function storedIn<T>(
 }
 
 /** Records with an id of their own, in order of it. `columns` are the id, and others beside the body. */
-export function recordsIn<T>(
-  table: Table,
-  noun: 'principal' | 'key' | 'approver' | 'pack' | 'artifact',
-  columns: (record: T) => Readonly<Record<string, Value>>,
-) {
+export function recordsIn<T>(table: Table, noun: Noun, columns: ColumnsOf<T>) {
   const [, idColumn = ''] = table.key
   const stored = storedIn(table, noun, columns)
   return {
