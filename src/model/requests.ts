@@ -313,6 +313,11 @@ export const requests = {
     ),
     context: z.array(z.strictObject({ name: z.string(), state: z.string(), shown: z.string() })),
     approvers: z.array(z.strictObject({ name: z.string(), role: z.string() })),
+    run: z
+      .strictObject({ grants: z.array(z.string()), mode: z.string().nullable(), scopes: z.array(z.string()) })
+      .nullable()
+      .describe('For a call of a run: the paths it was made under, and those it touched.'),
+    denied_by: z.string().nullable(),
     denial: z.strictObject({ code: z.string(), message: z.string(), next: z.string().nullable() }).nullable(),
     error: z.strictObject({ type: z.string(), code: z.string().nullable(), effect: z.string().nullable() }).nullable(),
     sentence: prose,

@@ -4,6 +4,7 @@ import { singleOperation } from '../operation-command.ts'
 import { printRunExplanation } from '../runs/print-run.ts'
 import { line, paint, plain } from '../terminal/io.ts'
 import { printFields } from '../terminal/table.ts'
+import { runFields } from './trace.ts'
 
 export default singleOperation('explain', {
   input: { id: ['id', 'of a run, of a call, or of one of its records'] },
@@ -22,6 +23,8 @@ export default singleOperation('explain', {
       ['rules', ...rules.map(ruleText)],
       ['facts', ...context.map(({ name, state, shown }) => `${name}: ${state === 'present' ? shown : state}`)],
       ['approved by', ...approvers.map(({ name, role }) => `${name} as ${role}`)],
+      ['denied by', explained.denied_by ?? ''],
+      ...runFields(explained.run),
       ['effect', effectText(error?.effect)],
       ['next', denial?.next ?? '', `ambit evidence trace ${explained.correlation_id}`],
     ])

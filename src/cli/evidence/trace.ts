@@ -2,8 +2,10 @@ import { Failure, quote } from '../../base/failure.ts'
 import { defined } from '../../base/object.ts'
 import type { ApprovalRequest } from '../../model/approval.ts'
 import type { CallRecord, EvidenceEvent } from '../../model/evidence.ts'
+import type { RunRecord } from '../../model/run.ts'
 import type { Operable } from '../../operations/ambit.ts'
 import { wholeList } from '../../runtime/pages.ts'
+import { hiddenIn } from '../runs/print-run.ts'
 import { type Io, line, paint, plain } from '../terminal/io.ts'
 import { type Field, printFields } from '../terminal/table.ts'
 
@@ -62,6 +64,8 @@ function printCall(io: Io, events: readonly EvidenceEvent[], denied: readonly Ap
     ['capability', `${first.capability_id} ${last.capability_version ?? ''}`],
     ['host', first.host_id],
     ...(record === undefined ? [] : decisionFields(record)),
+    ...runFields(records.findLast(({ run }) => run !== undefined)?.run ?? null),
+    ...startFields(first),
     ['denied by', ...noes],
     ['edited', events.some(isEdited) ? 'people agreed to other arguments than were asked for' : ''],
     ['events', ...events.map(({ sequence, timestamp, event_type }) => `${sequence}  ${timestamp}  ${event_type}`)],
@@ -69,10 +73,32 @@ function printCall(io: Io, events: readonly EvidenceEvent[], denied: readonly Ap
   ])
 }
 
+/** Which branches of data a call of a run was made under, and which it touched. */
+export const runFields = (run: Pick<RunEntry, 'grants' | 'mode' | 'scopes'> | null): Field[] => [
+  ['granted', run === null ? '' : grantedText(run.grants, run.mode)],
+  ['touched', run?.scopes.join(', ') ?? ''],
+]
+
+/** What a run was granted, and what its model was not shown, as the record of its start has it. */
+function startFields({ event_type, payload }: EvidenceEvent): Field[] {
+  if (event_type !== 'ambit.run.started' || !('surface' in payload)) return []
+  const { grants, surface } = payload as unknown as Pick<RunRecord, 'grants' | 'surface'>
+  const paths = grants.map(({ path }) => path)
+  return [
+    ['granted', grantedText(paths, null)],
+    ['hidden', ...hiddenIn(surface)],
+  ]
+}
+
+const grantedText = (paths: readonly string[], mode: string | null): string =>
+  (paths.join(', ') || 'nothing') + (mode === null ? '' : `, to ${mode}`)
+
 const noesIn = ({ votes }: ApprovalRequest): string[] =>
   votes
     .filter(({ decision }) => decision === 'deny')
     .map(({ approver, rationale }) => (rationale === '' ? approver : `${approver}, “${rationale}”`))
+
+type RunEntry = NonNullable<CallRecord['run']>
 
 const isEdited = ({ payload }: EvidenceEvent): boolean => 'edited' in payload && payload['edited'] === true
 

@@ -40,6 +40,8 @@ export function printRun(io: Io, run: RunRecord): void {
     ['error', ...(error === null ? [] : [`${error.code}: ${error.message}`])],
     ['waits for', ...waits_for.map((id) => `${id}: ambit approvals show ${id}`)],
     ['then', isEnded(status) ? '' : `it goes on at a host that serves; here: ambit runs resume ${run.root_run_id}`],
+    ['below', run.parent_run_id ?? ''],
+    ['session', run.session_id ?? ''],
     ['grants', ...run.grants.map(({ path, expires_at }) => path + (expires_at === null ? '' : ` until ${expires_at}`))],
     ['tools', surface.tools.join(', ')],
     ['hidden', ...hiddenIn(surface)],
@@ -52,7 +54,7 @@ export function printRun(io: Io, run: RunRecord): void {
 }
 
 /** Why tools are missing, each reason once. */
-const hiddenIn = ({ hidden }: RunRecord['surface']): readonly string[] =>
+export const hiddenIn = ({ hidden }: RunRecord['surface']): readonly string[] =>
   [...Map.groupBy(hidden, ({ reason }) => reason)].map(
     ([reason, tools]) => `${reason}: ${tools.map(({ tool }) => tool).join(', ')}`,
   )

@@ -105,4 +105,30 @@ describe.each(places)('ambit runs, %s [F-18]', (place) => {
       assert.equal((await desk.gran.run('grants', 'revoke', 'colour', 'red', ...at)).code, 2)
     })
   })
+
+  test('an auditor reads under which grants a call was made, what it touched, what was hidden, and who said no [G-71 H-48]', async () => {
+    const desk = await givenAgentDesk()
+    await inPlace(place, desk, async (at) => {
+      const { run_id: noted } = await runClerk(
+        desk.gran,
+        'call memory_write {"content":"Bo"}',
+        '--grant',
+        'acme/eu',
+        ...at,
+      )
+      const trace = (await desk.admin.good('evidence', 'trace', noted, ...at)).out
+      assert.match(
+        trace,
+        /memory\.write 1\.0\.0\n[^\0]*\n {2}granted {5}acme\/eu, to read-write\n {2}touched {5}acme\/eu\n/,
+      )
+      const { run_id: blind, waits_for } = await runClerk(desk.dev, refund, ...at)
+      const hidden = /\n {2}granted {5}nothing\n {2}hidden {6}grant_missing: memory_topics, /
+      assert.match((await desk.admin.good('evidence', 'trace', blind, ...at)).out, hidden)
+      const refused = `tool_${blind.slice(4)}t0c0`
+      const explained = async () => (await desk.admin.good('explain', refused, ...at)).out
+      assert.match(await explained(), /\n {2}next +wait for 1 approval by team_lead/)
+      await desk.ida.good('approvals', 'deny', waits_for[0] ?? '', ...at)
+      assert.match(await explained(), /\n {2}denied by +ida\n {2}granted +nothing\n {2}next +ambit evidence trace /)
+    })
+  })
 })

@@ -49,6 +49,11 @@ async function explain(context: OperationContext, { id }: { readonly id: string 
   const record = events.flatMap(recordIn).findLast(({ basis }) => basis !== undefined)
   const { denial, error } = last
   const { policy } = record ?? {}
+  const run = events.flatMap(recordIn).findLast(({ run }) => run !== undefined)?.run
+  const asked = events.findLast(({ event_type }) => /^approval_(?:requested|denied)$/.test(event_type))
+  const no = asked?.event_type === 'approval_denied' ? asked : undefined
+  // After a no there is nothing to wait for.
+  const next = no === undefined ? nextOf(denial?.details) : null
   const explained = {
     invocation_id: first.invocation_id,
     capability_id: first.capability_id,
@@ -61,7 +66,9 @@ async function explain(context: OperationContext, { id }: { readonly id: string 
     rules: (record?.basis ?? []).map((entry) => ({ ...entry, gate: String(entry.gate) })),
     context: (record?.context ?? []).map(fieldOf),
     approvers: (record?.approval?.approvers ?? []).map(({ name, role }) => ({ name, role })),
-    denial: denial == null ? null : { code: denial.code, message: denial.message, next: nextOf(denial.details) },
+    run: run === undefined ? null : { grants: run.grants, mode: run.mode, scopes: run.scopes },
+    denied_by: no?.subject?.id ?? null,
+    denial: denial == null ? null : { code: denial.code, message: denial.message, next },
     error: error == null ? null : { type: error.type, code: error.code ?? null, effect: error.effect ?? null },
   }
   return { ...explained, sentence: sentenceOf(explained) }
