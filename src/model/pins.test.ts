@@ -62,7 +62,7 @@ const pins: Readonly<Record<string, string>> = {
   'evidence-fact': 'sha256:a13ddd3215fcbaef9847f0f9b6fb4d029043ba9d669b899d721906c15f57208e',
   'evidence-list': 'sha256:c354a74530453842dad754119c0d5d43531cc1d2273e767e7fde97ffa4347a02',
   'evidence-query': 'sha256:bc8dfa9c8ecc1af77782469ba92644c5271b4ff29df3524caca3eb134cc6a0c8',
-  explanation: 'sha256:a717a24e71fa49b0b582652e644620caee00d1b19352c2ea14bf2f39bb49d8c4',
+  explanation: 'sha256:d573ec0c001a6299d0a71d15c2135b8b07c37bb5283d3c8a1984e62e4ce3610d',
   grant: 'sha256:620e1c3ffdd467842d86833fe6ce3a017d409016920c1318abf569e1d576fe9f',
   'grant-path': 'sha256:0a1189b7f0cb0239e3cce7f4d0dd5ff18179087dee62a6d61c62342798455de0',
   'head-list': 'sha256:008cd76fa7f34bddbc66f29a4f88bd00a92747c532ce79ce9f635abfaabd2d34',

@@ -5,6 +5,7 @@ import { describe, test } from 'vitest'
 import { givenDepot, release } from '../../../test/cli/depot.ts'
 import { administering, everyCommand, givenKey, type Shell } from '../../../test/cli/harness.ts'
 import { serving } from '../../../test/cli/serving.ts'
+import { scenario } from '../../../test/support/contract.ts'
 import { writePackIn } from '../../../test/support/knowledge.ts'
 
 /** Every command that changes something of Ambit's own, with words that an administrator could use. */
@@ -41,11 +42,14 @@ const changes: Readonly<Record<string, string>> = {
   'approvals approve': '<approval>',
   'approvals deny': '<approval>',
   'approvals edit': '<approval> --payload {}',
+  'pack sign': '<pack>',
+  'pack publish': '<pack>',
+  'artifact add': '<pack> --type text/plain',
 }
 
 /** What only looks, works on files that its user names, calls what is open, or fills an empty store. */
 const others =
-  /^(call|agent (list|new|validate)|runs (list|show|watch)|memory (list|read)|preview|explain|invocations show|capabilities (list|show)|approvals (list|show|watch)|(approver|tenant|principal|key|secret|evidence) list|tenant identity|evidence (show|trace|export|heads)|policy .*|knowledge (?!approve).*|schema .*|verify|doctor|demo|init|mcp|host serve|store (backup|restore))$/
+  /^(call|agent (list|new|validate)|runs (list|show|watch|explain)|pack (new|validate|list|show|diff)|compile|envelope|artifact list|memory (list|read)|preview|explain|invocations show|capabilities (list|show)|approvals (list|show|watch)|(approver|tenant|principal|key|secret|evidence) list|tenant identity|evidence (show|trace|export|heads)|policy .*|knowledge (?!approve).*|schema .*|verify|doctor|demo|init|mcp|host serve|store (backup|restore))$/
 
 describe('without a key nothing of ours changes [F-25]', () => {
   test('every command is known to look or to change', async () => {
@@ -63,9 +67,14 @@ describe('without a key nothing of ours changes [F-25]', () => {
     const { run_id } = (await shell.good('run', 'clerk', '--input', 'x', '--json')).json<{ run_id: string }>()
     const keyless = shell.with({ env: {}, stdin: async () => 'x' })
     writePackIn(shell.cwd, 'pumps', { description: 'The P-200 pump. Use for questions about it.' }, {})
+    writeFileSync(join(shell.cwd, 'desk.pack.yaml'), scenario('pack.yaml'))
     const before = await recorded(shell)
     for (const [line, words] of Object.entries(changes)) {
-      const typed = `${line} ${words}`.trim().replace('<approval>', approval_id).replace('<run>', run_id).split(' ')
+      const named = { '<approval>': approval_id, '<run>': run_id, '<pack>': 'desk.pack.yaml' }
+      const typed = `${line} ${words}`
+        .trim()
+        .split(' ')
+        .map((word) => (named as Record<string, string>)[word] ?? word)
       const { code, err } = await keyless.run(...typed)
       assert.equal(code, 1, line)
       assert.match(err, /\((unauthenticated|approver_not_permitted)\)\n.*AMBIT_KEY/, line)

@@ -85,6 +85,9 @@ export default defineConfig({
   // providers: [files({ root: './data' })],
   // protect: [{ path: 'acme', segmentsBelowMin: 1 }],
 
+  // What no run goes beyond, whatever its request and its packs say.
+  // ceilings: { safety_mode: 'network', run_budget: { max_tool_calls: 100 } },
+
   // Where knowledge packs lie. Without it .agents/knowledge and .ambit/knowledge, here and in your home folder.
   // knowledge: { roots: [{ path: 'knowledge', scope: 'organisation' }], disable: ['old-rules'] },
 

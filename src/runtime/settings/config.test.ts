@@ -44,6 +44,7 @@ describe('settings are those of the file, or the defaults [F-20]', () => {
         models: {},
         prices: {},
         protect: [],
+        ceilings: {},
         folder,
       },
       files: [],
