@@ -5,7 +5,7 @@ import { escapeValue } from '../fence/elements.ts'
 import { fence } from '../fence/fence.ts'
 import type { Omission } from '../model/contract/compiled.ts'
 import { type Allocation, type Bucket, bucketNames } from '../model/contract/context.ts'
-import { leftOut, type Source } from './facts.ts'
+import { joinParts, leftOut, type Source } from './facts.ts'
 
 /** Text as a fence would hold it, with its tokens. */
 export interface Measured {
@@ -21,6 +21,8 @@ export interface Chosen {
   readonly body: string
   readonly tokens: number
   readonly truncated: boolean
+  /** How many of its newest parts stand in it, where it has any. */
+  readonly parts: number
 }
 
 export interface Filled {
@@ -71,12 +73,14 @@ function fill(sources: readonly Source[], { taken, most, measure, charge }: Room
     const wrapper = charge(source)
     const tokens = own + wrapper
     const left = most - used
-    const cut = tokens <= left || !source.splittable ? undefined : cutToFit(body, left - wrapper, measure)
-    if (tokens > left) omissions.push(leftOut(source, cut === undefined ? 'over_budget' : 'cut', tokens))
-    const taken = tokens <= left ? { body, tokens } : cut && { body: cut.body, tokens: cut.tokens + wrapper }
-    if (taken === undefined) continue
-    chosen.push({ source, ...taken, truncated: cut !== undefined })
-    used += taken.tokens
+    const fits = tokens <= left
+    const cut = fits
+      ? { body, tokens: own, parts: source.parts?.length ?? 0 }
+      : shorten(source, left - wrapper, measure)
+    if (!fits) omissions.push(leftOut(source, cut === undefined ? 'over_budget' : 'cut', tokens))
+    if (cut === undefined) continue
+    chosen.push({ source, ...cut, tokens: cut.tokens + wrapper, truncated: !fits })
+    used += cut.tokens + wrapper
   }
   return { chosen, used, omissions }
 }
@@ -94,6 +98,27 @@ export function wrapperCharge(count: (text: string) => number): (source: Pick<So
 }
 
 const anySeed = new Uint8Array(16)
+
+type Shortened = Pick<Chosen, 'body' | 'tokens' | 'parts'>
+
+/** As much of a source as fits, if it may be shortened. */
+function shorten({ text, parts, splittable }: Source, left: number, measure: Measure): Shortened | undefined {
+  if (parts !== undefined) return newestParts(parts, left, measure)
+  const cut = splittable ? cutToFit(measure(text).body, left, measure) : undefined
+  return cut && { ...cut, parts: 0 }
+}
+
+/** The newest parts that fit together, without a gap. */
+function newestParts(parts: NonNullable<Source['parts']>, left: number, measure: Measure): Shortened | undefined {
+  const suffix = (count: number): Measured => measure(joinParts(parts.slice(parts.length - count)))
+  let [low, high] = [0, parts.length]
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if (suffix(middle).tokens <= left) low = middle
+    else high = middle - 1
+  }
+  return low === 0 ? undefined : { ...suffix(low), parts: low }
+}
 
 /** The longest beginning that ends with a line and fits. */
 function cutToFit(body: string, left: number, measure: Measure): Measured | undefined {

@@ -4,11 +4,11 @@ import { recent } from '../base/recent.ts'
 import { disarm } from '../fence/disarm.ts'
 import { fence } from '../fence/fence.ts'
 import { type CompiledContext, type Omission, type StageName, stageNames } from '../model/contract/compiled.ts'
-import { bucketNames, type RunContext } from '../model/contract/context.ts'
+import { bucketNames } from '../model/contract/context.ts'
 import type { Facts } from '../policy/conditions/values.ts'
 import { admitEvidence, admitMemory } from './admit.ts'
 import { type Chosen, type Filled, fillBuckets, type Measure, type Measured } from './buckets.ts'
-import type { CompileFacts } from './facts.ts'
+import type { CompileFacts, CompileScope } from './facts.ts'
 import { checkIntent } from './intent.ts'
 import { type MergedPacks, mergePacks } from './merge.ts'
 import { writePrompt } from './prompt.ts'
@@ -26,13 +26,19 @@ export function readyPacks(refs: MergedPacks['refs']): ReadyPacks {
   return { packs, policy: compilePackPolicy(packs) }
 }
 
+/** What a run is given, and the sources that it was made of. */
+export interface Compiled {
+  readonly compiled: CompiledContext
+  readonly chosen: readonly Chosen[]
+}
+
+type Given = readonly [ready: ReadyPacks, facts: CompileFacts, scope: CompileScope, measure: Measure]
+
 /** What a run is given, in eight stages. The same packs, facts and run context give the same bytes. */
-export function compile(
-  { packs, policy }: ReadyPacks,
-  facts: CompileFacts,
-  context: RunContext,
-  measure: Measure,
-): CompiledContext {
+export const compile = (...given: Given): CompiledContext => compileChosen(...given).compiled
+
+/** The same, with the sources that were chosen. */
+export function compileChosen(...[{ packs, policy }, facts, context, measure]: Given): Compiled {
   const hashes: Partial<Record<StageName, string>> = {}
   const stage = <T>(name: StageName, out: T, said: unknown = out): T => {
     hashes[name] = objectHash({ stage: name, out: said as Json })
@@ -62,13 +68,14 @@ export function compile(
   const made = assemble({ packs, facts, context, prompt, surfaced, controls, evidence, filled, omissions })
   const said = { ...made.manifests, trace_context: null, ...made.runtime_controls, ...made.budget_report }
   stage('manifests', made, said)
-  return seal(made, { packs, policy, facts, surfaced, omissions, hashes: hashes as Record<StageName, string> })
+  const sealing = { packs, policy, facts, surfaced, omissions, hashes: hashes as Record<StageName, string> }
+  return { compiled: seal(made, sealing), chosen: filled.chosen }
 }
 
 /** What rules read at compile. Arguments and evidence are not there yet. */
 const rootsOf = (
   { request, now }: CompileFacts,
-  { user, agent, safety_mode, tenant_id, intent }: RunContext,
+  { user, agent, safety_mode, tenant_id, intent }: CompileScope,
 ): Facts => ({
   run: { tenant_id, safety_mode, intent: intent ?? null },
   request: { ...request, context: request.context ?? {} } as Json,
@@ -84,7 +91,7 @@ type Unsealed = Omit<CompiledContext, 'context_ledger'>
 interface Parts {
   readonly packs: MergedPacks
   readonly facts: CompileFacts
-  readonly context: RunContext
+  readonly context: CompileScope
   readonly prompt: Omit<CompiledContext['compiled_prompt'], 'context_blocks'>
   readonly surfaced: Surfaced
   readonly controls: CompiledContext['runtime_controls']
@@ -114,7 +121,8 @@ function assemble(parts: Parts): Unsealed {
 
 function blockOf({ source, body, truncated }: Chosen, seed: Uint8Array) {
   const { block_id, bucket, priority, refs, fenced } = source
-  const content = fenced === 'already' ? body : fence({ element: 'ambit_data', ...fenced, text: body, seed }).text
+  const own = { element: 'ambit_data', text: body, isDisarmed: true, seed } as const
+  const content = fenced === 'already' ? body : fence({ ...own, ...fenced }).text
   const more = { ...(refs.length > 0 && { provenance_refs: [...refs] }), ...(truncated && { truncated }) }
   return { block_id, bucket, content, priority, ...more }
 }

@@ -2,10 +2,10 @@ import { byUnit, type Json } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
 import { covers } from '../grants/cover.ts'
 import type { CapabilityTier, CompiledContext, HiddenReason } from '../model/contract/compiled.ts'
-import { type RunContext, type Tier, tiers } from '../model/contract/context.ts'
+import { type Tier, tiers } from '../model/contract/context.ts'
 import type { PackAdapter, PackCapability, PackPermission } from '../model/contract/pack.ts'
 import type { Facts } from '../policy/conditions/values.ts'
-import type { OfferedCapability } from './facts.ts'
+import type { CompileScope, OfferedCapability } from './facts.ts'
 import type { MergedPacks } from './merge.ts'
 import { type BundleRule, type Controls, type PackPolicy, rankOf, ruleOn } from './rules.ts'
 
@@ -28,7 +28,7 @@ export interface Surfaced {
 interface SurfaceFacts {
   readonly packs: MergedPacks
   readonly policy: PackPolicy
-  readonly context: RunContext
+  readonly context: CompileScope
   readonly offered: readonly OfferedCapability[]
   readonly controls: Controls
   readonly facts: Facts
@@ -53,6 +53,9 @@ export function surfaceTools(given: SurfaceFacts): Surfaced {
   }
 }
 
+/** A capability whose id has no dot is an adapter of its own. */
+const capabilityIdOf = (adapter: string, name: string): string => (name === '' ? adapter : `${adapter}.${name}`)
+
 interface Entry extends SurfacedCapability {
   readonly spec: PackCapability | undefined
 }
@@ -65,7 +68,7 @@ function entryOf(
 ): Entry {
   const spec = typeof entry === 'string' ? undefined : entry
   const name = typeof entry === 'string' ? entry : entry.name
-  const id = `${adapter.adapter_id}.${name}`
+  const id = capabilityIdOf(adapter.adapter_id, name)
   const found = offered.get(id)
   if (found === undefined)
     throw new Failure('pack.binding_unresolved', `capability ${quote(id)} is not offered here`, { capability_id: id })

@@ -26,7 +26,15 @@ type Inner<Element extends InnerElement> = Element extends InnerElement
   : never
 
 /** Retrieved, recalled, uploaded or returned text. */
-type DataFence = Outer<'ambit_data', { readonly origin: Origin; readonly text: string }>
+type DataFence = Outer<
+  'ambit_data',
+  {
+    readonly origin: Origin
+    readonly text: string
+    /** The text comes out of `disarm`: it was counted as it stands, and is not disarmed twice. */
+    readonly isDisarmed?: boolean
+  }
+>
 
 /** A file that steers the agent. */
 type SteeringFence = Outer<'ambit_steering', { readonly text: string }>
@@ -54,10 +62,15 @@ export function fence(
 ): Fenced {
   assert(input.seed.length >= 16, 'a fence seed has at least 128 bits')
   const { element } = input
-  const { text: body, disarmed } = 'parts' in input ? joinParts(input.parts) : disarm(input.text)
+  const { text: body, disarmed } = bodyOf(input)
   const boundary = boundaryOf(input.seed, body)
   const text = writeHead(element, { ...input, boundary }) + body + writeTail(element, boundary)
   return { text, disarmed, boundary }
+}
+
+function bodyOf(input: DataFence | SteeringFence | PackFence | CatalogFence): Disarmed {
+  if ('parts' in input) return joinParts(input.parts)
+  return 'isDisarmed' in input && input.isDisarmed ? { text: input.text, disarmed: 0 } : disarm(input.text)
 }
 
 function joinParts(parts: readonly (PackPart | CatalogPart)[]): Disarmed {

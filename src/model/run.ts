@@ -1,18 +1,13 @@
 import { z } from 'zod'
 import { agentId, agentVersion, ceiling } from './agent.ts'
+import { budgetReport, omission } from './contract/compiled.ts'
 import { ownTime } from './evidence.ts'
 import { grant } from './grant.ts'
 import { subject } from './identity/subject.ts'
 import { tenantIdText } from './identity/tenant.ts'
 import { jsonValue } from './json.ts'
-import { form, id } from './text.ts'
-
-export const runId = form(/^run_[0-9a-f]{16}$/u, '`run_` and 16 hex digits')
-/** A session or a bucket of the scratchpad, as its caller names it. */
-export const callerName = form(/^[A-Za-z0-9._:-]{1,128}$/u, '1 to 128 letters, digits and . _ : -')
-export const traceId = form(/^(?!0{32})[0-9a-f]{32}$/u, '32 hex digits, not all zero').meta({
-  examples: ['4bf92f3577b34da6a3ce929d0e0e4736'],
-})
+import { callerName, runError, runId, traceId } from './run-id.ts'
+import { id, line } from './text.ts'
 
 export const runStatus = z.enum(['pending', 'running', 'paused', 'completed', 'failed', 'cancelled'])
 export type RunStatus = z.infer<typeof runStatus>
@@ -51,12 +46,6 @@ export const usage = z.strictObject({
 })
 export type Usage = z.infer<typeof usage>
 
-export const runError = z.strictObject({
-  code: z.string().describe('Stable, for programs.'),
-  message: z.string().describe('For people.'),
-})
-export type RunError = z.infer<typeof runError>
-
 /** What a run may do at most, from its caller. */
 export const runLimits = z.strictObject({
   calls: z.int().min(0).max(10_000).optional(),
@@ -68,6 +57,17 @@ export const runLimits = z.strictObject({
   costCents: z.number().gt(0).optional(),
 })
 export type RunLimits = z.infer<typeof runLimits>
+
+/** What a run was given, by what it can be made again from and compared with. */
+export const compileReport = z.strictObject({
+  refs: z.array(z.strictObject({ ref: line, hash: line })).describe('Its packs, the first of which is its own.'),
+  facts_hash: z.string().describe('Of the facts that it was compiled from.'),
+  content_hash: z.string().describe('Equal for equal packs and facts.'),
+  compiled_context_hash: z.string().describe('Of everything that was compiled.'),
+  budget_report: budgetReport,
+  omissions: z.array(omission).describe('What was left out, and why.'),
+})
+export type CompileReport = z.infer<typeof compileReport>
 
 /** One invocation of an agent. */
 export const runRecord = z.strictObject({
@@ -94,6 +94,9 @@ export const runRecord = z.strictObject({
   input: jsonValue.describe('What it was given.'),
   result: jsonValue.nullable().describe('What it came to; null unless it completed.'),
   error: runError.nullable().describe('Why it failed; null unless it did.'),
+  compiled: compileReport
+    .nullable()
+    .describe('What its model was given, by its hashes; null for a run without a model.'),
   warnings: z.array(runError).describe('What was left out of its prompt.'),
   waits_for: z.array(z.string()).describe('Approvals that it waits for.'),
   started_at: ownTime.describe('When it was accepted.'),

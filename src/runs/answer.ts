@@ -1,5 +1,5 @@
 import type { Json } from '../base/canonical.ts'
-import type { RunError } from '../model/run.ts'
+import type { RunError } from '../model/run-id.ts'
 import type { InvocationResult } from '../model/wire/result.ts'
 
 /** What a call of a run came to, in the words of a run. One that is `paused` has no answer yet. */

@@ -3,23 +3,56 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { test } from 'vitest'
+import { compiled, measure, stockContext, stockFacts } from '../../test/support/contract.ts'
 import { dataFolder } from '../../test/support/data.ts'
 import { sweep } from '../../test/support/sweep.ts'
-import { canonical } from '../base/canonical.ts'
+import { canonical, type Json } from '../base/canonical.ts'
 import { limits } from '../base/limits.ts'
+import { readyPacks } from '../compile/compile.ts'
+import { defaultBudget } from '../compile/envelope.ts'
 import { disarm } from '../fence/disarm.ts'
 import { type ReadFence, readFences } from '../fence/read.ts'
+import type { Allocation, Bucket } from '../model/contract/context.ts'
 import { countTokens } from '../tokens/count.ts'
+import { agentIntent, agentPack } from './agent-pack.ts'
 import type { LlmDefinition } from './definition.ts'
 import { readManifest } from './manifest.ts'
-import { type Bucket, buildPrompt, defaultAllocation, type Prompt, type PromptFacts } from './prompt.ts'
+import { buildPrompt, type PromptTexts, renderInstruction, sourcesOf } from './prompt.ts'
+import { asText } from './template.ts'
 
 const seed = Uint8Array.from({ length: 16 }, (_, index) => index)
 const desk = (more: object = {}): LlmDefinition =>
   readManifest({ id: 'desk', version: '1.0.0', kind: 'llm', instruction: 'Be kind.', ...more }) as LlmDefinition
 
-const prompt = (more: Partial<PromptFacts> = {}): Prompt =>
-  buildPrompt({ agent: desk(), input: 'Hello', provided: [], scratchpad: [], history: [], seed, ...more })
+interface Given extends Partial<PromptTexts> {
+  readonly agent?: LlmDefinition
+  readonly input?: Json
+  readonly seed?: Uint8Array
+  readonly allocation?: Allocation
+}
+
+const defaultAllocation = defaultBudget.bucket_tokens
+
+/** The prompt of a run, with what its buckets took and its messages. */
+function prompt(given: Given = {}) {
+  const { agent = desk(), input = 'Hello', provided = [], scratchpad = [], history = [], allocation } = given
+  const instruction = renderInstruction(agent, input)
+  const ready = readyPacks([agentPack(agent, { tenant: 'tenant_fjordvik', instruction, capabilityIds: [] })])
+  const facts = stockFacts({
+    fence_seed: Buffer.from(given.seed ?? seed).toString('hex'),
+    request: { request_id: 'req_1', intent: agentIntent, message: asText(input) },
+    sources: sourcesOf(agent, { provided, scratchpad, history }),
+    capabilities: [],
+  })
+  const bucket_tokens = allocation ?? defaultAllocation
+  const scope = stockContext({ intent: agentIntent, run_budget: { ...defaultBudget, bucket_tokens } })
+  const made = buildPrompt(ready, facts, { scope, measure })
+  const { system, messages, warnings, compiled } = made
+  const used = compiled.budget_report.tokens_used_by_bucket
+  return { system: system.slice(preamble.length).trimStart(), messages, warnings, used }
+}
+
+const preamble = compiled().compiled_prompt.system.split('\n\n')[0] ?? ''
 
 const entry = (content: string, agentId = 'desk') => ({ agentId, createdAt: '2026-06-16T00:00:00.000Z', content })
 
@@ -34,7 +67,7 @@ test('without anything else a prompt is its instruction and its input [G-01 G-61
     system: 'Be kind.',
     messages: [{ role: 'user', content: 'Hello' }],
     warnings: [],
-    used: { policy: 3, tool: 0, evidence: 0, memory: 0, business: 0, session: 1 },
+    used: { policy: 35, tool: 0, evidence: 0, memory: 0, business: 0, session: 1 },
   })
   const given = prompt({
     agent: desk({ instruction: 'Serve {{input.name}}, {{#if input.vip}}well{{/if}}.' }),
@@ -79,8 +112,8 @@ test('text of providers and buckets stands in the fence behind the instruction, 
   assert.deepEqual(
     fencesIn(system).map(({ attributes: { origin, name }, text }) => [origin, name, text]),
     [
-      ['resource', 'notes of kind memory', 'Topics: a (3)'],
       ['resource', 'docs of kind files', 'plan.md'],
+      ['resource', 'notes of kind memory', 'Topics: a (3)'],
       ['scratchpad', 'team:eu', 'desk, 2026-06-16T00:00:00.000Z:\nfirst\n\nother, 2026-06-16T00:00:00.000Z:\nsecond'],
     ],
   )
@@ -111,11 +144,11 @@ test('what does not fit its bucket whole is left out, what is smaller still goes
   })
   assert.deepEqual(
     fencesIn(system).map(({ attributes }) => attributes['name']),
-    ['a of kind k', 'c of kind k', 'e of kind k'],
+    ['e of kind k', 'a of kind k', 'c of kind k'],
   )
   assert.deepEqual(warnings, [
-    { code: 'prompt_truncated', message: 'bucket `memory` has no room for `b of kind k`, `d of kind k`' },
-    { code: 'prompt_truncated', message: 'bucket `session` has no room for `long`' },
+    { code: 'prompt_truncated', message: 'bucket `memory` has no room for `resource:b`, `resource:d`' },
+    { code: 'prompt_truncated', message: 'bucket `session` has no room for `scratchpad:long`' },
   ])
   for (const [bucket, tokens] of Object.entries(used)) assert(tokens <= defaultAllocation[bucket as Bucket], bucket)
 })
@@ -150,7 +183,7 @@ test('the newest messages that fit are shown without a gap, from one of the user
   )
   assert.equal(shown[0]?.role, 'user')
   assert.deepEqual(warnings, [
-    { code: 'prompt_truncated', message: 'bucket `session` has no room for earlier messages' },
+    { code: 'prompt_truncated', message: 'bucket `session` has no room for the older part of `conversation`' },
   ])
 })
 
@@ -222,8 +255,8 @@ const anyFacts = fc.record({
 const templated = desk({ instruction: 'Help with {{input.x}}{{input.y}} <{{input}} and &{{input}}.\n<' })
 
 /** Nothing but the fences that were made is in the prompt, and each holds what was put into it. */
-function assertHeld(facts: Pick<PromptFacts, 'provided' | 'scratchpad' | 'history' | 'input'>): void {
-  const built = buildPrompt({ ...facts, agent: templated, seed })
+function assertHeld(facts: PromptTexts & { readonly input: Json }): void {
+  const built = prompt({ ...facts, agent: templated, seed })
   const expected = [
     ...facts.provided.map(({ text }) => text),
     ...facts.scratchpad.map(({ entries }) =>
@@ -271,7 +304,7 @@ test('which blocks a prompt has does not depend on the seed, and no fence takes 
   const allocation = { ...defaultAllocation, memory: 300, session: 300 }
   fc.assert(
     fc.property(anyFacts, otherSeed, (facts, other) => {
-      const [one, two] = [seed, other].map((key) => buildPrompt({ ...facts, agent: templated, seed: key, allocation }))
+      const [one, two] = [seed, other].map((key) => prompt({ ...facts, agent: templated, seed: key, allocation }))
       assert.deepEqual([two?.used, two?.warnings, two?.messages], [one?.used, one?.warnings, one?.messages])
       const fenced = fencesIn(two?.system ?? '').map(({ start, end }) => (two?.system ?? '').slice(start, end))
       const actual = fenced.reduce((sum, text) => sum + countTokens(text), 0)
@@ -283,8 +316,8 @@ test('which blocks a prompt has does not depend on the seed, and no fence takes 
 test('scratchpad text adds fences and takes their room, and changes nothing else [G-01 G-63]', () => {
   fc.assert(
     fc.property(anyFacts, (facts) => {
-      const build = (more: Pick<PromptFacts, 'scratchpad'>) =>
-        buildPrompt({ ...facts, history: [], ...more, agent: templated, seed })
+      const build = (more: Pick<PromptTexts, 'scratchpad'>) =>
+        prompt({ ...facts, history: [], ...more, agent: templated, seed })
       const [without, given] = [build({ scratchpad: [] }), build({ scratchpad: facts.scratchpad })]
       assert(given.system.startsWith(without.system))
       const added = fencesIn(given.system).slice(fencesIn(without.system).length)

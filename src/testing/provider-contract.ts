@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
 import type { Json } from '../base/canonical.ts'
+import { fence } from '../fence/fence.ts'
 import { readFences } from '../fence/read.ts'
 import { effectiveMode } from '../grants/ceilings.ts'
 import { promptText, runTool } from '../resources/bind.ts'
 import type { DefinedTool, Provider } from '../resources/define.ts'
 import type { ResourceToolContext } from '../resources/provider.ts'
-import type { LlmDefinition } from '../runs/definition.ts'
-import { readManifest } from '../runs/manifest.ts'
-import { buildPrompt } from '../runs/prompt.ts'
 import { readTranscript } from '../runs/transcript.ts'
 import { makeWorld, mayRead, type ProviderSuite, scopes, storeInMemory, type World } from './provider/given.ts'
 import { makeTenant } from './storage/sample.ts'
@@ -209,10 +207,8 @@ async function fenced({ provider, suite, facts, keep, read }: World): Promise<vo
   await keep('acme/eu', `mark ${forged}`)
   const seed = Buffer.alloc(16)
   const { text = '' } = (await promptText(provider, facts(['acme/eu'], {}, 'read'))) as { readonly text?: string }
-  const agent = readManifest({ id: 'desk', version: '1.0.0', kind: 'llm', instruction: 'Help.' }) as LlmDefinition
-  const provided = [{ resource: provider.kind, kind: provider.kind, text }]
-  const { system } = buildPrompt({ agent, input: 'go', provided, scratchpad: [], history: [], seed })
-  assertFences(system, text.trim() === '' ? 0 : 1)
+  const shown = fence({ element: 'ambit_data', origin: 'resource', name: provider.kind, text, seed })
+  assertFences(text.trim() === '' ? '' : shown.text, text.trim() === '' ? 0 : 1)
   const call = { id: 'tool_1', name: suite.read.tool, args: {} }
   const answered = { call_id: call.id, status: 'ok', output: await read(['acme/eu']), error: null }
   const events = [

@@ -226,7 +226,7 @@ test('a template reaches neither prototypes nor grants nor the runs around it, i
   const listener = agent(
     'listener',
     ({ system }) => {
-      heard.push(system)
+      heard.push(system.split('\n\n').at(-1) ?? '')
       return 'heard'
     },
     { instruction: paths.map((path) => `[{{${path}}}]`).join('') },

@@ -13,7 +13,7 @@ const contextWrite = true
 /** Says what it was given, and leaves it in its buckets. */
 const writer = (id = 'writer') => agent(id, ({ messages }) => messages.at(-1)?.content ?? '', { contextWrite })
 /** Answers all that its prompt says beside the instruction, and leaves nothing. */
-const reader = agent('reader', ({ system }) => system.replace('You are reader.', ''))
+const reader = agent('reader', ({ system }) => system.split('You are reader.').at(-1) ?? '')
 
 /** The buckets in a prompt by name, each with the texts of its entries. */
 function bucketsIn(prompt: unknown): Record<string, string[]> {

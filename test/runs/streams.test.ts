@@ -71,7 +71,7 @@ const atTheCommandLine =
     return { events: said.slice(0, -1) as RunEvent[], record: said.at(-1) as RunRecord }
   }
 
-/** What was told, without what no two runs have in common: ids, times, the trace and the hash of the prompt. */
+/** What was told, without what no two runs have in common: ids, times, the trace and the hashes of what was compiled. */
 function shapeOf({ record, events }: Told): string {
   const { trace_id: _, request_id: __, started_at: ___, ended_at: ____, subject: _____, grants, ...rest } = record
   const shape = {
@@ -80,7 +80,7 @@ function shapeOf({ record, events }: Told): string {
   }
   const names = new Map<string, string>()
   return canonical(shape as never)
-    .replace(/"prompt_hash":"[^"]*"/g, '')
+    .replace(/"(facts|content|compiled_context)_hash":"[^"]*"/g, '')
     .replace(/(run_|tool_)([0-9a-f]{16})/g, (_, kind: string, id: string) => {
       names.set(id, names.get(id) ?? `#${names.size}`)
       return kind + names.get(id)

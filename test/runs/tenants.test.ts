@@ -8,7 +8,9 @@ const talker = agent(
   'talker',
   (request) => {
     const last = request.messages.at(-1)?.content
-    return last === 'wait' ? silent(request) : `${request.messages.length} ${request.system} ${last}`
+    return last === 'wait'
+      ? silent(request)
+      : `${request.messages.length} ${request.system.split('\n\n').slice(1).join(' ')} ${last}`
   },
   { contextWrite: true },
 )

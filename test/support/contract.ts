@@ -28,8 +28,7 @@ export function loaded(document: ContextPack | PackCatalog): LoadedRef {
 const offered = (capability_id: string, tier: OfferedCapability['tier']): OfferedCapability => ({
   capability_id,
   tool: capability_id.replaceAll('.', '_'),
-  description: capability_id,
-  input_schema: { type: 'object' },
+  digest: objectHash(capability_id),
   available: true,
   tier,
 })

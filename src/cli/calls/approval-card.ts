@@ -1,7 +1,7 @@
 import { parseTime } from '../../base/time.ts'
 import { shortened } from '../../base/words.ts'
 import type { ApprovalRequest, Demand } from '../../model/approval.ts'
-import { runId } from '../../model/run.ts'
+import { runId } from '../../model/run-id.ts'
 import { demandsOf } from '../../policy/quorum.ts'
 import { type Io, line, paint } from '../terminal/io.ts'
 import { printColumns, printFields } from '../terminal/table.ts'

@@ -1,7 +1,7 @@
 import { Option } from 'commander'
 import type { ApprovalRequest, Demand } from '../../model/approval.ts'
 import { approvalState } from '../../model/approval.ts'
-import { runId } from '../../model/run.ts'
+import { runId } from '../../model/run-id.ts'
 import type { operations } from '../../operations/table.ts'
 import { demandsOf } from '../../policy/quorum.ts'
 import { operationGroup, type View } from '../operation-command.ts'

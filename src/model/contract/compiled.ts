@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { jsonObject, jsonValue } from '../json.ts'
-import { runError } from '../run.ts'
+import { runError } from '../run-id.ts'
 import { bucket, bucketTokens, tier } from './context.ts'
 
 const count = z.int().min(0)
@@ -45,7 +45,7 @@ const toolManifest = z.strictObject({
   capability_metadata: z.record(z.string(), capabilityMetadata).optional(),
 })
 
-const omission = z.strictObject({
+export const omission = z.strictObject({
   block_id: z.string(),
   bucket,
   reason: z.enum(['over_budget', 'cut', 'foreign_tenant', 'stale', 'hash_mismatch', 'outside_grants', 'not_promoted']),
@@ -70,6 +70,15 @@ const stageHashes = z.strictObject({
   manifests: hash,
 })
 
+export const budgetReport = z.strictObject({
+  tokens_allocated: bucketTokens,
+  tokens_used_at_compile: count,
+  tokens_used_by_bucket: bucketTokens,
+  bucket_truncations: perBucket(z.literal(true)),
+  dropped_block_ids: perBucket(texts),
+  warnings: texts,
+})
+
 export const compiledContext = z.strictObject({
   compiled_prompt: z.strictObject({
     system: z.string(),
@@ -91,14 +100,7 @@ export const compiledContext = z.strictObject({
     approval_gates_active: texts,
     redaction_rules_active: texts,
   }),
-  budget_report: z.strictObject({
-    tokens_allocated: bucketTokens,
-    tokens_used_at_compile: count,
-    tokens_used_by_bucket: bucketTokens,
-    bucket_truncations: perBucket(z.literal(true)),
-    dropped_block_ids: perBucket(texts),
-    warnings: texts,
-  }),
+  budget_report: budgetReport,
   context_ledger: z.strictObject({
     pack_ref: z.string(),
     request_id: z.string(),

@@ -5,7 +5,7 @@ import { ceiling } from '../agent.ts'
 import { ownTime } from '../evidence.ts'
 import { grant } from '../grant.ts'
 import { tenantIdText } from '../identity/tenant.ts'
-import { runId, traceId } from '../run.ts'
+import { runId, traceId } from '../run-id.ts'
 import { form, id, line } from '../text.ts'
 
 export const contractId = form(/^[A-Za-z0-9_.:-]{1,128}$/u, 'an id: 1 to 128 letters, digits and _ . : -')

@@ -1,4 +1,5 @@
 import { Failure, quote } from '../../base/failure.ts'
+import type { OfferedCapability } from '../../compile/facts.ts'
 import { type Capability, runCapability } from '../../gateway/capability.ts'
 import type { ProtectedBranch } from '../../grants/mint.ts'
 import type { CapabilityDescriptor } from '../../model/capability.ts'
@@ -66,6 +67,8 @@ export function openAgents(spec: AgentsSpec) {
     isRegistered: (capabilityId: string): boolean => descriptors.has(capabilityId),
     descriptorOf: (capabilityId: string): CapabilityDescriptor =>
       descriptors.get(capabilityId) ?? notFound(capabilityId),
+    /** What a compile is told of a capability, as far as it was made already. */
+    offered: new Map<string, Pick<OfferedCapability, 'digest' | 'tier'>>(),
     /** What models are shown of capabilities, as far as it was made already. */
     described: new Map<string, ToolDescription>(),
     modelOf,

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { canonical, type Json } from '../../base/canonical.ts'
-import { objectHash, sha256 } from '../../base/hash.ts'
+import { objectHash } from '../../base/hash.ts'
 import { limits } from '../../base/limits.ts'
 import { formatTime } from '../../base/time.ts'
 import { formatTraceparent } from '../../base/trace.ts'
-import type { CompileFacts, OfferedCapability, Source } from '../../compile/facts.ts'
+import { type CompileFacts, type OfferedCapability, type Source, snapshotOf } from '../../compile/facts.ts'
+import { hostTier } from '../../compile/tiers.ts'
 import { type Registered, standingOf } from '../../gateway/registry.ts'
-import type { CapabilityTier, EvidenceFact } from '../../model/contract/compiled.ts'
-import { effectiveRisk } from '../../policy/gates/boundary.ts'
+import type { EvidenceFact } from '../../model/contract/compiled.ts'
 import { isCallable } from '../../policy/gates/checks.ts'
 import { plainName } from '../../runs/agents.ts'
 import { findEntries } from '../../storage/entries/entry-index.ts'
@@ -15,8 +15,7 @@ import { sessionWindow } from '../../storage/tables/sessions.ts'
 import { openKnowledge } from '../knowledge/knowledge.ts'
 import type { OperationContext } from '../operations/context.ts'
 import type { Entered } from './entry.ts'
-
-const estimator = 'o200k_base'
+import { estimator } from './measure.ts'
 
 /** Everything a compile reads beside the packs, of one moment. `seed` makes the fences of two compiles alike. */
 export async function gatherFacts(by: OperationContext, entered: Entered, seed?: string): Promise<CompileFacts> {
@@ -35,9 +34,8 @@ export async function gatherFacts(by: OperationContext, entered: Entered, seed?:
   const parent = { traceId: trace.trace_id, spanId: trace.span_id, sampled: trace.trace_flags !== '00' }
   const { tracestate, baggage } = trace
   const evidence = evidenceIn(entered, now)
-  const seen = [evidence.map(({ hash }) => hash), sources.flat().map(({ block_id, text }) => [block_id, sha256(text)])]
   return {
-    ...{ now, estimator, snapshot_version: `snap_${sha256(canonical(seen)).slice(0, 16)}` },
+    ...{ now, estimator, snapshot_version: snapshotOf({ evidence, sources: sources.flat() }) },
     fence_seed: seed ?? randomBytes(16).toString('hex'),
     request: { ...input, request_id: request.request_id },
     trace: { traceparent: formatTraceparent(parent), ...(tracestate && { tracestate }), ...(baggage && { baggage }) },
@@ -52,28 +50,10 @@ export async function gatherFacts(by: OperationContext, entered: Entered, seed?:
 }
 
 function offeredOf(registered: Registered): OfferedCapability {
-  const { descriptor } = registered
-  return {
-    capability_id: descriptor.id,
-    tool: plainName(descriptor.id),
-    description: descriptor.description,
-    input_schema: (descriptor.input_schema ?? {}) as Json,
-    available: isCallable(standingOf(registered).lifecycle),
-    tier: tierOf(registered),
-  }
+  const { descriptor, digest } = registered
+  const available = isCallable(standingOf(registered).lifecycle)
+  return { capability_id: descriptor.id, tool: plainName(descriptor.id), digest, available, tier: hostTier(descriptor) }
 }
-
-/** The tier of a capability that no pack has described: nobody lowers one by leaving it out. */
-function tierOf({ descriptor }: Pick<Registered, 'descriptor'>): CapabilityTier {
-  const source = 'host' as const
-  if ((descriptor.side_effects ?? []).length === 0)
-    return { kind: 'read', risk_level: 'read', approval_mode: 'read_only', source }
-  const risk = effectiveRisk(descriptor)
-  const risk_level = risk === 'low' || risk === 'medium' ? 'write_reversible' : 'write_irreversible'
-  return { kind: 'write', risk_level, approval_mode: modeOf[risk], source }
-}
-
-const modeOf = { low: 'local_write', medium: 'network', high: 'delegated', critical: 'destructive' } as const
 
 function evidenceIn({ request, context, attachments }: Entered, now: string): readonly EvidenceFact[] {
   const fact = (evidence_ref: string, value: Json, authority: EvidenceFact['authority']): EvidenceFact => ({

@@ -1,9 +1,10 @@
 import { Failure, quote } from '../../base/failure.ts'
 import { limits } from '../../base/limits.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
-import { callerName, type RunRecord } from '../../model/run.ts'
+import type { RunRecord } from '../../model/run.ts'
+import { callerName } from '../../model/run-id.ts'
 import type { LlmDefinition } from '../../runs/definition.ts'
-import type { PromptFacts } from '../../runs/prompt.ts'
+import type { PromptTexts } from '../../runs/prompt.ts'
 import { asText } from '../../runs/template.ts'
 import { appendBucket, readBucket } from '../../storage/entries/buckets.ts'
 import { addMessages, sessionOfId, sessionWindow } from '../../storage/tables/sessions.ts'
@@ -36,7 +37,7 @@ export function demandFree({ session_id }: Pick<RunRecord, 'session_id'>, busy: 
   throw new Failure('session.busy', `session ${quote(session_id ?? '')} has an active run`, data)
 }
 
-export async function readConversation(node: RunNode, { manifest }: LlmDefinition): Promise<PromptFacts['history']> {
+export async function readConversation(node: RunNode, { manifest }: LlmDefinition): Promise<PromptTexts['history']> {
   const { session_id: sessionId, agent_id: agentId } = node.record
   const { strategy = 'window', maxMessages = limits.sessionMessagesMax } = manifest.session ?? {}
   if (sessionId === null || strategy === 'none') return []
@@ -46,7 +47,7 @@ export async function readConversation(node: RunNode, { manifest }: LlmDefinitio
   return session.messages
 }
 
-export async function readBuckets({ record, tree }: RunNode): Promise<PromptFacts['scratchpad']> {
+export async function readBuckets({ record, tree }: RunNode): Promise<PromptTexts['scratchpad']> {
   const { store, tenant } = tree.host.deps
   const read = async (contextId: string) => ({
     contextId,

@@ -2,7 +2,7 @@ import { formatTime } from '../../base/time.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { RunEvent, RunEventType } from '../../model/run.ts'
 import { holdLeg, type Leg, legTaken } from '../../storage/tables/legs.ts'
-import { addRunEvents } from '../../storage/tables/runs.ts'
+import { addRunEvents, type NotedEvent } from '../../storage/tables/runs.ts'
 import type { Change, Row, Statement, Work } from '../../storage/work.ts'
 import type { RunHost } from './tree.ts'
 
@@ -26,10 +26,10 @@ export interface JournalWrite {
 export function openJournal(host: RunHost, leg: Leg, traceId: string, recorded: readonly RunEvent[]) {
   const byRun = Map.groupBy(recorded, ({ run_id }) => run_id)
   let last = recorded.at(-1)?.event_id ?? 0
-  let unwritten: RunEvent[] = []
+  let unwritten: NotedEvent[] = []
   const wrote = (upTo: number): void => {
     const before = unwritten.length
-    unwritten = unwritten.filter(({ event_id }) => event_id > upTo)
+    unwritten = unwritten.filter(({ event }) => event.event_id > upTo)
     if (unwritten.length < before) host.wake(leg.runId)
   }
   const eventsOf = (runId: string): readonly RunEvent[] => byRun.get(runId) ?? []
@@ -48,11 +48,12 @@ export function openJournal(host: RunHost, leg: Leg, traceId: string, recorded: 
       }
       return waits
     },
-    note: (runId: string, type: RunEventType, data: RunEvent['data']): void => {
+    /** The facts of a compile are kept beside its event. */
+    note: (runId: string, type: RunEventType, data: RunEvent['data'], facts?: NotedEvent['facts']): void => {
       const at = formatTime(host.deps.clock.now())
       const place = { event_id: ++last, run_id: runId, root_run_id: leg.runId, trace_id: traceId }
       const event = { ...place, type, at, data }
-      unwritten.push(event)
+      unwritten.push({ event, facts })
       const known = byRun.get(runId)
       if (known === undefined) byRun.set(runId, [event])
       else known.push(event)
@@ -68,7 +69,7 @@ export function openJournal(host: RunHost, leg: Leg, traceId: string, recorded: 
         if (!isNoted) noting?.(asked)
         isNoted = true
         included = last
-        const events = unwritten.length > 0 ? [addRunEvents(tenant, unwritten)] : []
+        const events = unwritten.length > 0 ? addRunEvents(tenant, unwritten) : []
         const all = [...events, ...(statements?.(tenant) ?? [])]
         if (all.length > 0) yield all
       }

@@ -23,6 +23,7 @@ const begun = {
   status: 'running',
   result: null,
   error: null,
+  compiled: null,
   warnings: [],
   waits_for: [],
   ended_at: null,

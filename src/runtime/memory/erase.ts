@@ -5,6 +5,7 @@ import type { EraseReceipt, StoredEntry } from '../../model/requests.ts'
 import type { Provider } from '../../resources/define.ts'
 import type { EraseRequest } from '../../resources/provider.ts'
 import { entriesWithin, removeEntries } from '../../storage/entries/entries.ts'
+import { eraseFacts } from '../../storage/tables/run-facts.ts'
 import type { Change } from '../../storage/work.ts'
 import { recordAs, untilUnchanged } from '../evidence/record.ts'
 import { adminEvent } from '../identity/admin.ts'
@@ -51,6 +52,7 @@ const removeThese = (expected: readonly StoredEntry[], wish: EraseWish): Change<
     const found = yield* entriesWithin(tenant, { ...wish, locked: true })
     if (found.map(nameOf).join() !== expected.map(nameOf).join()) throw new FactsChanged()
     yield* removeEntries(tenant, found)
+    yield* eraseFacts(tenant, wish.scope)
   }
 
 async function eraseElsewhere({ tenant }: Caller, providers: readonly Provider[], { scope, recursive }: EraseWish) {

@@ -1,16 +1,13 @@
 import { defined } from '../../base/object.ts'
-import { compile, measureWith } from '../../compile/compile.ts'
+import { compile } from '../../compile/compile.ts'
 import type { PackRecord } from '../../model/contract/registry.ts'
-import { artifactRecords } from '../../storage/tables/artifacts.ts'
-import { packRecords } from '../../storage/tables/packs.ts'
-import { makeTokenCounter } from '../../tokens/count.ts'
+import { artifactRecords, packRecords } from '../../storage/tables/registry.ts'
 import { addArtifact } from '../contract/artifacts.ts'
 import { enter } from '../contract/entry.ts'
 import { gatherFacts } from '../contract/gather.ts'
+import { measure } from '../contract/measure.ts'
 import { checkPack, publishPack, signPack } from '../packs/registry.ts'
 import type { HandlersOf, OperationContext } from './context.ts'
-
-const measure = measureWith(makeTokenCounter({ entriesMax: 4_096 }).count)
 
 export const contractHandlers: HandlersOf<'compile' | 'packs' | 'artifacts'> = {
   compile: async (context, { fence_seed, ...asked }) => {

@@ -6,6 +6,7 @@ import { runs } from '../schema.ts'
 import type { Change, Statement, Value, Work } from '../work.ts'
 import { counted, oneStatement, row, rows, sql, text } from '../work.ts'
 import { bodyOf } from './records.ts'
+import { putFactPaths, type StoredFacts } from './run-facts.ts'
 
 /** A run with what the runtime knows of it and shows to no caller. */
 export interface StoredRun<Private = unknown> {
@@ -76,14 +77,22 @@ export function listRuns(tenant: TenantId, filter: RunFilter, options: PageOptio
   return page(options, filter.to ?? '~', 'run_id', fetch, (found) => bodyOf<StoredRun>(found).record)
 }
 
+export interface NotedEvent {
+  readonly event: RunEvent
+  readonly facts?: StoredFacts | undefined
+}
+
 /** Events of a run tree; written again they stay as they are. */
-export function addRunEvents(tenant: TenantId, events: readonly RunEvent[]): Statement {
-  const places = events.map(() => '(?, ?, ?, ?, ?)').join(', ')
-  const into = 'INSERT INTO run_events (tenant_id, root_run_id, event_id, run_id, body) VALUES'
-  const values = events.flatMap((event): Value[] => {
-    return [tenant, event.root_run_id, event.event_id, event.run_id, JSON.stringify(event)]
+export function addRunEvents(tenant: TenantId, noted: readonly NotedEvent[]): readonly Statement[] {
+  const places = noted.map(() => '(?, ?, ?, ?, ?, ?)').join(', ')
+  const into = 'INSERT INTO run_events (tenant_id, root_run_id, event_id, run_id, body, facts) VALUES'
+  const values = noted.flatMap(({ event, facts }): Value[] => {
+    return [tenant, event.root_run_id, event.event_id, event.run_id, JSON.stringify(event), facts?.body ?? null]
   })
-  return sql(`${into} ${places} ON CONFLICT DO NOTHING`, ...values)
+  const paths = noted.flatMap(({ event: { root_run_id, event_id }, facts }) =>
+    facts === undefined || facts.paths.length === 0 ? [] : [putFactPaths(tenant, root_run_id, event_id, facts.paths)],
+  )
+  return [sql(`${into} ${places} ON CONFLICT DO NOTHING`, ...values), ...paths]
 }
 
 /** Events of a run tree strictly after a number, in order. */
@@ -126,7 +135,7 @@ export const removeRuns = (tenant: TenantId, rootId: string): readonly Statement
       (SELECT run_id FROM runs WHERE tenant_id = ? AND root_run_id = ?)`,
     ...[tenant, tenant, rootId],
   ),
-  ...['run_events', 'runs'].map((name) =>
+  ...['run_events', 'fact_paths', 'runs'].map((name) =>
     sql(`DELETE FROM ${name} WHERE tenant_id = ? AND root_run_id = ?`, tenant, rootId),
   ),
   sql('DELETE FROM legs WHERE tenant_id = ? AND run_id = ?', tenant, rootId),

@@ -39,7 +39,7 @@ const held = (leg: Leg, id: string): Commit<void> => ({
   change: function* (tenant): Work<void> {
     const [found = []] = yield [holdLeg(tenant, leg)]
     if (found.length === 0) throw legTaken(leg.runId)
-    yield [addRunEvents(tenant, [sampleEvent(leg.runId, Number(id))])]
+    yield addRunEvents(tenant, [{ event: sampleEvent(leg.runId, Number(id)) }])
   },
   events: [sampleDraft(id)],
   seal: plainSeal,

@@ -3,6 +3,7 @@ import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { Store } from '../../storage/store.ts'
 import { addLeg, isOpenRun, legTaken } from '../../storage/tables/legs.ts'
 import { addRevocation, revocationsAfter, rootsAndLast } from '../../storage/tables/revocations.ts'
+import { eraseFacts, factsAt } from '../../storage/tables/run-facts.ts'
 import {
   addRun,
   addRunEvents,
@@ -31,6 +32,7 @@ export function runRules(test: Register, on: Setting): void {
     on(listed),
   )
   test('events of a tree stay as they came first, and are read in order from any number [F-12]', on(told))
+  test('facts lie beside their event, and an erase takes those of its scope, of one tenant [F-12]', on(facts))
   test('a run is asked to end while it is open, and not when it has ended [F-12]', on(cancelled))
   test(
     'a conversation shows its newest messages; of two that go on from one place one is kept [F-12]',
@@ -109,7 +111,7 @@ async function told({ store, second, tenant, other }: Given): Promise<void> {
       making((each) =>
         addRunEvents(
           each,
-          numbers.map((event_id) => sampleEvent(runId(1), event_id, said)),
+          numbers.map((event_id) => ({ event: sampleEvent(runId(1), event_id, said) })),
         ),
       ),
     )
@@ -216,6 +218,33 @@ async function revoked({ store, second, tenant, other }: Given): Promise<void> {
   assert.deepEqual([await last(tenant), await last(other)], [20, 0])
 }
 
+async function facts({ store, tenant, other }: Given): Promise<void> {
+  const paths = ['a', 'a/b', 'a/b/c', 'a/bc', 'A/b', 'b']
+  for (const each of [tenant, other])
+    await store.write(
+      each,
+      making((tenantId) =>
+        addRunEvents(
+          tenantId,
+          paths.map((path, index) => ({
+            event: sampleEvent(runId(1), index + 1),
+            facts: { body: path, paths: [path, 'x'] },
+          })),
+        ),
+      ),
+    )
+  const left = async (of: TenantId) => {
+    const found = await Promise.all(paths.map((_, index) => store.read(() => factsAt(of, runId(1), index + 1))))
+    return found.filter((body) => body !== undefined)
+  }
+  assert.deepEqual(await left(tenant), paths)
+  await store.write(tenant, (of) => eraseFacts(of, 'a/b'))
+  assert.deepEqual([await left(tenant), await left(other)], [['a/bc', 'A/b', 'b'], paths])
+  await store.write(tenant, (of) => eraseFacts(of, 'a/b'))
+  await store.write(tenant, (of) => eraseFacts(of, 'x/y'))
+  assert.deepEqual([await left(tenant), await left(other)], [[], paths])
+}
+
 async function removed({ store, tenant, other }: Given): Promise<void> {
   const fill = (of: TenantId, root: number, sessionId: string) => {
     const message = { role: 'user' as const, content: 'hi', run_id: runId(root + 1), at: '' }
@@ -224,7 +253,7 @@ async function removed({ store, tenant, other }: Given): Promise<void> {
       making(
         (each) => addRun(each, sampleRun({ run_id: runId(root), session_id: sessionId }), null),
         (each) => addRun(each, sampleRun({ run_id: runId(root + 1), root_run_id: runId(root) }), null),
-        (each) => addRunEvents(each, [sampleEvent(runId(root), 1)]),
+        (each) => addRunEvents(each, [{ event: sampleEvent(runId(root), 1), facts: { body: 'f', paths: ['a/b'] } }]),
         (each) => addLeg(each, legOf(runId(root)), 0),
         (each) => addMessages(each, { ...chat, sessionId }, { id: sessionId, last: 0, nowMs: 0 }, [message]),
       ),
