@@ -109,6 +109,7 @@ export type RunRecord = z.infer<typeof runRecord>
 export const runEventType = z.enum([
   ...(['run.started', 'compile.done', 'plan.proposed', 'tool.started', 'tool.progress', 'tool.finished'] as const),
   ...(['approval.requested', 'approval.resolved', 'run.paused', 'run.resumed', 'run.finished'] as const),
+  ...(['critic.verify', 'critic.score', 'memory.proposed', 'checkpoint.written', 'heartbeat'] as const),
 ])
 export type RunEventType = z.infer<typeof runEventType>
 

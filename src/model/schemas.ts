@@ -9,7 +9,9 @@ import { upstream } from './config/upstream.ts'
 import { contextContract } from './context.ts'
 import { compiledContext, evidenceFact } from './contract/compiled.ts'
 import { runContext } from './contract/context.ts'
+import * as decision from './contract/decision.ts'
 import { contextPack, packCatalog } from './contract/pack.ts'
+import { plan, policyDecision, toolCallEnvelope, toolResultEnvelope } from './contract/plan.ts'
 import { artifactRecord, packRecord, packReport } from './contract/registry.ts'
 import { invokeRequest } from './contract/request.ts'
 import type { Direction, Entry } from './entry.ts'
@@ -106,6 +108,18 @@ const shapes = {
   'pack-report': ['out', packReport, 'What is wrong with a pack, each with its place.'],
   'compiled-context': ['out', compiledContext, 'What a run is given, with what was left out and why.'],
   'evidence-fact': ['both', evidenceFact, 'A referenced statement that rules may read.'],
+  plan: ['both', plan, 'What a planner proposes to do, step by step.'],
+  'tool-call': ['out', toolCallEnvelope, 'One attempt of a step, as it goes to the gateway.'],
+  'tool-result': ['out', toolResultEnvelope, 'What the gateway answered to a call of a run.'],
+  'policy-decision': ['out', policyDecision, 'What the rules of the packs said of one call.'],
+  'verify-verdict': ['out', decision.verifyVerdict, 'Whether a plan may be carried out.'],
+  'score-verdict': ['out', decision.scoreVerdict, 'What follows from what a plan came to.'],
+  'evaluator-verdict': ['out', decision.evaluatorVerdict, 'What one evaluator says of a run.'],
+  'decision-record': ['out', decision.decisionRecord, 'How a run decided, and by what.'],
+  'run-checkpoint': ['out', decision.runCheckpoint, 'What it takes to go on with a run.'],
+  'memory-proposal': ['both', decision.memoryProposal, 'A change of memory that waits for its decision.'],
+  'replay-packet': ['both', decision.replayPacket, 'What is to be decided again, and what is expected of it.'],
+  'feedback-record': ['out', decision.feedbackRecord, 'What an operator says of a decision.'],
   artifact: ['out', artifactRecord, 'Bytes of a tenant that requests name as attachments.'],
   policy: ['in', policy, 'A named, versioned list of rules for some capabilities.'],
   'context-resolution': ['out', records.contextResolution, 'What was selected from knowledge packs for one query.'],

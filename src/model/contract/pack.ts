@@ -207,7 +207,7 @@ const decisions = {
   task_templates: z.array(taskTemplate).optional(),
 }
 
-const writeClass = z.enum(['evidence_link', 'preference', 'decision_outcome', 'correction'])
+export const writeClass = z.enum(['evidence_link', 'preference', 'decision_outcome', 'correction'])
 
 /** What a signature covers is everything beside it. */
 const signed = { signature: signatureObject.optional() }
