@@ -24,13 +24,8 @@ export interface Condition {
  * Compiles a strict subset of JsonLogic: no coercion, own properties only, three-valued over absent facts. Anything
  * else is refused with `policy.invalid` and its place. Without `roots` it may name all facts.
  */
-export function compileCondition(
-  when: Json,
-  { pointer = '', roots }: { readonly pointer?: string; readonly roots?: readonly string[] } = {},
-): Condition {
-  const made: Made = { reads: new Set(), probes: [], roots, parts: 0, divides: false }
-  const top: Place = { made, pointer, depth: 0, inItem: false, compile }
-  const expression = compile(when, top)
+export function compileCondition(when: Json, within: Within = {}): Condition {
+  const { made, top, expression } = begin(when, within)
   expectKind('a condition', expression, ['boolean'], top)
   ask(when, top, 'truth', () => undefined)
   const evaluate = (facts: Facts): Verdict => {
@@ -40,6 +35,26 @@ export function compileCondition(
     return value instanceof Fault ? value : noCondition
   }
   return { reads: [...made.reads].sort(), probes: made.probes, divides: made.divides, evaluate }
+}
+
+/** The same language for a value of any kind: what it comes to, or why nothing. */
+export function compileExpression(json: Json, within: Within = {}): (facts: Facts) => Json | typeof undecided | Fault {
+  const { expression } = begin(json, within)
+  return (facts) => {
+    const value = expression.run(facts)
+    return value === undefined ? undecided : value
+  }
+}
+
+interface Within {
+  readonly pointer?: string
+  readonly roots?: readonly string[]
+}
+
+function begin(json: Json, { pointer = '', roots }: Within) {
+  const made: Made = { reads: new Set(), probes: [], roots, parts: 0, divides: false }
+  const top: Place = { made, pointer, depth: 0, inItem: false, compile }
+  return { made, top, expression: compile(json, top) }
 }
 
 const noCondition = new Fault('the condition is neither true nor false')

@@ -1,9 +1,19 @@
+import { canonical } from '../../base/canonical.ts'
+import { objectHash, sha256 } from '../../base/hash.ts'
 import type { JsonObject } from '../../base/object.ts'
 import type { Tier } from '../../model/contract/context.ts'
-import type { RecordStatus, ScoreVerdict, VerifyVerdict } from '../../model/contract/decision.ts'
-import type { RunStatus } from '../../model/run.ts'
-import type { LoopFacts } from './facts.ts'
-import type { Progress } from './progress.ts'
+import type { ScoreVerdict, VerifyVerdict } from '../../model/contract/decision.ts'
+import type { PlanStep } from '../../model/contract/plan.ts'
+import { evidenceUsed, isBound, refusalOf } from './commit.ts'
+import { type Ending, endingOf } from './ending.ts'
+import { providedBy } from './evidence.ts'
+import { resolveParams, verdictOf } from './expressions.ts'
+import { expressionFacts, type LoopFacts, templateStep, tierIn } from './facts.ts'
+import { ruleCall } from './modes.ts'
+import { inOrder } from './parse-plan.ts'
+import { type PlanProgress, type Progress, wentWell } from './progress.ts'
+import { escalate, mayContinue, mayRetry, outOfCalls, outOfReplans, score } from './score.ts'
+import { callsLeft, requestedFor, verify } from './verify.ts'
 
 /** A call of a step that was verified, as the executor is to make it. */
 export interface CallMove {
@@ -28,20 +38,110 @@ export type NoteMove =
   | { readonly do: 'note'; readonly type: 'critic.verify'; readonly data: VerifyVerdict }
   | { readonly do: 'note'; readonly type: 'critic.score'; readonly data: ScoreVerdict }
 
-export interface Ending {
-  readonly record_status: Exclude<RecordStatus, 'IN_FLIGHT' | 'CLOSED'>
-  readonly run_status: Extract<RunStatus, 'completed' | 'failed' | 'cancelled'>
-  readonly outcome?: string
-  readonly outputs: JsonObject
-  readonly cause?: string
-  readonly limit?: number
-  readonly used?: number
-  readonly reasons: readonly string[]
-}
-
 export type Move = { readonly do: 'plan' } | NoteMove | CallMove | { readonly do: 'end'; readonly ending: Ending }
 
 /** What the loop does next with a run. It has no effect by itself: who asks carries it out, notes it, and asks again. */
-export function nextMove(_progress: Progress, _facts: LoopFacts): Move {
-  return { do: 'plan' }
+export function nextMove(progress: Progress, facts: LoopFacts): Move {
+  const current = progress.plans.at(-1)
+  const ending = endingOf(progress, facts)
+  if (ending !== undefined) return { do: 'end', ending }
+  const stop = stopIn(progress, facts)
+  if (stop !== undefined) return noteScore(stop)
+  if (current === undefined || current.score?.verdict === 'replan') return { do: 'plan' }
+  if (current.verify === undefined) return { do: 'note', type: 'critic.verify', data: verify(progress, facts) }
+  if (current.verify.verdict === 'replan') return { do: 'plan' }
+  return carryOut(current, progress, facts)
+}
+
+const noteScore = (data: ScoreVerdict): NoteMove => ({ do: 'note', type: 'critic.score', data })
+
+/** A limit that was met, or an identity that lapsed: the verdict that ends the run. */
+function stopIn(progress: Progress, facts: LoopFacts): ScoreVerdict | undefined {
+  const { hardStop, identityLapsed } = facts
+  if (hardStop !== undefined) {
+    const { cause, ...amounts } = hardStop
+    return escalate(cause, ['a limit was met'], progress, facts, amounts)
+  }
+  if (identityLapsed) return escalate('identity_lapsed', ['the identity of the run lapsed'], progress, facts)
+  const { verify: verdict } = progress.plans.at(-1) ?? {}
+  if (verdict?.verdict === 'reject' && verdict.kind === 'budget_exceeded') return outOfCalls(progress, facts)
+  if (verdict?.verdict === 'replan' && progress.replansUsed >= facts.limits.replans)
+    return outOfReplans(verdict.reasons, progress, facts)
+  return undefined
+}
+
+/** The next call of a plan that was verified, or the verdict on what it came to. */
+function carryOut(current: PlanProgress, progress: Progress, facts: LoopFacts): Move {
+  for (const step of inOrder(current.plan?.steps ?? []) ?? []) {
+    const last = current.calls.findLast((call) => call.step === step.id)
+    if (last === undefined) {
+      if (!isWanted(step, current, progress, facts)) continue
+      const { params, problems } = resolveParams(step.params, expressionFacts(facts, progress), step.id)
+      const [problem] = problems
+      if (problem !== undefined) return noteScore(score({ kind: 'unresolved', problem }, progress, facts))
+      return callStep({ step, args: params, attempt: 1 }, current, progress, facts)
+    }
+    const { answer, args, attempt } = last
+    // Under way, or waiting for people: the same call is made again, and finds itself.
+    if (answer === undefined) return callStep({ step, args, attempt, begun: true }, current, progress, facts)
+    if (wentWell(answer)) continue
+    if (current.score?.verdict === 'retry' && mayRetry(last, answer))
+      return callStep({ step, args, attempt: attempt + 1 }, current, progress, facts)
+    const goesOn = templateStep(facts, current, step.id)?.on_error === 'continue' && mayContinue(answer)
+    if (!goesOn || mayRetry(last, answer))
+      return noteScore(score({ kind: 'answer', call: last, answer }, progress, facts))
+  }
+  return noteScore(score({ kind: 'done', plan: current }, progress, facts))
+}
+
+/** A step with a condition runs where it holds when its turn comes. */
+function isWanted({ id }: PlanStep, current: PlanProgress, progress: Progress, facts: LoopFacts): boolean {
+  const when = templateStep(facts, current, id)?.when
+  return when === undefined || verdictOf(when, expressionFacts(facts, progress)) === true
+}
+
+interface Calling {
+  readonly step: PlanStep
+  readonly args: JsonObject
+  readonly attempt: number
+  readonly begun?: boolean
+}
+
+function callStep(
+  { step, args, attempt, begun }: Calling,
+  current: PlanProgress,
+  progress: Progress,
+  facts: LoopFacts,
+): Move {
+  const { id, tool } = step
+  if (!begun && callsLeft(progress, facts) === 0) return noteScore(outOfCalls(progress, facts))
+  const call = { capability_id: tool, args }
+  const ruling = ruleCall(call, progress, facts, true)
+  const requested = requestedFor(step, facts)
+  const provides = providedBy(facts, step)
+  const isWrite = tierIn(facts, tool)?.kind === 'write'
+  const refused = isBound({ id, tool, args }, current, progress, facts)
+    ? refusalOf({ ...call, provides }, progress, facts)
+    : undefined
+  const index = current.plan?.steps.findIndex((each) => each.id === id) ?? 0
+  return {
+    ...{ do: 'call', step: id, capability_id: tool, args, attempt, requested },
+    callPlace: `t${current.index}c${index}${attempt > 1 ? `n${attempt}` : ''}`,
+    effective: ruling?.effective ?? requested,
+    highest: ruling?.highest ?? requested,
+    evidence_refs: evidenceRefs(step, progress, facts),
+    ...(isWrite && { idempotency_key: idempotencyKey(facts.context.run_id, id, args) }),
+    ...(refused && { refused }),
+  }
+}
+
+/** What the step names, and what the decision requires as far as it is there. */
+function evidenceRefs({ evidence_refs = [] }: PlanStep, progress: Progress, facts: LoopFacts): readonly string[] {
+  return [...new Set([...evidence_refs, ...evidenceUsed(progress, facts).map(({ evidence_ref }) => evidence_ref)])]
+}
+
+/** One effect of a step has one key, however often it is asked for. */
+export function idempotencyKey(runId: string, step: string, args: JsonObject): string {
+  const digest = sha256(canonical([runId, step, objectHash(args)]))
+  return `ik_${BigInt(`0x${digest}`).toString(36).padStart(16, '0').slice(0, 16)}`
 }

@@ -1,0 +1,104 @@
+import type { Json } from '../../base/canonical.ts'
+import { objectHash } from '../../base/hash.ts'
+import { parseTime } from '../../base/time.ts'
+import type { EvidenceFact } from '../../model/contract/compiled.ts'
+import { type LoopFacts, packCapability, specOf } from './facts.ts'
+import { finishedSteps, type Progress, wentWell } from './progress.ts'
+
+/** Evidence that the loop itself is: that rules were asked, that people were. */
+export const isRuntimeEvidence = (key: string): boolean => key === 'policy_eval' || key === 'approval'
+
+/** The keys that a step provides: as its capability declares, and as a template of the intent says of this step. */
+export function providedBy(facts: LoopFacts, step: { readonly id: string; readonly tool: string }): readonly string[] {
+  const inTemplates = facts.known.templates
+    .flatMap(({ steps }) => steps)
+    .filter(({ id, tool }) => id === step.id && tool === step.tool)
+  return [
+    ...new Set([
+      ...(packCapability(facts, step.tool)?.provides ?? []),
+      ...inTemplates.flatMap(({ provides = [] }) => provides),
+    ]),
+  ]
+}
+
+/** All facts by key: admitted ones, what the request claims, and what steps have answered. */
+export function evidenceIn(progress: Pick<Progress, 'plans'>, facts: LoopFacts): readonly EvidenceFact[] {
+  const admitted = facts.evidence.filter(({ key }) => key !== undefined)
+  const refs = new Set(admitted.map(({ evidence_ref }) => evidence_ref))
+  return [
+    ...admitted,
+    ...askedFacts(facts).filter(({ evidence_ref }) => !refs.has(evidence_ref)),
+    ...stepFacts(progress, facts),
+  ]
+}
+
+const askedFacts = ({ request, context, now }: LoopFacts): readonly EvidenceFact[] =>
+  Object.entries(request.context ?? {}).map(([key, value = null]) => ({
+    ...{ evidence_ref: `request:${request.request_id}#/input/context/${key}`, key, value, authority: 'asserted' },
+    ...{ tenant_id: context.tenant_id, observed_at: now, hash: objectHash(value) },
+  }))
+
+/** What the same capability said of a key before is superseded. An answer without content provides nothing. */
+function stepFacts(progress: Pick<Progress, 'plans'>, facts: LoopFacts): readonly EvidenceFact[] {
+  const found = new Map<string, EvidenceFact>()
+  for (const { step, call, answer } of finishedSteps(progress)) {
+    const value = answer.output
+    if (!wentWell(answer) || value === null || value === undefined) continue
+    for (const key of providedBy(facts, { id: step, tool: call.capability_id }))
+      found.set(JSON.stringify([key, call.capability_id]), {
+        ...{ evidence_ref: `tool:${call.capability_id}:${call.call_id}`, key, value, authority: 'verified' },
+        ...{ tenant_id: facts.context.tenant_id, observed_at: answer.at, hash: objectHash(value) },
+      })
+  }
+  return [...found.values()]
+}
+
+export interface KeyState {
+  readonly key: string
+  readonly state: 'present' | 'missing' | 'stale' | 'conflict' | 'asserted'
+  readonly fact?: EvidenceFact
+}
+
+/** How a key stands: what is only asserted counts where the spec accepts it, and two that differ count for nothing. */
+export function stateOf(
+  key: string,
+  all: readonly EvidenceFact[],
+  { now, accepted }: { readonly now: string; readonly accepted: readonly string[] },
+): KeyState {
+  const about = all.filter((fact) => fact.key === key && fact.authority !== 'untrusted')
+  const isStrong = ({ authority }: EvidenceFact): boolean => authority !== 'asserted'
+  const strong = about.filter((fact) => isStrong(fact) && isCurrent(fact, now))
+  if (strong.length > 0) return agreed(key, strong)
+  if (about.some(isStrong)) return { key, state: 'stale' }
+  const asserted = about.filter((fact) => isCurrent(fact, now))
+  if (asserted.length === 0) return { key, state: about.length > 0 ? 'stale' : 'missing' }
+  return accepted.includes(key) ? agreed(key, asserted) : { key, state: 'asserted' }
+}
+
+function agreed(key: string, facts: readonly EvidenceFact[]): KeyState {
+  const resolved = facts.filter(({ resolution_ref }) => resolution_ref !== undefined)
+  const counting = resolved.length > 0 ? resolved : facts
+  const isOpen = resolved.length === 0 && facts.some(({ conflicts = [] }) => conflicts.length > 0)
+  const [fact] = counting
+  if (fact === undefined || isOpen || counting.some(({ hash }) => hash !== fact.hash)) return { key, state: 'conflict' }
+  return { key, state: 'present', fact }
+}
+
+const isCurrent = ({ expires_at }: EvidenceFact, now: string): boolean =>
+  expires_at === undefined || (parseTime(expires_at) ?? 0) > (parseTime(now) ?? Number.POSITIVE_INFINITY)
+
+/** The state of each of these keys, as the spec of the run takes evidence. */
+export function keyStates(keys: readonly string[], progress: Progress, facts: LoopFacts): readonly KeyState[] {
+  const all = evidenceIn(progress, facts)
+  const accepted = specOf(facts, progress.plans.at(-1))?.accept_asserted ?? []
+  return keys.map((key) => stateOf(key, all, { now: facts.now, accepted }))
+}
+
+/** What rules read as `evidence`: by key, only what counts. */
+export function evidenceRoot(progress: Progress, facts: LoopFacts): { readonly [key: string]: Json } {
+  const keys = new Set(evidenceIn(progress, facts).flatMap(({ key }) => key ?? []))
+  const present = keyStates([...keys], progress, facts)
+  return Object.fromEntries(
+    present.flatMap(({ key, fact }) => (fact === undefined ? [] : [[key, fact.value] as const])),
+  )
+}
