@@ -62,6 +62,7 @@ const byNoun = {
   reserved: { name: 400 },
   event: { not_found: 404, conflict: 409 },
   correlation: { not_found: 404, in_use: 409 },
+  record: { move_invalid: 409 },
   contract: { invalid: 422 },
   capability: { invalid: 422, not_found: 404, unsurfaced: 403 },
   call: { in_progress: 503 },

@@ -72,7 +72,9 @@ test('the comparison sees lengths counted in UTF-16 units, other patterns, hidde
 
 test('a closed shape refuses an unknown member by name, and only these are open [F-06]', () => {
   // These are one of several closed shapes.
-  const names = Object.keys(contracts).filter((name) => !['agent-manifest', 'upstream', 'tool-result', 'verify-verdict'].includes(name))
+  const names = Object.keys(contracts).filter(
+    (name) => !['agent-manifest', 'upstream', 'tool-result', 'verify-verdict'].includes(name),
+  )
   const [closed, open] = [true, false].map((isClosed) =>
     names.filter((name) => (jsonSchemaOf(name)['additionalProperties'] === false) === isClosed),
   )
