@@ -174,7 +174,7 @@ const error = (status: string, code: string, retryable = false, more = {}) => ({
 
 /** In the gateway's order: surfaced, the conditions of the decision, approval, adapter. */
 function gateway(move: CallMove, progress: Progress, facts: LoopFacts, { given, tools, effects }: Script) {
-  const ruling = ruleCall(move, progress, facts, true)
+  const ruling = ruleCall(move, { ...facts, progress }, true)
   if (ruling === undefined) return error('rejected', 'capability_unsurfaced')
   if (move.refused) return error('blocked', move.refused.code)
   if (!ruling.allowed) return error('blocked', ruling.reason)

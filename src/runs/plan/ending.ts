@@ -2,8 +2,7 @@ import type { JsonObject } from '../../base/object.ts'
 import type { RecordStatus, ScoreVerdict, VerifyVerdict } from '../../model/contract/decision.ts'
 import type { RunStatus } from '../../model/run.ts'
 import { outcomeOf } from './commit.ts'
-import { type LoopFacts, specOf } from './facts.ts'
-import type { Progress } from './progress.ts'
+import { type Loop, specOf } from './facts.ts'
 
 /** How a run ended: its record, its status, and by what. */
 export interface Ending {
@@ -18,13 +17,13 @@ export interface Ending {
 }
 
 /** The end of a run that has come to one: by its last verdict, by a control, by its caller. */
-export function endingOf(progress: Progress, facts: LoopFacts): Ending | undefined {
-  const { score = progress.early, verify } = progress.plans.at(-1) ?? {}
-  if (score?.verdict === 'accept') return accepted(score, progress, facts)
-  if (score?.verdict === 'escalate') return escalated(score, progress, facts)
+export function endingOf(loop: Loop): Ending | undefined {
+  const { score = loop.progress.early, verify } = loop.progress.plans.at(-1) ?? {}
+  if (score?.verdict === 'accept') return accepted(score, loop)
+  if (score?.verdict === 'escalate') return escalated(score, loop)
   const rejected = verify?.verdict === 'reject' && verify.kind !== 'budget_exceeded' ? verify : undefined
-  if (rejected !== undefined) return rejectedBy(rejected, progress, facts)
-  return controlled(progress, facts) ?? (facts.cancelled ? cancelled : undefined)
+  if (rejected !== undefined) return rejectedBy(rejected, loop)
+  return controlled(loop) ?? (loop.cancelled ? cancelled : undefined)
 }
 
 const cancelled: Ending = {
@@ -32,20 +31,20 @@ const cancelled: Ending = {
 }
 
 /** A control that fired at compile ends the run before any plan. */
-function controlled(progress: Progress, facts: LoopFacts): Ending | undefined {
-  const { must_refuse, must_escalate } = facts.compiled.runtime_controls
-  if (must_refuse.length > 0) return refused('refused_by_control', must_refuse, progress, facts)
-  return must_escalate.length > 0 ? handedOver(must_escalate, progress, facts) : undefined
+function controlled(loop: Loop): Ending | undefined {
+  const { must_refuse, must_escalate } = loop.compiled.runtime_controls
+  if (must_refuse.length > 0) return refused('refused_by_control', must_refuse, loop)
+  return must_escalate.length > 0 ? handedOver(must_escalate, loop) : undefined
 }
 
 /** Nothing was committed, and nothing will be: the outcome is the one that the spec has for it. */
-function refused(cause: string, reasons: readonly string[], progress: Progress, facts: LoopFacts): Ending {
-  const outcome = specOf(facts, progress.plans.at(-1))?.outcome_map?.denied
+function refused(cause: string, reasons: readonly string[], loop: Loop): Ending {
+  const outcome = specOf(loop)?.outcome_map?.denied
   return { ...ended('REJECTED', reasons), cause, ...(outcome !== undefined && { outcome }) }
 }
 
-function handedOver(reasons: readonly string[], progress: Progress, facts: LoopFacts): Ending {
-  const outcome = specOf(facts, progress.plans.at(-1))?.outcome_map?.escalated
+function handedOver(reasons: readonly string[], loop: Loop): Ending {
+  const outcome = specOf(loop)?.outcome_map?.escalated
   return { ...ended('ESCALATED', reasons), cause: 'escalated_by_control', ...(outcome !== undefined && { outcome }) }
 }
 
@@ -53,10 +52,10 @@ const ended = (record_status: Ending['record_status'], reasons: readonly string[
   ...{ record_status, run_status: 'completed', outputs: {}, reasons: [...reasons] },
 })
 
-function accepted({ ok, reasons }: ScoreVerdict, progress: Progress, facts: LoopFacts): Ending {
-  const spec = specOf(facts, progress.plans.at(-1))
-  const decided = ok && spec ? outcomeOf(spec, progress, facts) : undefined
-  if (decided === undefined || 'cause' in decided) return refused(reasons[0] ?? 'refused', reasons, progress, facts)
+function accepted({ ok, reasons }: ScoreVerdict, loop: Loop): Ending {
+  const spec = specOf(loop)
+  const decided = ok && spec ? outcomeOf(spec, loop) : undefined
+  if (decided === undefined || 'cause' in decided) return refused(reasons[0] ?? 'refused', reasons, loop)
   return { ...ended('DECIDED', reasons), outcome: decided.outcome, outputs: decided.outputs }
 }
 
@@ -70,9 +69,9 @@ const hardStops: ReadonlySet<string> = new Set([
   ...['session_expired', 'heartbeat_missed'],
 ])
 
-function escalated(score: ScoreVerdict, progress: Progress, facts: LoopFacts): Ending {
+function escalated(score: ScoreVerdict, loop: Loop): Ending {
   const { cause = 'escalated', limit, used, reasons } = score
-  if (cause === 'escalated_by_control') return handedOver(reasons, progress, facts)
+  if (cause === 'escalated_by_control') return handedOver(reasons, loop)
   return {
     ...ended(deferring.has(cause) ? 'DEFERRED' : 'ESCALATED', reasons),
     run_status: hardStops.has(cause) ? 'failed' : 'completed',
@@ -80,14 +79,10 @@ function escalated(score: ScoreVerdict, progress: Progress, facts: LoopFacts): E
   }
 }
 
-function rejectedBy(
-  { kind, reasons }: Extract<VerifyVerdict, { verdict: 'replan' | 'reject' }>,
-  progress: Progress,
-  facts: LoopFacts,
-): Ending {
+function rejectedBy({ kind, reasons }: Extract<VerifyVerdict, { verdict: 'replan' | 'reject' }>, loop: Loop): Ending {
   if (kind === 'missing_evidence') return { ...ended('DEFERRED', reasons), cause: 'evidence_missing' }
   if (kind === 'loop_guard') return { ...ended('ESCALATED', reasons), cause: kind }
-  const escalates = facts.packs.packs.mustEscalate.some(({ rule_id }) => rule_id === reasons[0])
-  if (kind === 'refused_by_control' && escalates) return handedOver(reasons, progress, facts)
-  return refused(kind, reasons, progress, facts)
+  const escalates = loop.packs.packs.mustEscalate.some(({ rule_id }) => rule_id === reasons[0])
+  if (kind === 'refused_by_control' && escalates) return handedOver(reasons, loop)
+  return refused(kind, reasons, loop)
 }

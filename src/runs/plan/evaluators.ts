@@ -1,25 +1,25 @@
 import { rankOf } from '../../compile/rules.ts'
 import type { EvaluatorVerdict } from '../../model/contract/decision.ts'
-import { type LoopFacts, tierIn } from './facts.ts'
-import type { PlanProgress, Progress, StepCall } from './progress.ts'
+import { type Loop, type LoopFacts, tierIn } from './facts.ts'
+import type { PlanProgress, StepCall } from './progress.ts'
 import { wentWell } from './progress.ts'
 
 type Evaluator = EvaluatorVerdict['evaluator_id']
 
 /** What each evaluator says of the run so far. Policy and safety are floors; the others are to be as high as can be. */
-export function evaluate(progress: Progress, facts: LoopFacts): readonly EvaluatorVerdict[] {
-  const calls = progress.plans.flatMap((plan) => plan.calls)
-  const { wallClockMs, costCents } = facts.limits
+export function evaluate(loop: Loop): readonly EvaluatorVerdict[] {
+  const calls = loop.progress.plans.flatMap((plan) => plan.calls)
+  const { wallClockMs, costCents } = loop.limits
   return [
     judged(
       'policy',
-      findings(calls, (call) => policyProblem(call, facts)),
-      facts,
+      findings(calls, (call) => policyProblem(call, loop)),
+      loop,
     ),
-    judged('safety', findings(calls, safetyProblem), facts),
-    judged('utility', { score: utility(progress.plans.at(-1)), found: [] }, facts),
-    judged('latency', { score: left(wallClockMs), found: [] }, facts),
-    judged('cost', { score: left(costCents), found: [] }, facts),
+    judged('safety', findings(calls, safetyProblem), loop),
+    judged('utility', { score: utility(loop.progress.plans.at(-1)), found: [] }, loop),
+    judged('latency', { score: left(wallClockMs), found: [] }, loop),
+    judged('cost', { score: left(costCents), found: [] }, loop),
   ]
 }
 
@@ -40,9 +40,9 @@ function findings(calls: readonly StepCall[], problemOf: (call: StepCall) => str
 }
 
 /** A call that went through though it was not on the surface, or in a mode that nobody asked for. */
-function policyProblem({ step, capability_id, answer, effective, requested, highest }: StepCall, facts: LoopFacts) {
+function policyProblem({ step, capability_id, answer, effective, requested, highest }: StepCall, loop: LoopFacts) {
   if (answer === undefined || !wentWell(answer)) return undefined
-  if (tierIn(facts, capability_id) === undefined) return `step \`${step}\` called what the run does not have`
+  if (tierIn(loop, capability_id) === undefined) return `step \`${step}\` called what the run does not have`
   const modes = [effective, requested, highest].flatMap((mode) => (mode === undefined ? [] : [rankOf(mode)]))
   return modes.some((rank, index) => rank < (modes[index - 1] ?? 0)) ? `step \`${step}\` ran above its mode` : undefined
 }

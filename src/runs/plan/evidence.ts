@@ -2,34 +2,30 @@ import type { Json } from '../../base/canonical.ts'
 import { objectHash } from '../../base/hash.ts'
 import { parseTime } from '../../base/time.ts'
 import type { EvidenceFact } from '../../model/contract/compiled.ts'
-import { type LoopFacts, packCapability, specOf } from './facts.ts'
-import { finishedSteps, type Progress, wentWell } from './progress.ts'
+import { type Loop, type LoopFacts, packCapability, specOf } from './facts.ts'
+import { finishedSteps, wentWell } from './progress.ts'
 
 /** Evidence that the loop itself is: that rules were asked, that people were. */
 export const isRuntimeEvidence = (key: string): boolean => key === 'policy_eval' || key === 'approval'
 
 /** The keys that a step provides: as its capability declares, and as a template of the intent says of this step. */
-export function providedBy(facts: LoopFacts, step: { readonly id: string; readonly tool: string }): readonly string[] {
-  const inTemplates = facts.known.templates
+export function providedBy(loop: LoopFacts, step: { readonly id: string; readonly tool: string }): readonly string[] {
+  const inTemplates = loop.known.templates
     .flatMap(({ steps }) => steps)
     .filter(({ id, tool }) => id === step.id && tool === step.tool)
   return [
     ...new Set([
-      ...(packCapability(facts, step.tool)?.provides ?? []),
+      ...(packCapability(loop, step.tool)?.provides ?? []),
       ...inTemplates.flatMap(({ provides = [] }) => provides),
     ]),
   ]
 }
 
 /** All facts by key: admitted ones, what the request claims, and what steps have answered. */
-export function evidenceIn(progress: Pick<Progress, 'plans'>, facts: LoopFacts): readonly EvidenceFact[] {
-  const admitted = facts.evidence.filter(({ key }) => key !== undefined)
+export function evidenceIn(loop: Loop): readonly EvidenceFact[] {
+  const admitted = loop.evidence.filter(({ key }) => key !== undefined)
   const refs = new Set(admitted.map(({ evidence_ref }) => evidence_ref))
-  return [
-    ...admitted,
-    ...askedFacts(facts).filter(({ evidence_ref }) => !refs.has(evidence_ref)),
-    ...stepFacts(progress, facts),
-  ]
+  return [...admitted, ...askedFacts(loop).filter(({ evidence_ref }) => !refs.has(evidence_ref)), ...stepFacts(loop)]
 }
 
 const askedFacts = ({ request, context, now }: LoopFacts): readonly EvidenceFact[] =>
@@ -39,15 +35,15 @@ const askedFacts = ({ request, context, now }: LoopFacts): readonly EvidenceFact
   }))
 
 /** What the same capability said of a key before is superseded. An answer without content provides nothing. */
-function stepFacts(progress: Pick<Progress, 'plans'>, facts: LoopFacts): readonly EvidenceFact[] {
+function stepFacts(loop: Loop): readonly EvidenceFact[] {
   const found = new Map<string, EvidenceFact>()
-  for (const { step, call, answer } of finishedSteps(progress)) {
+  for (const { step, call, answer } of finishedSteps(loop.progress)) {
     const value = answer.output
     if (!wentWell(answer) || value === null || value === undefined) continue
-    for (const key of providedBy(facts, { id: step, tool: call.capability_id }))
+    for (const key of providedBy(loop, { id: step, tool: call.capability_id }))
       found.set(JSON.stringify([key, call.capability_id]), {
         ...{ evidence_ref: `tool:${call.capability_id}:${call.call_id}`, key, value, authority: 'verified' },
-        ...{ tenant_id: facts.context.tenant_id, observed_at: answer.at, hash: objectHash(value) },
+        ...{ tenant_id: loop.context.tenant_id, observed_at: answer.at, hash: objectHash(value) },
       })
   }
   return [...found.values()]
@@ -88,16 +84,16 @@ const isCurrent = ({ expires_at }: EvidenceFact, now: string): boolean =>
   expires_at === undefined || (parseTime(expires_at) ?? 0) > (parseTime(now) ?? Number.POSITIVE_INFINITY)
 
 /** The state of each of these keys, as the spec of the run takes evidence. */
-export function keyStates(keys: readonly string[], progress: Progress, facts: LoopFacts): readonly KeyState[] {
-  const all = evidenceIn(progress, facts)
-  const accepted = specOf(facts, progress.plans.at(-1))?.accept_asserted ?? []
-  return keys.map((key) => stateOf(key, all, { now: facts.now, accepted }))
+export function keyStates(keys: readonly string[], loop: Loop): readonly KeyState[] {
+  const all = evidenceIn(loop)
+  const accepted = specOf(loop)?.accept_asserted ?? []
+  return keys.map((key) => stateOf(key, all, { now: loop.now, accepted }))
 }
 
 /** What rules read as `evidence`: by key, only what counts. */
-export function evidenceRoot(progress: Progress, facts: LoopFacts): { readonly [key: string]: Json } {
-  const keys = new Set(evidenceIn(progress, facts).flatMap(({ key }) => key ?? []))
-  const present = keyStates([...keys], progress, facts)
+export function evidenceRoot(loop: Loop): { readonly [key: string]: Json } {
+  const keys = new Set(evidenceIn(loop).flatMap(({ key }) => key ?? []))
+  const present = keyStates([...keys], loop)
   return Object.fromEntries(
     present.flatMap(({ key, fact }) => (fact === undefined ? [] : [[key, fact.value] as const])),
   )

@@ -28,6 +28,11 @@ export interface LoopFacts {
   readonly challenge?: EvaluatorVerdict
 }
 
+/** The same with what the events of the run say. */
+export interface Loop extends LoopFacts {
+  readonly progress: Progress
+}
+
 export interface LoopLimits {
   readonly calls: number
   readonly replans: number
@@ -66,7 +71,8 @@ export const templateStep = (facts: LoopFacts, plan: Pick<PlanProgress, 'planner
   templateOf(facts, plan)?.steps.find(({ id }) => id === step)
 
 /** What the run decides: what its last plan names, else the only thing its intent may come to. */
-export function specOf({ known }: LoopFacts, plan: PlanProgress | undefined): DecisionSpec | undefined {
+export function specOf({ known, progress }: Loop): DecisionSpec | undefined {
+  const plan = progress.plans.at(-1)
   const named = plan?.plan?.decision_checkpoints.at(-1)?.decision_id
   return named === undefined ? known.specs[0] : known.specs.find(({ decision_key }) => decision_key === named)
 }
@@ -84,7 +90,7 @@ export function rootsIn({ context, request, now }: LoopFacts): Facts {
 }
 
 /** What parameters, templates and outcomes read. */
-export function expressionFacts(facts: LoopFacts, progress: Pick<Progress, 'plans'>): Facts {
-  const { run, request } = rootsIn(facts)
-  return { run, request, steps: stepsRoot(finishedSteps(progress)) }
+export function expressionFacts(loop: Loop): Facts {
+  const { run, request } = rootsIn(loop)
+  return { run, request, steps: stepsRoot(finishedSteps(loop.progress)) }
 }

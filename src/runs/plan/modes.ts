@@ -7,8 +7,7 @@ import { type Tier, tiers } from '../../model/contract/context.ts'
 import type { ApprovalGate } from '../../model/contract/pack.ts'
 import type { Facts } from '../../policy/conditions/values.ts'
 import { evidenceRoot } from './evidence.ts'
-import { type LoopFacts, rootsIn, tierIn } from './facts.ts'
-import type { Progress } from './progress.ts'
+import { type Loop, type LoopFacts, rootsIn, tierIn } from './facts.ts'
 
 /** What the rules of the packs say of one call. */
 export interface Ruling {
@@ -36,16 +35,11 @@ export interface RuledCall {
  * Asks the rules about a call. Before the call (`isFinal`) what is still undecided allows nothing and denies; at verify
  * it stays open. Undefined for a capability that does not exist for the run.
  */
-export function ruleCall(
-  { capability_id: id, args }: RuledCall,
-  progress: Progress,
-  facts: LoopFacts,
-  isFinal: boolean,
-): Ruling | undefined {
-  const tier = tierIn(facts, id)
+export function ruleCall({ capability_id: id, args }: RuledCall, loop: Loop, isFinal: boolean): Ruling | undefined {
+  const tier = tierIn(loop, id)
   if (tier === undefined) return undefined
-  const read = callRoots(args, progress, facts)
-  const { policy } = facts.packs
+  const read = callRoots(args, loop)
+  const { policy } = loop.packs
   try {
     const { prohibited, allowed, mode, said } = ruleOn(policy, { id, ...tier }, read)
     const holds = ({ condition }: BundleRule): boolean =>
@@ -60,7 +54,7 @@ export function ruleCall(
       ...{ allowed: isAllowed, reason: isAllowed ? 'allowed' : 'policy_denied', effective },
       highest: tier.approval_mode,
       requires: [...new Set(matched.flatMap(({ body }) => body.then.requires ?? []))],
-      gates: gatesFor({ id, tier, matched }, read, facts),
+      gates: gatesFor({ id, tier, matched }, read, loop),
       ...{ matched: matched.map(nameOf), undecided: undecided.map(nameOf) },
       bindings: matched.flatMap(({ body }) => body.decision_binding?.replace(/^decision\./, '') ?? []),
     }
@@ -75,14 +69,14 @@ export function ruleCall(
 const nameOf = ({ bundle, rule }: BundleRule): string => `${bundle}#${rule}`
 
 /** What rules read of a call. */
-export function callRoots(args: JsonObject, progress: Progress, facts: LoopFacts): Facts {
-  const calls = progress.plans.flatMap((plan) => plan.calls)
+export function callRoots(args: JsonObject, loop: Loop): Facts {
+  const calls = loop.progress.plans.flatMap((plan) => plan.calls)
   const history = calls.map(({ capability_id, step, answer }) => ({
     capability_id,
     step,
     status: answer?.status ?? null,
   }))
-  return { ...rootsIn(facts), args, evidence: evidenceRoot(progress, facts), history }
+  return { ...rootsIn(loop), args, evidence: evidenceRoot(loop), history }
 }
 
 const highestNamed = (rules: readonly BundleRule[]): Tier | undefined =>

@@ -8,7 +8,7 @@ import { evidenceUsed, isBound, refusalOf } from './commit.ts'
 import { type Ending, endingOf } from './ending.ts'
 import { providedBy } from './evidence.ts'
 import { resolveParams, verdictOf } from './expressions.ts'
-import { expressionFacts, type LoopFacts, templateStep, tierIn } from './facts.ts'
+import { expressionFacts, type Loop, type LoopFacts, templateStep, tierIn } from './facts.ts'
 import { ruleCall } from './modes.ts'
 import { inOrder } from './parse-plan.ts'
 import { type PlanProgress, type Progress, wentWell } from './progress.ts'
@@ -42,62 +42,62 @@ export type Move = { readonly do: 'plan' } | NoteMove | CallMove | { readonly do
 
 /** What the loop does next with a run. It has no effect by itself: who asks carries it out, notes it, and asks again. */
 export function nextMove(progress: Progress, facts: LoopFacts): Move {
+  const loop = { ...facts, progress }
   const current = progress.plans.at(-1)
-  const ending = endingOf(progress, facts)
+  const ending = endingOf(loop)
   if (ending !== undefined) return { do: 'end', ending }
-  const stop = stopIn(progress, facts)
+  const stop = stopIn(loop)
   if (stop !== undefined) return noteScore(stop)
   if (current === undefined || current.score?.verdict === 'replan') return { do: 'plan' }
-  if (current.verify === undefined) return { do: 'note', type: 'critic.verify', data: verify(progress, facts) }
+  if (current.verify === undefined) return { do: 'note', type: 'critic.verify', data: verify(loop) }
   if (current.verify.verdict === 'replan') return { do: 'plan' }
-  return carryOut(current, progress, facts)
+  return carryOut(current, loop)
 }
 
 const noteScore = (data: ScoreVerdict): NoteMove => ({ do: 'note', type: 'critic.score', data })
 
 /** A limit that was met, or an identity that lapsed: the verdict that ends the run. */
-function stopIn(progress: Progress, facts: LoopFacts): ScoreVerdict | undefined {
-  const { hardStop, identityLapsed } = facts
+function stopIn(loop: Loop): ScoreVerdict | undefined {
+  const { hardStop, identityLapsed } = loop
   if (hardStop !== undefined) {
     const { cause, ...amounts } = hardStop
-    return escalate(cause, ['a limit was met'], progress, facts, amounts)
+    return escalate(cause, ['a limit was met'], loop, amounts)
   }
-  if (identityLapsed) return escalate('identity_lapsed', ['the identity of the run lapsed'], progress, facts)
-  const { verify: verdict } = progress.plans.at(-1) ?? {}
-  if (verdict?.verdict === 'reject' && verdict.kind === 'budget_exceeded') return outOfCalls(progress, facts)
-  if (verdict?.verdict === 'replan' && progress.replansUsed >= facts.limits.replans)
-    return outOfReplans(verdict.reasons, progress, facts)
+  if (identityLapsed) return escalate('identity_lapsed', ['the identity of the run lapsed'], loop)
+  const { verify: verdict } = loop.progress.plans.at(-1) ?? {}
+  if (verdict?.verdict === 'reject' && verdict.kind === 'budget_exceeded') return outOfCalls(loop)
+  if (verdict?.verdict === 'replan' && loop.progress.replansUsed >= loop.limits.replans)
+    return outOfReplans(verdict.reasons, loop)
   return undefined
 }
 
 /** The next call of a plan that was verified, or the verdict on what it came to. */
-function carryOut(current: PlanProgress, progress: Progress, facts: LoopFacts): Move {
+function carryOut(current: PlanProgress, loop: Loop): Move {
   for (const step of inOrder(current.plan?.steps ?? []) ?? []) {
     const last = current.calls.findLast((call) => call.step === step.id)
     if (last === undefined) {
-      if (!isWanted(step, current, progress, facts)) continue
-      const { params, problems } = resolveParams(step.params, expressionFacts(facts, progress), step.id)
+      if (!isWanted(step, current, loop)) continue
+      const { params, problems } = resolveParams(step.params, expressionFacts(loop), step.id)
       const [problem] = problems
-      if (problem !== undefined) return noteScore(score({ kind: 'unresolved', problem }, progress, facts))
-      return callStep({ step, args: params, attempt: 1 }, current, progress, facts)
+      if (problem !== undefined) return noteScore(score({ kind: 'unresolved', problem }, loop))
+      return callStep({ step, args: params, attempt: 1 }, current, loop)
     }
     const { answer, args, attempt } = last
     // Under way, or waiting for people: the same call is made again, and finds itself.
-    if (answer === undefined) return callStep({ step, args, attempt, begun: true }, current, progress, facts)
+    if (answer === undefined) return callStep({ step, args, attempt, begun: true }, current, loop)
     if (wentWell(answer)) continue
     if (current.score?.verdict === 'retry' && mayRetry(last, answer))
-      return callStep({ step, args, attempt: attempt + 1 }, current, progress, facts)
-    const goesOn = templateStep(facts, current, step.id)?.on_error === 'continue' && mayContinue(answer)
-    if (!goesOn || mayRetry(last, answer))
-      return noteScore(score({ kind: 'answer', call: last, answer }, progress, facts))
+      return callStep({ step, args, attempt: attempt + 1 }, current, loop)
+    const goesOn = templateStep(loop, current, step.id)?.on_error === 'continue' && mayContinue(answer)
+    if (!goesOn || mayRetry(last, answer)) return noteScore(score({ kind: 'answer', call: last, answer }, loop))
   }
-  return noteScore(score({ kind: 'done', plan: current }, progress, facts))
+  return noteScore(score({ kind: 'done', plan: current }, loop))
 }
 
 /** A step with a condition runs where it holds when its turn comes. */
-function isWanted({ id }: PlanStep, current: PlanProgress, progress: Progress, facts: LoopFacts): boolean {
-  const when = templateStep(facts, current, id)?.when
-  return when === undefined || verdictOf(when, expressionFacts(facts, progress)) === true
+function isWanted({ id }: PlanStep, current: PlanProgress, loop: Loop): boolean {
+  const when = templateStep(loop, current, id)?.when
+  return when === undefined || verdictOf(when, expressionFacts(loop)) === true
 }
 
 interface Calling {
@@ -107,37 +107,29 @@ interface Calling {
   readonly begun?: boolean
 }
 
-function callStep(
-  { step, args, attempt, begun }: Calling,
-  current: PlanProgress,
-  progress: Progress,
-  facts: LoopFacts,
-): Move {
-  const { id, tool } = step
-  if (!begun && callsLeft(progress, facts) === 0) return noteScore(outOfCalls(progress, facts))
-  const call = { capability_id: tool, args }
-  const ruling = ruleCall(call, progress, facts, true)
-  const requested = requestedFor(step, facts)
-  const provides = providedBy(facts, step)
-  const isWrite = tierIn(facts, tool)?.kind === 'write'
-  const refused = isBound({ id, tool, args }, current, progress, facts)
-    ? refusalOf({ ...call, provides }, progress, facts)
-    : undefined
-  const index = current.plan?.steps.findIndex((each) => each.id === id) ?? 0
+function callStep({ step, args, attempt, begun }: Calling, current: PlanProgress, loop: Loop): Move {
+  if (!begun && callsLeft(loop) === 0) return noteScore(outOfCalls(loop))
+  const call = { step: step.id, capability_id: step.tool, args }
+  const ruling = ruleCall(call, loop, true)
+  const requested = requestedFor(step, loop)
+  const isWrite = tierIn(loop, step.tool)?.kind === 'write'
+  const isDeciding = isBound(call, current, loop)
+  const refused = isDeciding ? refusalOf({ ...call, provides: providedBy(loop, step) }, loop) : undefined
+  const index = current.plan?.steps.indexOf(step) ?? 0
   return {
-    ...{ do: 'call', step: id, capability_id: tool, args, attempt, requested },
+    ...{ do: 'call', ...call, attempt, requested },
     callPlace: `t${current.index}c${index}${attempt > 1 ? `n${attempt}` : ''}`,
     effective: ruling?.effective ?? requested,
     highest: ruling?.highest ?? requested,
-    evidence_refs: evidenceRefs(step, progress, facts),
-    ...(isWrite && { idempotency_key: idempotencyKey(facts.context.run_id, id, args) }),
+    evidence_refs: evidenceRefs(step, loop),
+    ...(isWrite && { idempotency_key: idempotencyKey(loop.context.run_id, step.id, args) }),
     ...(refused && { refused }),
   }
 }
 
 /** What the step names, and what the decision requires as far as it is there. */
-function evidenceRefs({ evidence_refs = [] }: PlanStep, progress: Progress, facts: LoopFacts): readonly string[] {
-  return [...new Set([...evidence_refs, ...evidenceUsed(progress, facts).map(({ evidence_ref }) => evidence_ref)])]
+function evidenceRefs({ evidence_refs = [] }: PlanStep, loop: Loop): readonly string[] {
+  return [...new Set([...evidence_refs, ...evidenceUsed(loop).map(({ evidence_ref }) => evidence_ref)])]
 }
 
 /** One effect of a step has one key, however often it is asked for. */

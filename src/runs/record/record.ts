@@ -6,7 +6,7 @@ import type { EvidenceFact } from '../../model/contract/compiled.ts'
 import type { BudgetUsage, DecisionRecord, RecordStatus } from '../../model/contract/decision.ts'
 import { committedCalls, evidenceUsed } from '../plan/commit.ts'
 import type { Ending } from '../plan/ending.ts'
-import { type LoopFacts, specOf, templateOf } from '../plan/facts.ts'
+import { type Loop, type LoopFacts, specOf, templateOf } from '../plan/facts.ts'
 import { ruleCall } from '../plan/modes.ts'
 import { isSentBack, type Progress } from '../plan/progress.ts'
 
@@ -32,12 +32,13 @@ export function makeRecord(
   end: Ending | 'IN_FLIGHT',
   version: VersionFacts,
 ): UnsealedRecord {
-  const { context, compiled, request, packs } = facts
+  const loop = { ...facts, progress }
+  const { context, compiled, request, packs } = loop
   const last = progress.plans.at(-1)
-  const spec = specOf(facts, last) ?? facts.known.specs[0]
+  const spec = specOf(loop) ?? loop.known.specs[0]
   const { agent, session_id } = context
   const ending = end === 'IN_FLIGHT' ? undefined : end
-  const used = evidenceUsed(progress, facts)
+  const used = evidenceUsed(loop)
   const strategy = last?.planner ?? 'none'
   return {
     ...{ record_id: version.record_id, timestamp: version.timestamp, status: ending?.record_status ?? 'IN_FLIGHT' },
@@ -49,13 +50,13 @@ export function makeRecord(
       principal_chain: agent.principal_chain,
     },
     intent_ref: request.intent,
-    subject_ids: subjectIds(facts),
+    subject_ids: subjectIds(loop),
     inputs_refs: { request: request.request_id, ...(session_id !== undefined && { session: session_id }) },
     outputs: (ending?.record_status === 'DECIDED' ? ending.outputs : {}) as DecisionRecord['outputs'],
-    evidence_refs: evidenceRefs(used, progress, facts),
+    evidence_refs: evidenceRefs(used, loop),
     policy_decisions: policyDecisions(progress),
     approvals: version.approvals,
-    controls_active: controlsActive(progress, facts),
+    controls_active: controlsActive(loop),
     confidence: confidenceOf(used),
     rationale: { strategy, alternatives_considered: alternatives(progress) },
     budget_usage: version.budget_usage,
@@ -75,7 +76,7 @@ export function makeRecord(
       checkpoint_id: version.checkpoint_id ?? progress.checkpointId ?? null,
       compiled_context_hash: compiled.context_ledger.compiled_context_hash,
       memory_proposal_ids: [...version.memory_proposal_ids],
-      release: { ...version.release, planner: strategy, template: templateName(last && templateOf(facts, last)) },
+      release: { ...version.release, planner: strategy, template: templateName(last && templateOf(loop, last)) },
     },
   }
 }
@@ -97,10 +98,8 @@ function subjectIds({ packs, request: { context = {} } }: LoopFacts): string[] {
 }
 
 /** What the decision rests on, and the rules that allowed what was done. */
-function evidenceRefs(used: readonly EvidenceFact[], progress: Progress, facts: LoopFacts): string[] {
-  const matched = committedCalls(progress, facts).flatMap(
-    (call) => ruleCall(call, progress, facts, true)?.matched ?? [],
-  )
+function evidenceRefs(used: readonly EvidenceFact[], loop: Loop): string[] {
+  const matched = committedCalls(loop).flatMap((call) => ruleCall(call, loop, true)?.matched ?? [])
   return [...new Set([...used.map(({ evidence_ref }) => evidence_ref), ...matched.map((rule) => `policy:${rule}`)])]
 }
 
@@ -112,7 +111,7 @@ const policyDecisions = (progress: Progress): DecisionRecord['policy_decisions']
   )
 
 /** Those of the compile, and each that fired later: in a verdict, or at the gateway. */
-function controlsActive(progress: Progress, { compiled, packs }: LoopFacts): DecisionRecord['controls_active'] {
+function controlsActive({ compiled, packs, progress }: Loop): DecisionRecord['controls_active'] {
   const said = progress.verdicts.flatMap((verdict) =>
     'kind' in verdict && verdict.kind === 'refused_by_control' ? verdict.reasons.slice(0, 1) : [],
   )
