@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { objectDigest, ownTime, signatureText } from '../evidence.ts'
 import { jsonObject, jsonValue } from '../json.ts'
-import { runId, traceId } from '../run.ts'
+import { runId, traceId } from '../run-id.ts'
 import { form, minted } from '../text.ts'
 import { contractId, principalLink, tier } from './context.ts'
 import { writeClass } from './pack.ts'

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { objectDigest, ownTime } from '../evidence.ts'
 import { jsonObject, jsonValue } from '../json.ts'
-import { runId, traceId } from '../run.ts'
+import { runId, traceId } from '../run-id.ts'
 import { capabilityId, form, minted, prose } from '../text.ts'
 import { contractId, principalLink, tier } from './context.ts'
 
