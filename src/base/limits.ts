@@ -187,6 +187,9 @@ export const limits = {
   knowledgeYamlNodesMax: 500,
   /** No real file has so many within the limit of bytes, and the parser slows down with their square. */
   knowledgeYamlLinesMax: 5_000,
+  /** Of a pack or a request written in YAML. Five thousand rules fit. */
+  yamlNodesMax: 500_000,
+  yamlLinesMax: 100_000,
   knowledgeNameCharsMax: 64,
   knowledgeCompatibilityCharsMax: 499,
   knowledgeDepthMax: 6,

@@ -95,7 +95,10 @@ function checkInput({ input: schema }: Operation, input: unknown, members: reado
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     const [, name, ...below] = String(error.data['pointer']).split('/')
-    const { written = name, type } = members.find((member) => member.name === name) ?? {}
+    const member = members.find((each) => each.name === name)
+    // What came from a file has its place there.
+    if (member === undefined && below.length > 0) throw error
+    const { written = name, type } = member ?? {}
     const inside = type === 'object' && below.length > 0 ? `: \`/${below.join('/')}\`` : ''
     const message = error.message.replace(/^request(: `\S*`)?/, () => `\`${written}\`${inside}`)
     throw new Failure(error.code, message, error.data, error.help)

@@ -28,8 +28,12 @@ const operations = operationGroup('packs', {
     ...file,
     input,
     summary: 'say everything that is wrong with a pack, each with its place',
+    perform: async (validate, { input }, io) => {
+      const report = await validate(input)
+      if (report.problems.length > 0) found(io)
+      return report
+    },
     print: (io, { ref, hash, signed, problems }) => {
-      if (problems.length > 0) found(io)
       line(
         io,
         paint(

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { Json } from '../../base/canonical.ts'
 import { Failure, quote } from '../../base/failure.ts'
+import { limits } from '../../base/limits.ts'
 import { readYaml } from '../../knowledge/discover/yaml.ts'
 import { importUserModule } from '../../runtime/settings/user-module.ts'
 import { jsonIn, readInput } from '../terminal/files.ts'
@@ -14,7 +15,14 @@ export async function readDocument(io: Io, path: string): Promise<Json> {
   }
   const text = readInput(io, path)
   if (path.endsWith('.json')) return jsonIn(quote(path), text)
-  const read = readYaml(text.toString())
+  const read = readYaml(text.toString(), whole)
   if ('map' in read) return read.map as Json
   throw new Failure('field.invalid', `${quote(path)}: ${read.why}`, { pointer: '' })
+}
+
+const whole = {
+  what: 'the file',
+  depthMax: limits.jsonDepthMax,
+  nodesMax: limits.yamlNodesMax,
+  linesMax: limits.yamlLinesMax,
 }

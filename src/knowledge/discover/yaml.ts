@@ -6,29 +6,47 @@ import { scalarOf } from './scalar.ts'
 
 export type YamlMap = { readonly [key: string]: Json }
 
+/** How much of it is read, and what it is called in refusals. */
+export interface YamlBounds {
+  readonly what: string
+  readonly depthMax: number
+  readonly nodesMax: number
+  readonly linesMax: number
+}
+
+const frontmatter: YamlBounds = {
+  what: 'the frontmatter',
+  depthMax: limits.knowledgeYamlDepthMax,
+  nodesMax: limits.knowledgeYamlNodesMax,
+  linesMax: limits.knowledgeYamlLinesMax,
+}
+
 /**
  * A map in YAML 1.2 as plain data. What can expand, alias, overwrite or choose its own type is refused before a tree is
  * built; `__proto__` and the like are keys as any other.
  */
-export function readYaml(text: string): { readonly map: YamlMap } | Trouble {
-  const feature = refusedFeature(text)
-  if (feature !== undefined) return refused(feature)
+export function readYaml(text: string, bounds: YamlBounds = frontmatter): { readonly map: YamlMap } | Trouble {
+  const { what } = bounds
+  const feature = refusedFeature(text, bounds)
+  if (feature !== undefined) return refused(feature, what)
   try {
-    return readDocument(text)
+    return readDocument(text, bounds)
   } catch (error) {
-    if (error instanceof Refusal) return refused(error.message)
-    if (error instanceof RangeError) return refused('nesting this deep')
+    if (error instanceof Refusal) return refused(error.message, what)
+    if (error instanceof RangeError) return refused('nesting this deep', what)
     throw error
   }
 }
 
-function readDocument(text: string): { readonly map: YamlMap } | Trouble {
+function readDocument(text: string, bounds: YamlBounds): { readonly map: YamlMap } | Trouble {
+  const { what } = bounds
   const document = parseDocument(text, options)
   const [error] = document.errors
-  if (error?.code === 'DUPLICATE_KEY') return refused('a key that occurs twice')
-  if (error !== undefined) return invalid(`not YAML (${error.code}) in line ${lineOf(text, error.pos[0])}`)
-  if (!isMap(document.contents)) return invalid('not a map of keys and values')
-  return { map: toMap(document.contents.items, { nodes: 0 }, 1) }
+  if (error?.code === 'DUPLICATE_KEY')
+    return refused(`a key that occurs twice (line ${lineOf(text, error.pos[0])})`, what)
+  if (error !== undefined) return invalid(`not YAML (${error.code}) in line ${lineOf(text, error.pos[0])}`, what)
+  if (!isMap(document.contents)) return invalid('not a map of keys and values', what)
+  return { map: toMap(document.contents.items, { nodes: 0, ...bounds }, 1) }
 }
 
 // Every scalar is text here: what a plain one means is decided in one place, for both readers.
@@ -43,8 +61,8 @@ const options = {
 } as const
 
 /** The first token that is refused; also when there are more of them than the allowed number of nodes can have. */
-function refusedFeature(text: string): string | undefined {
-  if (lineOf(text, text.length) > limits.knowledgeYamlLinesMax) return `more than ${limits.knowledgeYamlLinesMax} lines`
+function refusedFeature(text: string, { linesMax, nodesMax }: YamlBounds): string | undefined {
+  if (lineOf(text, text.length) > linesMax) return `more than ${linesMax} lines`
   let tokens = 0
   for (const lexeme of new Lexer().lex(text)) {
     const kind = CST.tokenType(lexeme)
@@ -52,12 +70,12 @@ function refusedFeature(text: string): string | undefined {
     if (Object.hasOwn(features, kind)) return features[kind]
     if (structure.has(kind)) tokens++
     // No node takes more than two of these tokens.
-    if (tokens > 2 * limits.knowledgeYamlNodesMax) return tooMany
+    if (tokens > 2 * nodesMax) return tooMany(nodesMax)
   }
   return undefined
 }
 
-const tooMany = `more than ${limits.knowledgeYamlNodesMax} nodes`
+const tooMany = (most: number): string => `more than ${most} nodes`
 
 const features: Readonly<Record<string, string>> = {
   anchor: 'an anchor',
@@ -75,7 +93,7 @@ const structure: ReadonlySet<string> = new Set(
 
 class Refusal extends Error {}
 
-interface Count {
+interface Count extends Pick<YamlBounds, 'nodesMax' | 'depthMax'> {
   nodes: number
 }
 
@@ -101,12 +119,15 @@ function toJson(node: unknown, count: Count, depth: number): Json {
 
 function enter(count: Count, depth: number): void {
   count.nodes++
-  if (count.nodes > limits.knowledgeYamlNodesMax) throw new Refusal(tooMany)
-  if (depth > limits.knowledgeYamlDepthMax) throw new Refusal(`nesting deeper than ${limits.knowledgeYamlDepthMax}`)
+  if (count.nodes > count.nodesMax) throw new Refusal(tooMany(count.nodesMax))
+  if (depth > count.depthMax) throw new Refusal(`nesting deeper than ${count.depthMax}`)
 }
 
 const lineOf = (text: string, at: number): number => text.slice(0, at).split('\n').length
 
-const refused = (what: string): Trouble => ({ trouble: 'yaml-refused', why: `${what} is not accepted in frontmatter` })
+const refused = (feature: string, what: string): Trouble => ({
+  trouble: 'yaml-refused',
+  why: `${feature} is not accepted in ${what.replace(/^the /, '')}`,
+})
 
-const invalid = (what: string): Trouble => ({ trouble: 'yaml-invalid', why: `the frontmatter is ${what}` })
+const invalid = (how: string, what: string): Trouble => ({ trouble: 'yaml-invalid', why: `${what} is ${how}` })
