@@ -6,6 +6,7 @@ import canonicalize from 'canonicalize'
 import fc from 'fast-check'
 import { test } from 'vitest'
 import { dataFolder } from '../../test/support/data.ts'
+import { exactMicro } from './amount.ts'
 import { byCodePoint, canonical, type Json, stable } from './canonical.ts'
 import { Failure } from './failure.ts'
 import { digestUnder, objectHash, sha256 } from './hash.ts'
@@ -138,4 +139,30 @@ test('a keyed digest is the HMAC of the parts joined by NUL, for every key of a 
     ),
   )
   assert.throws(() => digestUnder(new Uint8Array(65)), /longer than a block/)
+})
+
+test('hashed money is whole millionths of a cent, and what is not exact has no hash [R-116]', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: -(10 ** 12), max: 10 ** 12 }), (micro) => {
+      const amount = Number(`${micro}e-6`)
+      assert.equal(exactMicro(amount) ?? 0, micro)
+      for (const name of ['max_cost_cents', 'cost_cents', 'cost_usd_cents'])
+        assert.equal(
+          objectHash({ deep: [{ [name]: amount }] }),
+          `sha256:${sha256(`{"deep":[{"${name}":${micro || 0}}]}`)}`,
+        )
+    }),
+  )
+  assert.equal(
+    objectHash({ price_cents: 0.25, cost_cents: '0.25' }),
+    `sha256:${sha256('{"cost_cents":"0.25","price_cents":0.25}')}`,
+  )
+  const unsafe = [
+    { cost_cents: 0.1234567 },
+    { max_cost_cents: 1e-7 },
+    { cost_cents: 1e12 },
+    { a: [2 ** 53] },
+    { a: -(2 ** 60) },
+  ]
+  for (const value of unsafe) assert.throws(() => objectHash(value), { code: 'number.unsafe' })
 })

@@ -1,9 +1,13 @@
+import { exactMicro, isUnsafe, moneyMembers, unsafeNumber } from './amount.ts'
 import { Failure } from './failure.ts'
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined }
 
 /** RFC 8785: no spaces, raw text, keys by UTF-16 unit, numbers as ECMAScript writes them. */
 export const canonical = (value: Json): string => write(value, jcs, 0)
+
+/** RFC 8785 as object hashes are made of it: money as whole millionths of a cent, and no integer that was rounded. */
+export const hashable = (value: Json): string => write(value, hashed, 0)
 
 /**
  * The Capability Host Protocol's `chp-stable-v1`: one space after `,` and `:`, keys by code point, everything
@@ -18,6 +22,8 @@ interface Form {
   readonly number: (value: number) => string
   readonly before: (a: string, b: string) => number
   readonly keys: Map<string, Member>
+  /** Members whose numbers are written in a way of their own. */
+  readonly money?: (value: number) => string
 }
 
 /** A key as it is written, with its colon: first in its object, and behind another. */
@@ -60,7 +66,11 @@ function writeObject(object: Readonly<Record<string, Json>>, form: Form, depth: 
     const value = object[key]
     if (value === undefined) continue
     const { first, next } = member(key, form)
-    out += (out === '{' ? first : next) + write(value, form, depth)
+    const written =
+      form.money !== undefined && typeof value === 'number' && moneyMembers.has(key)
+        ? form.money(value)
+        : write(value, form, depth)
+    out += (out === '{' ? first : next) + written
   }
   return `${out}}`
 }
@@ -124,6 +134,17 @@ function numberJcs(value: number): string {
   return value === 0 ? '0' : `${value}`
 }
 
+function numberHashed(value: number): string {
+  if (isUnsafe(value)) throw unsafeNumber()
+  return numberJcs(value)
+}
+
+function moneyHashed(value: number): string {
+  const micro = exactMicro(value)
+  if (micro === undefined) throw unsafeNumber()
+  return numberJcs(micro)
+}
+
 function numberStable(value: number): string {
   if (!Number.isSafeInteger(value)) throw unsupported('a fraction or an integer beyond 2^53 − 1')
   return value === 0 ? '0' : `${value}`
@@ -147,6 +168,7 @@ export function byCodePoint(a: string, b: string): number {
 const shifted = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800)
 
 const jcs: Form = { comma: ',', colon: ':', quote: quoteJcs, number: numberJcs, before: byUnit, keys: new Map() }
+const hashed: Form = { ...jcs, number: numberHashed, money: moneyHashed, keys: new Map() }
 const chpStable: Form = {
   comma: ', ',
   colon: ': ',

@@ -45,6 +45,9 @@ export interface Problem {
   readonly status: number
   readonly code: string
   readonly detail: string
+  /** The place of what is wrong, and the rule that says so: those of `data`. */
+  readonly pointer?: string
+  readonly rule_id?: string
   readonly data?: FailureData
   readonly remediation?: string
   readonly trace_id?: string
@@ -54,12 +57,15 @@ export interface Problem {
 export function problem(error: unknown, traceId?: string): Problem {
   const failure = error instanceof Failure ? error : internal()
   const code = wireCode(failure.code)
+  const { pointer, rule_id } = failure.data
   return {
     type: `urn:ambit:problem:${code}`,
     title: code.replaceAll('_', ' '),
     status: statusOf[failure.code],
     code,
     detail: failure.message,
+    ...(typeof pointer === 'string' && { pointer }),
+    ...(typeof rule_id === 'string' && { rule_id }),
     ...(Object.keys(failure.data).length > 0 && { data: failure.data }),
     ...(failure.help !== undefined && { remediation: failure.help }),
     ...(traceId !== undefined && { trace_id: traceId }),

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
-import { canonical, type Json } from './canonical.ts'
+import { hashable, type Json } from './canonical.ts'
 
 /** Lower-case hex SHA-256 of bytes, or of text as UTF-8. */
 export const sha256 = (data: string | Uint8Array): string => hash('sha256', data, 'hex')
 
-/** The hash of an object: `sha256:` and the hex digest of its RFC 8785 form. */
-export const objectHash = (value: Json): string => `sha256:${sha256(canonical(value))}`
+/** The hash of an object: `sha256:` and the hex digest of its RFC 8785 form, with money as whole millionths of a cent. */
+export const objectHash = (value: Json): string => `sha256:${sha256(hashable(value))}`
 
 const blockBytes = 64
 

@@ -54,7 +54,8 @@ function graphOf(packs: MergedPacks) {
     templates: ids(packs.templates, ({ template_id }) => template_id),
     evidence: new Set([...provided, ...promised, ...required, ...runtimeEvidence]),
     capabilities,
-    /** A catalog alone cannot say which tools its packs will bring. */
+    /** A catalog alone cannot say which tools and gates its packs will bring. */
+    isAlone: packs.packs.length === 0,
     hasTool: (id: string): boolean => packs.packs.length === 0 || capabilities.has(id),
   }
 }
@@ -71,9 +72,12 @@ function ruleEdges({ policy_layer: { policy_bundles } }: ContextPack, graph: Gra
       const gate = then.requires_approval_gate
       return [
         ...[intent].flat().flatMap((name) => edge(graph.intents.has(name), `${at}/applies_to/intent`, 'intent', name)),
-        ...[capability, then.prohibits ?? []]
-          .flat(2)
+        ...[capability]
+          .flat()
           .flatMap((name) => edge(graph.capabilities.has(name), `${at}/applies_to/capability`, 'capability', name)),
+        ...(then.prohibits ?? []).flatMap((name, i) =>
+          edge(graph.capabilities.has(name), `${at}/then/prohibits/${i}`, 'capability', name),
+        ),
         ...(bound === undefined ? [] : edge(isBound(bound, graph), `${at}/decision_binding`, 'decision spec', bound)),
         ...(gate === undefined ? [] : edge(graph.gates.has(gate), `${at}/then/requires_approval_gate`, 'gate', gate)),
         ...(then.requires ?? []).flatMap((key, i) =>
@@ -100,7 +104,8 @@ function toolEdges(
       const id = `${adapter_id}.${typeof each === 'string' ? each : each.name}`
       const at = `/tooling_layer/adapter_registry/${a}/capabilities/${c}`
       const isOffered = known === undefined || known(id)
-      return [...edge(isOffered, at, 'capability', id), ...(typeof each === 'string' ? [] : reversal(each, at))]
+      const missing = isOffered ? [] : [{ pointer: at, message: `capability ${quote(id)} is not offered by this host` }]
+      return [...missing, ...(typeof each === 'string' ? [] : reversal(each, at))]
     }),
   )
   const allowed = permissions.flatMap(({ adapter_id, capability }, i) => {
@@ -128,11 +133,15 @@ function templateEdges(
   place: string,
   graph: Graph,
 ): readonly Unresolved[] {
-  return templates.flatMap(({ steps, decision_keys }, t) => {
+  return templates.flatMap(({ steps, decision_keys, decision }, t) => {
     const ids = steps.map(({ id }) => id)
-    const called = steps.flatMap(({ tool, depends_on = [] }, s) => [
+    const decides = `${place}/${t}/decision/decision_key`
+    const called = steps.flatMap(({ tool, depends_on = [], requires = [] }, s) => [
       ...edge(graph.hasTool(tool), `${place}/${t}/steps/${s}/tool`, 'capability', tool),
       ...depends_on.flatMap((id) => edge(ids.includes(id), `${place}/${t}/steps/${s}/depends_on`, 'step', id)),
+      ...(graph.isAlone ? [] : requires).flatMap((id, i) =>
+        edge(graph.gates.has(id), `${place}/${t}/steps/${s}/requires/${i}`, 'gate', id),
+      ),
     ])
     const decided = decision_keys.flatMap((key, k) => {
       const spec = graph.specs.get(key)
@@ -143,9 +152,28 @@ function templateEdges(
         ? [{ pointer: at, message: `decision spec ${quote(key)} has a lower mode than a tool of the template` }]
         : []
     })
-    return [...called, ...decided]
+    return [
+      ...called,
+      ...circle(steps, `${place}/${t}/steps`),
+      ...decided,
+      ...edge(graph.specs.has(decision.decision_key), decides, 'decision spec', decision.decision_key),
+    ]
   })
 }
+
+/** Steps that wait for one another. */
+function circle(steps: readonly Pick<Step, 'id' | 'depends_on'>[], pointer: string): readonly Unresolved[] {
+  const done = new Set<string>()
+  for (let left = -1; left !== done.size; ) {
+    left = done.size
+    for (const { id, depends_on = [] } of steps) if (depends_on.every((each) => done.has(each))) done.add(id)
+  }
+  const stuck = steps.findIndex(({ id }) => !done.has(id))
+  const isKnown = steps.every(({ depends_on = [] }) => depends_on.every((each) => steps.some(({ id }) => id === each)))
+  return stuck < 0 || !isKnown ? [] : [{ pointer: `${pointer}/${stuck}`, message: 'waits for itself' }]
+}
+
+type Step = NonNullable<PackCatalog['task_templates']>[number]['steps'][number]
 
 const intentEdges = (
   intents: NonNullable<PackCatalog['intents']>,

@@ -6,9 +6,10 @@ import type { Unresolved } from './bindings.ts'
 export const findSecretsIn = (document: Json, pointer = ''): readonly Unresolved[] => {
   if (typeof document === 'string') return textProblems(document, pointer)
   if (typeof document !== 'object' || document === null) return []
-  return Object.entries(document).flatMap(([key, value]) =>
-    findSecretsIn(value ?? null, `${pointer}/${escapedKey(key)}`),
-  )
+  return Object.entries(document).flatMap(([key, value]) => {
+    const at = `${pointer}/${escapedKey(key)}`
+    return [...textProblems(key, at), ...findSecretsIn(value ?? null, at)]
+  })
 }
 
 function textProblems(text: string, pointer: string): readonly Unresolved[] {
@@ -29,5 +30,8 @@ const kinds: readonly (readonly [string, RegExp])[] = [
   ['a password', /(?:passw(?:or)?d|api[_-]?key|client[_-]?secret)\s*[:=]\s*[^\s]{6,}/i],
   ["a person's mail address", /\b[\w.+-]+@[\w-]+\.[a-z]{2,}\b/i],
   ['a card number', /\b(?:\d[ -]?){15,16}\b/],
-  ['code', /\b(?:function\s*\w*\s*\(|=>\s*\{|require\(|import\s+.+\sfrom\s|eval\()/],
+  [
+    'code',
+    /\bfunction(?:\s+\w+)?\s*\([^)]{0,200}\)\s*\{|=>\s*[{(]|\brequire\(|\bimport\s[^'"\n]{1,200}\sfrom\s*['"]|\beval\(|<script\b/i,
+  ],
 ]

@@ -27,6 +27,8 @@ const anyRule = fc.record({
   about: fc.option(fc.constantFrom(...capabilities), { nil: undefined }),
   requires: fc.boolean(),
   prohibits: fc.option(fc.constantFrom(...capabilities), { nil: undefined }),
+  gated: fc.boolean(),
+  most: fc.option(fc.integer({ min: 0, max: 10 }), { nil: undefined }),
 })
 const anyWorld = fc.record({
   rules: fc.array(anyRule, { maxLength: 5 }),
@@ -47,13 +49,18 @@ function reference({ rules, refuse, escalate, gate, capability, known }: World):
   const about = rules.filter(({ about }) => about === undefined || about === capability)
   const denies = about.some(({ allow, condition }) => !allow && fires(condition))
   const prohibits = rules.some(({ prohibits, condition }) => prohibits === capability && fires(condition))
-  if (refuse.some(fires) || denies || prohibits) return 'deny'
+  const breaks = about.some(
+    ({ allow, most, condition }) =>
+      allow && most !== undefined && known.count !== undefined && known.count > most && fires(condition),
+  )
+  if (refuse.some(fires) || denies || prohibits || breaks) return 'deny'
   if (escalate.some(fires)) return 'requires_escalation'
   const unmet = about.some(
     ({ allow, requires, condition }) => allow && requires && known.proof !== true && fires(condition),
   )
   if (unmet) return 'requires_more_evidence'
   if (gate !== undefined && capability === 'a.write' && fires(gate)) return 'requires_approval'
+  if (about.some(({ allow, gated, condition }) => allow && gated && fires(condition))) return 'requires_approval'
   const allowed = capability === 'a.read' || about.some(({ allow, condition }) => allow && condition[1](known) === true)
   return allowed ? 'allow' : 'deny'
 }
@@ -64,8 +71,12 @@ function worldAsPack({ rules, refuse, escalate, gate }: World) {
     ...{ bundle_id: 'B', priority: 1 },
     policy_dsl: {
       language: 'jsonlogic',
-      rules: rules.map(({ condition: [when], allow, about, requires, prohibits }, index) => {
-        const body = { allow, ...(requires && { requires: ['proof'] }), ...(prohibits && { prohibits: [prohibits] }) }
+      rules: rules.map(({ condition: [when], allow, about, requires, prohibits, gated, most }, index) => {
+        const body = {
+          ...{ allow, ...(requires && { requires: ['proof'] }), ...(prohibits && { prohibits: [prohibits] }) },
+          ...(gated && { requires_approval_gate: 'G_OF_RULES' }),
+          ...(most !== undefined && { arg_constraints: { count: { max: most } } }),
+        }
         return {
           rule_id: `R${index}`,
           if: when,
@@ -84,7 +95,11 @@ function worldAsPack({ rules, refuse, escalate, gate }: World) {
       must_escalate: escalate.map((each, index) => rail(each, `E${index}`)),
       redaction_rules: [],
     },
-    approval_gates: gate === undefined ? [] : [{ gate_id: 'G', when: gate[0], required_approver_role: 'boss' }],
+    // The second asks people only where a rule says so.
+    approval_gates: [
+      ...(gate === undefined ? [] : [{ gate_id: 'G', when: gate[0], required_approver_role: 'boss' }]),
+      { gate_id: 'G_OF_RULES', when: false, required_approver_role: 'boss' },
+    ],
   }
   return pack
 }
@@ -109,4 +124,35 @@ test('the rules of a pack, read into the one rule format, decide by the preceden
     }),
     { numRuns: 500 },
   )
+})
+
+test('a bundle has whatever name it likes beside the rules that are of packs as a whole [R-75]', () => {
+  const pack = stockPack()
+  const [bundle] = pack.policy_layer.policy_bundles
+  assert(bundle)
+  bundle.bundle_id = 'pack'
+  const set = compilePolicies(policiesOf(mergePacks([loaded(pack), loaded(stockCatalog())]), tools))
+  assert.equal(set.policies.length, 5)
+})
+
+test('a rule holds its arguments to its constraints: what breaks one is denied, what is absent breaks only `required` [R-75]', () => {
+  const pack = stockPack()
+  const [bundle] = pack.policy_layer.policy_bundles
+  assert(bundle)
+  const arg_constraints = { cents: { min: 1, max: 9, required: true }, currency: { enum: ['EUR', 'NOK'] } }
+  bundle.policy_dsl.rules = [
+    {
+      ...{ rule_id: 'R', if: true },
+      // biome-ignore lint/suspicious/noThenProperty: the contract calls it so
+      then: { allow: true, arg_constraints },
+    },
+  ]
+  const set = compilePolicies(policiesOf(mergePacks([loaded(pack), loaded(stockCatalog())]), []))
+  const decided = (args: Json) => {
+    const facts = { capability: { id: 'a.write' }, run: { intent: 'x' }, now: '', args, request: { context: {} } }
+    return decide(set, 'a.write', { ...facts, evidence: {} } as { readonly [root: string]: Json }).decision
+  }
+  for (const args of [{ cents: 1 }, { cents: 9, currency: 'NOK' }]) assert.equal(decided(args), 'allow')
+  for (const args of [{}, { cents: 0 }, { cents: 10 }, { cents: 1, currency: 'USD' }])
+    assert.equal(decided(args), 'deny')
 })

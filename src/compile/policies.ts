@@ -14,22 +14,28 @@ export function policiesOf(packs: MergedPacks, tools: readonly SurfacedCapabilit
   const version = packs.packs[0]?.pack_meta.pack_version ?? '0.0.0'
   const everywhere = { version, applies_to: ['*'] }
   const { mustRefuse, mustEscalate, gates } = packs
+  const own = (name: string, rules: Rule[]): Policy => ({ name: `pack#${name}`, ...everywhere, rules })
   const reads = tools.filter(({ tier }) => tier.approval_mode === 'read_only').map(({ id }) => id)
   return [
-    ...packs.bundles.map((bundle) => ({ name: bundle.bundle_id, ...everywhere, rules: rulesOf(bundle) })),
-    {
-      ...{ name: 'pack', ...everywhere },
-      rules: [
-        ...mustRefuse.map(({ rule_id: id, when }): Rule => ({ id, when, decision: 'deny' })),
-        ...mustEscalate.map(({ rule_id: id, when }): Rule => ({ id, when, decision: 'requires_escalation' })),
-        ...gates.map((gate) => gateRule(gate, tools)),
-        { id: 'permitted_reads', when: isOneOf('capability.id', reads), decision: 'allow' as const },
-      ],
-    },
+    ...packs.bundles.map((bundle) => ({ name: bundle.bundle_id, ...everywhere, rules: rulesOf(bundle, gates) })),
+    // No bundle has a name with `#`: what is of the packs as a whole has names that none of them can take.
+    own(
+      'must_refuse',
+      mustRefuse.map(({ rule_id: id, when }) => ({ id, when, decision: 'deny' })),
+    ),
+    own(
+      'must_escalate',
+      mustEscalate.map(({ rule_id: id, when }) => ({ id, when, decision: 'requires_escalation' })),
+    ),
+    own(
+      'approval_gates',
+      gates.map((gate) => gateRule(gate, tools)),
+    ),
+    own('permissions', [{ id: 'reads', when: isOneOf('capability.id', reads), decision: 'allow' }]),
   ]
 }
 
-function rulesOf({ policy_dsl: { rules }, non_enforcing = [] }: PolicyBundle): Rule[] {
+function rulesOf({ policy_dsl: { rules }, non_enforcing = [] }: PolicyBundle, gates: readonly ApprovalGate[]): Rule[] {
   return rules
     .filter(({ rule_id }) => !non_enforcing.includes(rule_id))
     .flatMap((rule): Rule[] => {
@@ -41,7 +47,7 @@ function rulesOf({ policy_dsl: { rules }, non_enforcing = [] }: PolicyBundle): R
           ? []
           : [
               {
-                id: `${id}.prohibits`,
+                id: `${id}#prohibits`,
                 when: { and: [rule.if, isOneOf('capability.id', prohibited)] },
                 decision: 'deny',
               },
@@ -51,11 +57,14 @@ function rulesOf({ policy_dsl: { rules }, non_enforcing = [] }: PolicyBundle): R
       // `missing` answers a list, which holds where it is not empty.
       const missing = needed.map(
         (key): Rule => ({
-          ...{ id: `${id}.requires.${key}`, decision: 'requires_more_evidence' },
+          ...{ id: `${id}#requires#${key}`, decision: 'requires_more_evidence' },
           when: { and: [when, { '!!': [{ missing: [`evidence.${key}`] }] }] } as Json,
         }),
       )
-      return [{ id, when, decision: 'allow' }, ...forbids, ...missing]
+      const gated = gates
+        .filter(({ gate_id }) => gate_id === then.requires_approval_gate)
+        .map((gate): Rule => ({ id: `${id}#gate`, when, decision: 'requires_approval', approval: termsOf(gate) }))
+      return [{ id, when, decision: 'allow' }, ...forbids, ...missing, ...bounds(rule, when), ...gated]
     })
 }
 
@@ -71,10 +80,39 @@ const isOneOf = (fact: string, names: readonly string[]): Json => ({ in: [{ var:
 
 /** A gate that names no capability is for every write. */
 function gateRule(gate: ApprovalGate, tools: readonly SurfacedCapability[]): Rule {
-  const { gate_id: id, when, required_approver_role: role, capabilities, quorum, expires_in_ms = 900_000 } = gate
+  const { gate_id: id, when, capabilities } = gate
   const about = capabilities ?? tools.filter(({ tier }) => tier.kind === 'write').map((tool) => tool.id)
   return {
     ...{ id, when: { and: [isOneOf('capability.id', about), when] } as Json, decision: 'requires_approval' },
-    approval: { roles: [role], expires_in_s: Math.ceil(expires_in_ms / 1_000), ...(quorum && { quorum }) },
+    approval: termsOf(gate),
   }
+}
+
+const termsOf = ({ required_approver_role, expires_in_ms = 900_000, quorum }: ApprovalGate): Rule['approval'] => ({
+  ...{ roles: [required_approver_role], expires_in_s: Math.ceil(expires_in_ms / 1_000) },
+  ...(quorum && { quorum }),
+})
+
+/**
+ * The constraints of a rule that allows: a call outside them is denied. An argument that is not there breaks none but
+ * `required`. A pattern is no condition: it is the gateway's to hold, before any rule is asked.
+ */
+function bounds({ rule_id, then: { arg_constraints = {} } }: PackRule, when: Json): Rule[] {
+  return Object.entries(arg_constraints).flatMap(([name, { min, max, enum: among, required }]) => {
+    const path = `args.${name}`
+    const breaks: Json[] = [
+      ...(min === undefined ? [] : [{ '<': [{ var: path }, min] }]),
+      ...(max === undefined ? [] : [{ '>': [{ var: path }, max] }]),
+      ...(among === undefined ? [] : [{ '!': [{ in: [{ var: path }, among] }] }]),
+    ]
+    const absent: Json = { '!!': [{ missing: [path] }] }
+    const outside = breaks.map((each): Json => ({ and: [{ '!': [absent] }, each] }))
+    const broken = [...(required ? [absent] : []), ...outside]
+    return broken.map(
+      (each, index): Rule => ({
+        ...{ id: `${rule_id}#${name}#${index}`, decision: 'deny' },
+        when: { and: [when, each] } as Json,
+      }),
+    )
+  })
 }

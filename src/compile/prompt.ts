@@ -17,11 +17,13 @@ interface PromptParts {
 /** The three texts that are always there. They hold words of packs and of the request alone, never retrieved text. */
 export function writePrompt(parts: PromptParts): Omit<CompiledContext['compiled_prompt'], 'context_blocks'> {
   const { facts, packs } = parts
-  const rules = packs.packs.flatMap(({ business_context }) => business_context.non_negotiables)
+  // Whoever writes a pack instructs, and opens or ends no fence by it.
+  const plain = (text: string): string => disarm(text).text
+  const rules = packs.packs.flatMap(({ business_context }) => business_context.non_negotiables.map(plain))
   return {
     system: paragraphs([preamble, ...rules, controlText(parts.controls)]),
-    developer: paragraphs([toolText(parts.surfaced), decisionText(parts.known), toneText(packs)]),
-    task: paragraphs([intentText(parts.known), disarm(facts.request.message).text]),
+    developer: paragraphs([toolText(parts.surfaced), decisionText(parts.known), plain(toneText(packs))]),
+    task: paragraphs([intentText(parts.known), plain(facts.request.message)]),
   }
 }
 

@@ -6,7 +6,8 @@ import { type Condition, compileCondition } from '../policy/conditions/condition
 import { type Facts, Fault, undecided } from '../policy/conditions/values.ts'
 import type { MergedPacks } from './merge.ts'
 
-const roots = ['run', 'request', 'user', 'agent', 'capability', 'args', 'evidence', 'history', 'now']
+/** What conditions of a pack may read. */
+export const packRoots = ['run', 'request', 'user', 'agent', 'capability', 'args', 'evidence', 'history', 'now']
 
 interface Named {
   readonly bundle: string
@@ -60,7 +61,7 @@ export function compilePackPolicy(packs: MergedPacks): PackPolicy {
 
 function named(bundle: string, rule: string, when: Json): Named {
   try {
-    return { bundle, rule, condition: compileCondition(when, { roots }) }
+    return { bundle, rule, condition: compileCondition(when, { roots: packRoots }) }
   } catch (error) {
     throw evaluationFailed(bundle, rule, error instanceof Error ? error.message : '')
   }

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { tenantIdText } from '../identity/tenant.ts'
 import { jsonObject } from '../json.ts'
+import { runId } from '../run.ts'
 import { form, line } from '../text.ts'
 import { agentMembers, contractId, contractUser, partialClaim, principalLink, runBudget, tier } from './context.ts'
 
@@ -10,6 +11,9 @@ const positive = z.int().min(1)
 
 export const runMode = z.enum(['stream', 'batch', 'long_running'])
 export type RunMode = z.infer<typeof runMode>
+
+/** A handle to a token is set by trusted code, never by a request. */
+const { token_ref: _, ...askedAgent } = agentMembers
 
 const attachment = z.strictObject({
   artifact_id: form(/^art_[A-Za-z0-9_]{1,120}$/u, '`art_` and letters, digits or _'),
@@ -26,8 +30,8 @@ export const invokeRequest = z.strictObject({
   session_id: contractId.optional(),
   user: contractUser,
   agent: z.strictObject({
-    ...agentMembers,
-    agent_urn: agentMembers.agent_urn.optional(),
+    ...askedAgent,
+    agent_urn: askedAgent.agent_urn.optional(),
     principal_chain: z.array(principalLink).min(1).max(16).optional(),
     identity_claim: partialClaim.optional(),
   }),
@@ -60,7 +64,7 @@ export type InvokeRequest = z.infer<typeof invokeRequest>
 
 /** What trusted code says beside a request. */
 export const trustedContext = z.strictObject({
-  run_id: z.string().max(64).optional(),
+  run_id: runId.optional(),
   safety_mode: tier.optional(),
   run_budget: runBudget.partial().optional(),
   context: z.unknown().optional(),

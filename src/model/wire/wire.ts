@@ -63,6 +63,8 @@ export const wireShapes = {
     code: form(/^[a-z_]+$/u, 'a code: lower-case words joined by `_`'),
     detail: z.string(),
     data: jsonObject.optional(),
+    pointer: z.string().optional(),
+    rule_id: z.string().optional(),
     remediation: z.string().optional(),
     trace_id: z.string().optional(),
   }),

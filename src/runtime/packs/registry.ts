@@ -1,4 +1,5 @@
-import { canonical, type Json } from '../../base/canonical.ts'
+import { unsafeNumber, unsafeNumberIn } from '../../base/amount.ts'
+import { hashable, type Json } from '../../base/canonical.ts'
 import { keyIdOf, verifySignature } from '../../base/ed25519.ts'
 import { Failure, quote } from '../../base/failure.ts'
 import { objectHash } from '../../base/hash.ts'
@@ -9,6 +10,7 @@ import { type ReadyPacks, readyPacks } from '../../compile/compile.ts'
 import type { LoadedRef } from '../../compile/facts.ts'
 import { findSecretsIn } from '../../compile/lint.ts'
 import { mergePacks } from '../../compile/merge.ts'
+import { unreadableIn } from '../../compile/readable.ts'
 import { everyKeyOf } from '../../keys/keyring.ts'
 import type { PackRecord } from '../../model/contract/registry.ts'
 import { satisfies } from '../../policy/versions.ts'
@@ -35,16 +37,23 @@ export async function checkPack(
   { beside = [], isOffered }: { readonly beside?: readonly string[]; readonly isOffered?: (id: string) => boolean },
 ): Promise<PackReport> {
   const read = readDocument(value)
-  if ('problems' in read) return { ref: null, hash: null, signed: false, problems: read.problems }
+  const unread = { ref: null, hash: null, signed: false }
+  if ('problems' in read) return { ...unread, problems: read.problems }
   const { document } = read
+  const unsafe = unsafeNumberIn(document)
+  if (unsafe !== undefined)
+    return {
+      ...unread,
+      problems: [{ pointer: unsafe, message: 'is a number that no hash takes', code: 'number.unsafe' }],
+    }
   const others = await Promise.all(beside.map((ref) => loadRef(ambit, caller, ref)))
   const refs = [loadedOf(document), ...others]
   const problems = [
     ...tenantProblem(document, caller),
     ...incompatible(document, refs),
-    ...ruleProblems(refs),
+    ...unreadableIn(document),
     ...(document.signature === undefined ? [] : await signatureProblems(ambit, caller, document)),
-    ...unresolvedIn(document, mergePacks(refs), isOffered),
+    ...bindingProblems(document, refs, isOffered),
     ...findSecretsIn(document as unknown as Json),
   ]
   return { ref: refOf(document), hash: hashOf(document), signed: document.signature !== undefined, problems }
@@ -140,7 +149,11 @@ export async function loadPacks(
 
 function documentOf(value: unknown): PackDocument {
   const read = readDocument(value)
-  if ('document' in read) return read.document
+  if ('document' in read) {
+    const unsafe = unsafeNumberIn(read.document)
+    if (unsafe !== undefined) throw unsafeNumber(unsafe)
+    return read.document
+  }
   const [{ pointer, message, code } = { pointer: '', message: 'is no pack', code: 'field.invalid' as const }] =
     read.problems
   throw new Failure(code, `\`${pointer}\` ${message}`, { pointer })
@@ -153,7 +166,7 @@ const hashOf = (document: PackDocument): string => {
 
 const signedText = (document: PackDocument): string => {
   const { signature: _, ...rest } = document
-  return canonical(rest as unknown as Json)
+  return hashable(rest as unknown as Json)
 }
 
 const loadedOf = (document: PackDocument): LoadedRef => {
@@ -182,13 +195,17 @@ function incompatible(document: PackDocument, refs: readonly LoadedRef[]): reado
   )
 }
 
-function ruleProblems(refs: readonly LoadedRef[]): readonly Unresolved[] {
+/** Nothing more can be said of packs that contradict each other. */
+function bindingProblems(
+  document: PackDocument,
+  refs: readonly LoadedRef[],
+  isOffered: ((id: string) => boolean) | undefined,
+): readonly Unresolved[] {
   try {
-    readyPacks(refs)
-    return []
+    return unresolvedIn(document, mergePacks(refs), isOffered)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    return [{ pointer: '/policy_layer', message: error.message, code: error.code }]
+    return [{ pointer: '', message: error.message, code: error.code }]
   }
 }
 
