@@ -38,6 +38,19 @@ test('a budget has six buckets that sum to its total, and of each member the lea
   )
 })
 
+test('of a hint in the request and one of trusted code the lower counts [R-26]', () => {
+  for (const [asked, said] of [
+    [3, 8],
+    [8, 3],
+    [3, undefined],
+  ] as const) {
+    const trusted = { run_budget: { max_tool_calls: said } }
+    const runtime = { max_tool_calls: asked }
+    const { budget } = makeBudget({ mode: 'batch', runtime, trusted, packs: [pack({})], ceilings: {} })
+    assert.equal(budget.max_tool_calls, 3)
+  }
+})
+
 test('the tier of a run is what trusted code asks, else the lowest of its packs, never above the tenant [R-26]', () => {
   const packs = [pack({ safety_mode: 'delegated' }), pack({ safety_mode: 'network' }), pack({})]
   for (const ceiling of tiers) {

@@ -29,7 +29,7 @@ export function makeBudget(wish: BudgetWish): { readonly budget: RunBudget; read
   const { mode, runtime, trusted, packs, ceilings } = wish
   const active = mode === 'long_running' ? { wall_clock_ms: longRunning.wall_clock_ms } : {}
   const byPacks = packs.map(({ pack_meta }) => pack_meta.environment_defaults?.run_budget ?? {})
-  const asked: Partial<Record<Member, number | undefined>> = { ...runtime, ...trusted.run_budget }
+  const hints: readonly Partial<Record<Member, number | undefined>>[] = [runtime, trusted.run_budget ?? {}]
   const clamps: Clamp[] = []
   const least = (member: Member): number => {
     const usual = { ...defaultBudget, ...active }[member]
@@ -38,7 +38,8 @@ export function makeBudget(wish: BudgetWish): { readonly budget: RunBudget; read
       ofPacks.length > 0 ? Math.min(...ofPacks) : usual,
       ceilings.run_budget?.[member] ?? Number.POSITIVE_INFINITY,
     )
-    const hint = asked[member]
+    const said = hints.flatMap((each) => each[member] ?? [])
+    const hint = said.length > 0 ? Math.min(...said) : undefined
     if (hint !== undefined && hint > allowed) {
       const by = allowed === ceilings.run_budget?.[member] ? 'tenant' : ofPacks.length > 0 ? 'pack' : 'default'
       clamps.push({ member, asked: hint, given: allowed, by })

@@ -1,8 +1,13 @@
 import { Failure, quote } from '../base/failure.ts'
 import type { FailureCode } from '../base/failure-codes.ts'
 import type { DecisionSpec, Intent, TaskTemplate } from '../model/contract/pack.ts'
-import type { CompileFacts } from './facts.ts'
 import type { MergedPacks } from './merge.ts'
+
+interface Asked {
+  readonly intent: string
+  readonly channel?: string | undefined
+  readonly locale?: string | undefined
+}
 
 export interface KnownIntent {
   readonly intent: Intent
@@ -11,7 +16,7 @@ export interface KnownIntent {
 }
 
 /** The catalog's entry for the intent of a request, with the templates and specs it may come to. */
-export function checkIntent(packs: MergedPacks, { request }: CompileFacts): KnownIntent {
+export function checkIntent(packs: MergedPacks, { request }: { readonly request: Asked }): KnownIntent {
   const { channel, locale } = request
   const intent = packs.intents.find(({ intent_id }) => intent_id === request.intent)
   if (intent === undefined) throw refused('intent.unknown', request.intent, 'is in no catalog of the request')

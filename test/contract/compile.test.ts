@@ -1,21 +1,16 @@
 import assert from 'node:assert/strict'
-import { test } from 'vitest'
+import { onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
 import { buildEnvelope } from '../../src/compile/envelope.ts'
+import { createAmbit } from '../../src/library/create-ambit.ts'
 import { tiers } from '../../src/model/contract/context.ts'
 import { type RunMode, runMode } from '../../src/model/contract/request.ts'
-import { defineCapability } from '../../src/runtime/hosting/offer.ts'
-import { scenario, stockTools } from '../support/contract.ts'
+import { offerOfStock, scenario } from '../support/contract.ts'
 import { givenServer } from '../support/server.ts'
 
 /** A server whose tenant has the sample packs published, with the keys of an administrator and of one who may mint. */
 async function givenStock() {
-  const offered = stockTools.map(({ capability_id: id, tier: { kind, risk_level } }) => {
-    const effects = kind === 'write' ? { effects: [id] } : {}
-    const risk = risk_level === 'write_irreversible' ? ('critical' as const) : ('low' as const)
-    return defineCapability({ id, version: '1.0.0', description: id, risk, ...effects }, () => ({}))
-  })
-  const server = await givenServer({ offer: { capabilities: offered }, roots: ['acme'] })
+  const server = await givenServer({ offer: { capabilities: offerOfStock() }, roots: ['acme'] })
   const admin = await server.keyOf({ id: 'root', kind: 'user', roles: ['admin'] })
   const clerk = await server.keyOf({ id: 'clerk', kind: 'user' })
   const mine = (name: string) => parse(scenario(name).replaceAll('tenant_fjordvik', 'northlight'))
@@ -80,8 +75,19 @@ test('what is wrong with a request is answered by the first step that finds it [
   const own = { user: { user_id: 'clerk' } }
   assert.deepEqual(await asking({}, clerk, {}), [403, 'caller_not_permitted'])
   assert.deepEqual(await asking({ ...own, session_id: 's' }, clerk, {}), [403, 'caller_not_permitted'])
+  // What rules and permissions read is not for such a caller to say.
+  assert.deepEqual(await asking(own, clerk, {}), [403, 'caller_not_permitted'])
+  const { role: _role, ...agent } = request.agent
+  const plain = { ...own, agent }
+  for (const more of [{ role: 'admin' }, { tenure_days: 900 }])
+    assert.deepEqual(await asking({ agent, user: { ...own.user, ...more } }, clerk, {}), [403, 'caller_not_permitted'])
+  const chain = ['clerk', 'root', agent.agent_urn].map((id) => ({ kind: 'user', id }))
+  assert.deepEqual(await asking({ ...own, agent: { ...agent, principal_chain: chain } }, clerk, {}), [
+    403,
+    'caller_not_permitted',
+  ])
   // The pack asks for a tier that acts for a user: with a user of its own it gets as far as that.
-  assert.deepEqual(await asking(own, clerk, {}), [403, 'delegation_required'])
+  assert.deepEqual(await asking(plain, clerk, {}), [403, 'delegation_required'])
   for (const ref of ['ctxpack.stock', 'ctxpack.stock@latest', 'ctxpack.stock@^3.1.0', 'ctxpack.stock@3.1'])
     assert.deepEqual(await refsAsked([ref]), [422, 'pack_ref_unpinned'])
   assert.deepEqual(await refsAsked([]), [422, 'pack_refs_empty'])
@@ -144,4 +150,29 @@ test('a version is published once: signed, of this tenant, bound in every edge, 
     body.problems.map(({ pointer }: { pointer: string }) => pointer),
     ['/tone_and_comms'],
   )
+})
+
+test('a pack that another signed is none, and of two that take one version at once one is published [R-62]', async () => {
+  const { ask, mine, refs } = await givenStock()
+  const next = (summary: string) => {
+    const pack = mine('pack.yaml')
+    const pack_meta = { ...pack.pack_meta, pack_version: '3.2.0' }
+    return { ...pack, pack_meta, business_context: { ...pack.business_context, summary } }
+  }
+  const stranger = await createAmbit({ tenant: 'northlight' })
+  onTestFinished(() => stranger.close())
+  const foreign = (await stranger.packs.sign(next('One.'))).document
+  const publish = (document: unknown) => ask('/v1/packs', { document, beside: [refs[1]] })
+  const refused = await publish(foreign)
+  assert.deepEqual([refused.status, refused.body.code], [422, 'pack_signature_invalid'])
+  const signed = await Promise.all(
+    ['One.', 'Two.', 'Three.'].map(
+      async (text) => (await ask('/v1/packs/sign', { document: next(text) })).body.document,
+    ),
+  )
+  const tampered = { ...signed[0], tone_and_comms: { voice: 'Loud.', do: [], do_not: [] } }
+  assert.equal((await publish(tampered)).body.code, 'pack_signature_invalid')
+  const answers = await Promise.all(signed.map(publish))
+  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409, 409])
+  assert(answers.every(({ status, body }) => status === 200 || body.code === 'pack_exists'))
 })

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import type { Json } from '../../src/base/canonical.ts'
+import { canonical, type Json } from '../../src/base/canonical.ts'
 import { objectHash } from '../../src/base/hash.ts'
 import { buildEnvelope } from '../../src/compile/envelope.ts'
 import { runContext } from '../../src/model/contract/context.ts'
 import { type InvokeRequest, invokeRequest } from '../../src/model/contract/request.ts'
+import { issueClaim } from '../../src/runtime/contract/claims.ts'
 import { enter } from '../../src/runtime/contract/entry.ts'
 import { callerOf, operator } from '../../src/runtime/identity/caller.ts'
 import { publishPack, signPack } from '../../src/runtime/packs/registry.ts'
@@ -12,8 +13,8 @@ import { stockPack } from '../support/contract.ts'
 import { givenServer } from '../support/server.ts'
 
 /** A tenant with a pack of one intent and no tools, and the entry of its requests. */
-async function givenEntry() {
-  const { ambit, host } = await givenServer({ roots: ['acme'] })
+async function givenEntry(clock: { now(): number } = { now: () => Date.parse('2026-11-02T09:00:00Z') }) {
+  const { ambit, host } = await givenServer({ roots: ['acme'], clock })
   const caller = operator(host.tenant)
   const pack = stockPack()
   const none = { must_refuse: [], must_escalate: [], redaction_rules: [] }
@@ -86,6 +87,38 @@ test('a claim that was issued for a run is believed for that run, in its time, a
   const chain = [{ kind: 'user' as const, id: 'eve' }, ...identity_claim.principal_chain.slice(1)]
   const other = { ...envelope.agent, principal_chain: chain, identity_claim }
   await assert.rejects(enter({ agent: other }), { code: 'claim.invalid', data: { reason: 'chain' } })
+})
+
+test('a claim is good in its time alone, for its run, tenant, agent and session; all of it is hashed [R-61]', async () => {
+  let now = Date.parse('2026-11-02T09:00:00Z')
+  const { enter, envelope, ambit, host } = await givenEntry({ now: () => now })
+  const { context } = await enter()
+  const { principal_chain: chain, agent_urn, identity_claim } = context.agent
+  const signer = await ambit.keyring.signer(host.hostId)
+  const right = {
+    ...{ run_id: context.run_id, tenant_id: host.tenant as string, agent_urn, chain, signer, issuer: host.hostId },
+    ...{ nowMs: now, ttlMs: 30_000, scopes: ['tools:read' as const] },
+  }
+  const reasonFor = (claim: object, more: Partial<InvokeRequest> = {}, rest: object = {}) =>
+    enter({ agent: { ...envelope.agent, identity_claim: claim as never }, ...more }, rest).then(
+      () => 'taken',
+      (error) => error.data.reason,
+    )
+  const issued = (more: Partial<typeof right>) => issueClaim({ ...right, ...more })
+  assert.equal(await reasonFor(issued({})), 'taken')
+  const run_context = { run_id: 'run_0000000000000001' }
+  assert.equal(await reasonFor(issued({}), {}, { run_context }), 'run')
+  assert.equal(await reasonFor(issued({ tenant_id: 'tenant_other' })), 'tenant')
+  assert.equal(await reasonFor(issued({ agent_urn: 'agent:contextos/other@1.0.0' })), 'subject')
+  assert.equal(await reasonFor(issued({ nowMs: now + 60_000 })), 'not_yet_valid')
+  for (const change of [{ session_id: 'sess_1' }, { aud: 'other' }])
+    assert.equal(await reasonFor({ ...identity_claim, ...change }), 'hash')
+  const { claim_hash: _, signature: __, ...body } = { ...identity_claim, session_id: 'sess_1' }
+  const bound = { ...body, claim_hash: objectHash(body as Json), signature: signer.sign(canonical(body as Json)) }
+  assert.equal(await reasonFor(bound), 'session')
+  assert.equal(await reasonFor(bound, { session_id: 'sess_1' }), 'taken')
+  now += 30_000
+  assert.equal(await reasonFor(issued({ nowMs: now - 30_000 })), 'expired')
 })
 
 test('a closed object refuses what it does not know, while a user keeps it [R-60]', async () => {

@@ -11,6 +11,7 @@ import type { CompileFacts, LoadedRef, OfferedCapability, Source } from '../../s
 import type { CompiledContext, EvidenceFact } from '../../src/model/contract/compiled.ts'
 import type { RunContext } from '../../src/model/contract/context.ts'
 import { type ContextPack, contextPack, type PackCatalog, packCatalog } from '../../src/model/contract/pack.ts'
+import { defineCapability } from '../../src/runtime/hosting/offer.ts'
 import { makeTokenCounter } from '../../src/tokens/count.ts'
 
 const folder = join(import.meta.dirname, '../../scenarios/write-off')
@@ -48,6 +49,14 @@ export const stockTools: readonly OfferedCapability[] = [
     offered(id, { kind: 'write', risk_level: 'write_irreversible', approval_mode: 'destructive', ...host }),
   ),
 ]
+
+/** The same tools as a host offers them. */
+export const offerOfStock = () =>
+  stockTools.map(({ capability_id: id, tier: { kind, risk_level } }) => {
+    const effects = kind === 'write' ? { effects: [id] } : {}
+    const risk = risk_level === 'write_irreversible' ? ('critical' as const) : ('low' as const)
+    return defineCapability({ id, version: '1.0.0', description: id, risk, ...effects }, () => ({}))
+  })
 
 const tenant = 'tenant_fjordvik'
 const urn = 'agent:contextos/stock-keeper@2.0.1'

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { tenantIdText } from '../identity/tenant.ts'
 import { jsonObject } from '../json.ts'
-import { runId } from '../run.ts'
+import { runId } from '../run-id.ts'
 import { form, line } from '../text.ts'
 import { agentMembers, contractId, contractUser, partialClaim, principalLink, runBudget, tier } from './context.ts'
 

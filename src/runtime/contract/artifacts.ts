@@ -1,9 +1,8 @@
-import { Failure, quote } from '../../base/failure.ts'
+import { Failure } from '../../base/failure.ts'
 import { sha256 } from '../../base/hash.ts'
 import { formatTime } from '../../base/time.ts'
 import type { ArtifactRecord } from '../../model/contract/registry.ts'
-import type { Attachment } from '../../model/contract/request.ts'
-import { getBlob, putBlob } from '../../storage/tables/blobs.ts'
+import { putBlob } from '../../storage/tables/blobs.ts'
 import { artifactRecords } from '../../storage/tables/registry.ts'
 import { recordAs } from '../evidence/record.ts'
 import { adminEvent } from '../identity/admin.ts'
@@ -41,29 +40,3 @@ export async function addArtifact(ambit: Runtime, caller: Caller, given: NewArti
   })
   return record
 }
-
-/** An attachment whose bytes are those that its owner registered. The owner is who holds the record, whatever `uri` says. */
-export interface OpenedAttachment {
-  readonly record: ArtifactRecord
-  readonly bytes: Uint8Array
-}
-
-/** Opens the attachments of a request. One that this tenant does not hold is refused as if there were none. */
-export const openAttachments = (
-  ambit: Runtime,
-  { tenant }: Caller,
-  attachments: readonly Attachment[],
-): Promise<readonly OpenedAttachment[]> =>
-  ambit.store.read(function* () {
-    const opened: OpenedAttachment[] = []
-    for (const [index, { artifact_id, sha256: claimed }] of attachments.entries()) {
-      const pointer = `/attachments/${index}`
-      const record = yield* artifactRecords.find(tenant, artifact_id)
-      if (record === undefined)
-        throw new Failure('attachment.forbidden', `artefact ${quote(artifact_id)} is not this tenant's`, { pointer })
-      if (record.sha256 !== claimed)
-        throw new Failure('attachment.hash_mismatch', `artefact ${quote(artifact_id)} has other bytes`, { pointer })
-      opened.push({ record, bytes: yield* getBlob(tenant, record.sha256) })
-    }
-    return opened
-  })

@@ -11,6 +11,7 @@ export interface ClaimFacts {
   readonly tenant_id: string
   readonly agent_urn: string
   readonly chain: readonly PrincipalLink[]
+  readonly session_id?: string | undefined
 }
 
 interface Issuing extends ClaimFacts {
@@ -48,7 +49,7 @@ export function verifyClaim(
 ): IdentityClaim {
   const read = identityClaim.safeParse(given)
   if (!read.success) throw badClaim('incomplete')
-  const { claim_hash, signature = '', aud: _, session_id: __, ...body } = read.data
+  const { claim_hash, signature = '', ...body } = read.data
   if (objectHash(body as Json) !== claim_hash) throw badClaim('hash')
   const key = facts.keys.find((each) => keyIdOf(each) === body.kid)
   if (key === undefined) throw badClaim('kid')
@@ -63,10 +64,11 @@ export function verifyClaim(
 
 /** Asked at entry and at every call: the claim is good now, and is about this run. */
 function demandCurrent(claim: IdentityClaim, facts: ClaimFacts & { readonly nowMs: number }): void {
-  const { run_id, tenant_id, agent_urn, chain, nowMs } = facts
+  const { run_id, tenant_id, agent_urn, chain, session_id, nowMs } = facts
   if (claim.nbf * 1_000 > nowMs) throw badClaim('not_yet_valid')
   if (claim.exp * 1_000 <= nowMs) throw badClaim('expired')
   if (claim.run_id !== run_id) throw badClaim('run')
+  if (claim.session_id !== undefined && claim.session_id !== session_id) throw badClaim('session')
   if (claim.tenant_id !== tenant_id) throw badClaim('tenant')
   if (claim.sub !== agent_urn) throw badClaim('subject')
   if (canonical(claim.principal_chain as Json) !== canonical(chain as Json)) throw badClaim('chain')

@@ -1,10 +1,13 @@
+import { unsafeNumber, unsafeNumberIn } from '../../base/amount.ts'
 import { canonical, type Json } from '../../base/canonical.ts'
 import { Failure } from '../../base/failure.ts'
 import { limits } from '../../base/limits.ts'
+import { escapedKey } from '../../base/pointer.ts'
 import { formatTime } from '../../base/time.ts'
 import { makeBudget, safetyModeOf, type TenantCeilings } from '../../compile/budget.ts'
 import type { ReadyPacks } from '../../compile/compile.ts'
 import { needsDelegation } from '../../compile/envelope.ts'
+import { checkIntent } from '../../compile/intent.ts'
 import { parseGrants } from '../../grants/list.ts'
 import { mintGrants } from '../../grants/mint.ts'
 import { everyKeyOf } from '../../keys/keyring.ts'
@@ -18,7 +21,7 @@ import { tenantOf } from '../identity/tenants.ts'
 import { rootsFor } from '../loop/authority.ts'
 import type { OperationContext } from '../operations/context.ts'
 import { loadPacks } from '../packs/registry.ts'
-import { type OpenedAttachment, openAttachments } from './artifacts.ts'
+import { type OpenedAttachment, openAttachments } from './attachments.ts'
 import { issueClaim, verifyClaim } from './claims.ts'
 
 export interface EntryRequest {
@@ -40,6 +43,7 @@ export async function enter(by: OperationContext, given: EntryRequest): Promise<
   const { ambit, caller } = by
   const { request, run_context: trusted = {}, profile = 'strict' } = given
   demandSize(request)
+  demandNumbers(given)
   demandTrace(request)
   demandTenant(request, by)
   demandName(caller)
@@ -59,12 +63,14 @@ export async function enter(by: OperationContext, given: EntryRequest): Promise<
     throw new Failure('delegation.required', `a run of safety mode \`${safety_mode}\` acts for a user who delegates`, {
       pointer: '/user/delegation',
     })
+  await demandToken(by, request)
   const run_id = trusted.run_id ?? claimedRun(request) ?? ambit.ids.next('run')
   const { budget, clamps } = makeBudget({ mode: request.mode, runtime: request.runtime, trusted, packs, ceilings })
   const agent = await agentOf(by, { request, profile, run_id, ttlMs: budget.wall_clock_ms })
   if (request.agent.lifecycle !== undefined && request.agent.lifecycle !== 'active')
     throw new Failure('agent.not_active', 'only an active agent runs', { pointer: '/agent/lifecycle' })
-  const attachments = await openAttachments(ambit, caller, request.attachments ?? [])
+  checkIntent(ready.packs, { request: request.input })
+  const attachments = await openAttachments(ambit, caller, request)
   const { claim_state, ...identity } = agent
   const safety_strict = packs.some(({ pack_meta }) => pack_meta.environment_defaults?.safety_strict === true)
   const context: RunContext = {
@@ -87,15 +93,38 @@ function demandOwn({ request, run_context }: EntryRequest, { caller }: Operation
   if (run_context !== undefined)
     throw new Failure('grant.not_mintable', 'this credential cannot set a run context', { pointer: '/run_context' })
   const help = 'use a key of a principal with the role `grantor`'
-  if (request.user.user_id !== caller.subject.id)
-    throw new Failure(
-      'caller.not_permitted',
-      'this credential speaks for its own user alone',
-      { pointer: '/user/user_id' },
-      help,
-    )
-  if (request.session_id !== undefined)
-    throw new Failure('caller.not_permitted', 'this credential names no session', { pointer: '/session_id' }, help)
+  const refuse = (message: string, pointer: string): never => {
+    throw new Failure('caller.not_permitted', message, { pointer }, help)
+  }
+  const { user, agent, session_id } = request
+  const { roles = [], id } = caller.subject
+  if (user.user_id !== id) refuse('this credential speaks for its own user alone', '/user/user_id')
+  if (session_id !== undefined) refuse('this credential names no session', '/session_id')
+  // Rules and permissions read these: what nobody vouches for would be a right that a caller gives itself.
+  const said = Object.keys(user).find((name) => !['user_id', 'role', 'delegation'].includes(name))
+  if (said !== undefined) refuse('this credential says nothing of its user', `/user/${escapedKey(said)}`)
+  if (user.role !== undefined && !roles.includes(user.role)) refuse('this credential has no such role', '/user/role')
+  if (agent.role !== undefined && !roles.includes(agent.role)) refuse('this credential has no such role', '/agent/role')
+  if ((agent.principal_chain?.length ?? 2) !== 2)
+    refuse('this credential acts for nobody else', '/agent/principal_chain')
+}
+
+function demandNumbers({ request, run_context }: EntryRequest): void {
+  const pointer = unsafeNumberIn(request) ?? unsafeNumberIn(run_context, '/run_context')
+  if (pointer !== undefined) throw unsafeNumber(pointer)
+}
+
+/** A token is a handle to a secret of the tenant, and is named by trusted code. */
+async function demandToken({ ambit, caller }: OperationContext, { user }: InvokeRequest): Promise<void> {
+  const ref = user.delegation?.token_ref
+  if (ref === undefined) return
+  const name = ref.replace(/^secret:/, '')
+  const isKnown =
+    caller.rights.includes('mint') && (await ambit.secrets.list(caller.tenant)).some((secret) => secret.name === name)
+  if (!isKnown)
+    throw new Failure('delegation.invalid', 'the delegation names no token that this caller may use', {
+      pointer: '/user/delegation/token_ref',
+    })
 }
 
 function demandSize(request: InvokeRequest): void {
@@ -106,9 +135,13 @@ function demandSize(request: InvokeRequest): void {
   throw new Failure('payload.too_large', `the request has ${bytes} bytes of ${most}`, { bytes, limit: most }, help)
 }
 
-function demandTrace({ trace: { trace_id, span_id, trace_flags } }: InvokeRequest): void {
+function demandTrace({
+  trace: { trace_id, span_id, trace_flags, tracestate = '', baggage = '' },
+}: InvokeRequest): void {
   const isGood = /^(?!0+$)[0-9a-f]{32}$/.test(trace_id) && /^(?!0+$)[0-9a-f]{16}$/.test(span_id)
-  if (isGood && (trace_flags === undefined || /^[0-9a-f]{2}$/.test(trace_flags))) return
+  // Both are sent on as headers.
+  const areHeaders = /^[\x20-\x7e]*$/.test(tracestate + baggage)
+  if (isGood && areHeaders && (trace_flags === undefined || /^[0-9a-f]{2}$/.test(trace_flags))) return
   throw new Failure('trace.invalid', 'the trace is no W3C trace context', { pointer: '/trace' })
 }
 
@@ -157,10 +190,13 @@ async function agentOf({ ambit, caller }: OperationContext, { request, profile, 
     { kind: 'user', id: request.user.user_id, tenant_id: caller.tenant },
     { kind: 'agent', id: urn, tenant_id: caller.tenant },
   ]
-  if (chain.at(-1)?.id !== urn)
-    throw new Failure('claim.invalid', 'the chain does not end with the agent', { reason: 'chain' })
+  if (chain.at(-1)?.id !== urn || chain[0]?.id !== request.user.user_id)
+    throw new Failure('claim.invalid', 'the chain leads from the user to the agent', { reason: 'chain' })
+  if (chain.some(({ tenant_id = caller.tenant }) => tenant_id !== caller.tenant))
+    throw new Failure('claim.invalid', 'the chain names another tenant', { reason: 'tenant' })
   const { host_id } = await tenantOf(ambit, caller)
-  const facts = { run_id, tenant_id: caller.tenant, agent_urn: urn, chain, nowMs: ambit.clock.now() }
+  const { session_id } = request
+  const facts = { run_id, tenant_id: caller.tenant, agent_urn: urn, chain, session_id, nowMs: ambit.clock.now() }
   const made = { ...named, agent_urn: urn, principal_chain: chain }
   if (given !== undefined && profile === 'strict') {
     const keys = everyKeyOf(await ambit.keyring.publicKeys(host_id))
