@@ -3,7 +3,7 @@
 export const linesMax: Readonly<Record<string, number>> = {
   '': 80,
   adapters: 3572,
-  base: 1321,
+  base: 1322,
   bridges: 307,
   chp: 211,
   cli: 5449,
