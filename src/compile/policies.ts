@@ -5,12 +5,13 @@ import type { MergedPacks } from './merge.ts'
 import type { SurfacedCapability } from './surface.ts'
 
 type Rule = Policy['rules'][number]
+type GovernedTool = Pick<SurfacedCapability, 'id' | 'tier'>
 
 /**
  * The rules, guardrails and gates of packs in the one rule format, as the gateway asks them for each call. What a rule is
  * about is part of its condition; an allow that needs evidence is one only where that evidence is there.
  */
-export function policiesOf(packs: MergedPacks, tools: readonly SurfacedCapability[]): readonly Policy[] {
+export function policiesOf(packs: MergedPacks, tools: readonly GovernedTool[]): readonly Policy[] {
   const version = packs.packs[0]?.pack_meta.pack_version ?? '0.0.0'
   const everywhere = { version, applies_to: ['*'] }
   const { mustRefuse, mustEscalate, gates } = packs
@@ -79,7 +80,7 @@ function conditionOf({ if: condition, applies_to: { intent, capability } = {} }:
 const isOneOf = (fact: string, names: readonly string[]): Json => ({ in: [{ var: fact }, [...names]] }) as Json
 
 /** A gate that names no capability is for every write. */
-function gateRule(gate: ApprovalGate, tools: readonly SurfacedCapability[]): Rule {
+function gateRule(gate: ApprovalGate, tools: readonly GovernedTool[]): Rule {
   const { gate_id: id, when, capabilities } = gate
   const about = capabilities ?? tools.filter(({ tier }) => tier.kind === 'write').map((tool) => tool.id)
   return {

@@ -159,3 +159,11 @@ export function toolManifest(tools: readonly SurfacedCapability[]): CompiledCont
       }
     })
 }
+
+/** The capabilities that a compile has surfaced, with their tiers. */
+export const tiersIn = ({
+  manifests,
+}: Pick<CompiledContext, 'manifests'>): readonly Pick<SurfacedCapability, 'id' | 'tier'>[] =>
+  manifests.tool_manifest.flatMap(({ adapter_id, capability_metadata = {} }) =>
+    Object.entries(capability_metadata).map(([name, tier]) => ({ id: capabilityIdOf(adapter_id, name), tier })),
+  )

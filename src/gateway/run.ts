@@ -20,7 +20,7 @@ export interface CallRun {
   /** What the record of each call says of the run. */
   readonly entry: NonNullable<AttemptRecord['run']>
   /** What rules may read as `run`, `user` and `agent`. */
-  readonly facts: { readonly run?: Json; readonly user?: Json; readonly agent?: Json }
+  readonly facts: { readonly [Root in 'run' | 'user' | 'agent' | 'request' | 'evidence']?: Json }
   /** Left out of the copy that is kept while people decide: the gates ask for it when the call comes again. */
   readonly bounds?: RunBounds
 }
@@ -29,6 +29,8 @@ export interface RunBounds {
   readonly surface: Surface
   /** The rules of the packs that the run was given: asked beside those of the host. */
   readonly policies?: PolicySet
+  /** What the packs demand of this call beside their rules. */
+  readonly demands?: CallDemands
   /** What stands behind the capabilities that exist in runs alone, by id. */
   readonly tools: ReadonlyMap<string, RunTool>
   /** Whether the arguments could not be read: the call is then refused for them, in their turn. */
@@ -39,6 +41,21 @@ export interface RunBounds {
   readonly deadlineMs: number
   /** The grants that live now. */
   readonly liveGrants: (nowMs: number) => Promise<readonly Grant[]> | readonly Grant[]
+}
+
+/** Asked with the arguments that the call will run with, which people may have edited. */
+export interface CallDemands {
+  /** Gate 5b: a permission that the arguments do not keep to, or authority that is not there. */
+  readonly rejects: (args: Json) => Promise<CallProblem | undefined> | CallProblem | undefined
+  /** Gate 6, before anybody is asked: a condition of the decision, or a demand of the tier, that is not met. */
+  readonly blocks: (args: Json) => CallProblem | undefined
+}
+
+export interface CallProblem {
+  /** In the words of a run. */
+  readonly code: string
+  readonly message: string
+  readonly pointer?: string
 }
 
 /** Capability ids that exist for a run. */

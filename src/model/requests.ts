@@ -2,8 +2,9 @@ import { z } from 'zod'
 import { limits } from '../base/limits.ts'
 import { approvalState, approver } from './approval.ts'
 import { profile } from './contract/context.ts'
+import { decisionRecord, memoryProposal, recordStatus } from './contract/decision.ts'
 import { artifactRecord, packRecord } from './contract/registry.ts'
-import { invokeRequest, trustedContext } from './contract/request.ts'
+import { invokeRequest, runMode, trustedContext } from './contract/request.ts'
 import { type Entry, gives, takes } from './entry.ts'
 import { checkpoint, evidenceEvent, outcome, publicKey } from './evidence.ts'
 import { grantPath, revocation } from './grant.ts'
@@ -12,7 +13,7 @@ import { permission, principal, principalKind } from './identity/principal.ts'
 import { tenantIdText } from './identity/tenant.ts'
 import { jsonObject, jsonValue } from './json.ts'
 import { runLimits, runRecord, runStatus } from './run.ts'
-import { runId } from './run-id.ts'
+import { runId, traceId } from './run-id.ts'
 import { capabilityId, capabilityScope, duration, form, id, line, minted, prose } from './text.ts'
 import { environment, wireId } from './wire/correlation.ts'
 import { next, wireShapes } from './wire/wire.ts'
@@ -154,6 +155,38 @@ export const requests = {
     run_context: trustedContext.optional(),
     profile: profile.optional(),
     fence_seed: form(/^[0-9a-f]{32}$/u, '32 hex digits').optional(),
+  }),
+  'invoke-agent-request': takes('Plans, acts, judges and records one request of an agent.', {
+    request: invokeRequest,
+    run_context: trustedContext.optional(),
+    profile: profile.optional(),
+  }),
+  'invoke-answer': gives('The run of a request, with its decision record as it stands.', {
+    run_id: runId,
+    trace_id: traceId,
+    session_id: z.string().optional(),
+    mode: runMode,
+    status: runStatus,
+    decision_record: decisionRecord.nullable().describe('Null only for a run that is not compiled.'),
+    memory_proposals: z.array(memoryProposal),
+    waits_for: z.array(z.string()).describe('Approvals that it waits for.'),
+    events: z.string().describe('Where its events are followed.'),
+    heartbeat_ttl_ms: z.int().optional(),
+    checkpoint_id: z.string().optional(),
+  }),
+  'decision-query': takes('Narrows a list of decisions.', {
+    status: recordStatus.optional(),
+    since: moment.optional(),
+    until: moment.optional(),
+    ...page,
+  }),
+  'decision-list': gives('Decision records in their newest version, newest first.', {
+    decisions: z.array(decisionRecord),
+    next,
+  }),
+  'decision-name': takes('Names one decision record, or the run that it is of.', { id: wireId }),
+  'decision-history': gives('Every version of one decision record, the first one first.', {
+    versions: z.array(decisionRecord),
   }),
   'pack-request': takes('One context pack or catalog.', {
     document: z.unknown(),
@@ -325,6 +358,7 @@ export const requests = {
   }),
 } satisfies Record<string, Entry>
 
+export type InvokeAnswer = z.infer<(typeof requests)['invoke-answer'][1]>
 export type RunRequest = z.infer<(typeof requests)['run-request'][1]>
 export type RevocationReport = z.infer<(typeof requests)['revocation-report'][1]>
 export type MemoryEntry = z.infer<(typeof requests)['memory-entry'][1]>

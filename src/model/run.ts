@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { agentId, agentVersion, ceiling } from './agent.ts'
-import { budgetReport, omission } from './contract/compiled.ts'
+import { budgetReport, hiddenReason, omission } from './contract/compiled.ts'
 import { ownTime } from './evidence.ts'
 import { grant } from './grant.ts'
 import { subject } from './identity/subject.ts'
@@ -12,15 +12,6 @@ import { id, line } from './text.ts'
 export const runStatus = z.enum(['pending', 'running', 'paused', 'completed', 'failed', 'cancelled'])
 export type RunStatus = z.infer<typeof runStatus>
 export const isEnded = (status: RunStatus): boolean => ['completed', 'failed', 'cancelled'].includes(status)
-
-/** Why a resource tool is not on the surface of a run. */
-const hiddenReason = z.enum([
-  'grant_missing',
-  'resource_ceiling',
-  'resource_read_only',
-  'not_exposed',
-  'not_registered',
-])
 
 export const surface = z.strictObject({
   tools: z.array(z.string()).describe('The tools that its model may call, by name.'),
@@ -69,6 +60,12 @@ export const compileReport = z.strictObject({
 })
 export type CompileReport = z.infer<typeof compileReport>
 
+export const runDecision = z.strictObject({
+  record_id: z.string(),
+  status: z.enum(['IN_FLIGHT', 'DECIDED', 'DEFERRED', 'REJECTED', 'ESCALATED', 'CLOSED']),
+  outcome: z.string().nullable(),
+})
+
 /** One invocation of an agent. */
 export const runRecord = z.strictObject({
   run_id: runId.describe('Sorts by the time the run started.'),
@@ -90,6 +87,12 @@ export const runRecord = z.strictObject({
   safety_mode: z
     .enum(['read_only', 'local_write', 'network', 'delegated', 'destructive'])
     .describe('The highest tier that may execute without an approval.'),
+  mode: z
+    .enum(['stream', 'batch', 'long_running'])
+    .nullable()
+    .describe('How it was asked for; null for a run of an agent of the host.'),
+  intent: z.string().nullable().describe('What it is about, as a catalog names it.'),
+  decision: runDecision.nullable().describe('How it decided; null for a run of an agent, and before it was compiled.'),
   status: runStatus.describe('Where it stands.'),
   input: jsonValue.describe('What it was given.'),
   result: jsonValue.nullable().describe('What it came to; null unless it completed.'),

@@ -5,6 +5,7 @@ import type { Json } from '../base/canonical.ts'
 import type { ApprovalRequest, Approver } from '../model/approval.ts'
 import type { CapabilityDescriptor } from '../model/capability.ts'
 import type { CompiledContext } from '../model/contract/compiled.ts'
+import type { DecisionRecord } from '../model/contract/decision.ts'
 import type { ArtifactRecord, PackRecord, PackReport } from '../model/contract/registry.ts'
 import type { InvokeRequest, TrustedContext } from '../model/contract/request.ts'
 import type { Checkpoint, EvidenceBundle, EvidenceEvent, KeyRotation } from '../model/evidence.ts'
@@ -16,6 +17,7 @@ import type {
   AgentSummary,
   EraseReceipt,
   Explanation,
+  InvokeAnswer,
   MemoryEntry,
   PurgeReport,
   RevocationReport,
@@ -149,6 +151,29 @@ export interface CompileOptions {
   fence_seed?: string
 }
 
+export interface InvokeOptions {
+  /** What trusted code says beside the request: it needs the right to mint. */
+  run_context?: TrustedContext
+  /** `page` takes the examples of the source document, and surfaces reads alone. */
+  profile?: 'strict' | 'page'
+}
+
+export interface DecisionFilter {
+  status?: DecisionRecord['status']
+  /** From this time on, such as `2026-01-31T08:00:00Z`, or an age such as `7d`. */
+  since?: string
+  until?: string
+}
+
+/** How runs have decided. A record is named by its own id, or by that of its run. */
+export interface Decisions {
+  /** Records in their newest version, newest first: your own, or all with the right to audit. */
+  list(query?: DecisionFilter & PageOptions): Promise<Page<'decisions', DecisionRecord>>
+  show(id: string): Promise<DecisionRecord>
+  /** Every version of one record, the first one first. */
+  history(id: string): Promise<{ versions: DecisionRecord[] }>
+}
+
 export interface PackOptions {
   /** Published versions that its references may lead to, such as `decision-catalog.desk@1.0.0`. */
   beside?: string[]
@@ -274,11 +299,14 @@ export interface Operable {
   explain(id: string): Promise<Explanation>
   /** What a run of this request would be given, with what was left out and why: nothing runs. */
   compile(request: InvokeRequest, options?: CompileOptions): Promise<CompiledContext>
+  /** Plans, acts, judges and records: in mode `batch` it answers once the run has ended or waits for people, else at once. */
+  invokeAgent(request: InvokeRequest, options?: InvokeOptions): Promise<InvokeAnswer>
   /** Starts a run of an agent, to be followed. */
   run(agent: string, input?: Json, options?: RunOptions): Promise<Run>
   readonly agents: Agents
   readonly runs: Runs
   readonly grants: Grants
+  readonly decisions: Decisions
   readonly packs: Packs
   readonly artifacts: Artifacts
   readonly memory: Memory

@@ -13,6 +13,14 @@ export const operations = {
   }),
   explain: operation('audit', 'GET /v1/explain/:id', 'event-name', 'explanation'),
   compile: operation('call', 'POST /v1/compile', 'compile-request', 'compiled-context', { args: ['request'] }),
+  invokeAgent: operation('call', 'POST /v1/invoke', 'invoke-agent-request', 'invoke-answer', { args: ['request'] }),
+  decisions: {
+    list: operation('call', 'GET /v1/decisions', 'decision-query', 'decision-list', { args: [] }),
+    show: operation('call', 'GET /v1/decisions/:id', 'decision-name', 'decision-record', {
+      summary: 'A decision record in its newest version.',
+    }),
+    history: operation('call', 'GET /v1/decisions/:id/history', 'decision-name', 'decision-history'),
+  },
   packs: {
     validate: operation('call', 'POST /v1/packs/validate', 'pack-request', 'pack-report', {
       summary: 'Says everything that is wrong with a pack, each with its place.',

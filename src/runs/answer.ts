@@ -48,7 +48,13 @@ const refusals: Readonly<Record<string, readonly [AnswerStatus, string]>> = {
   approval_required: ['paused', 'approval_pending'],
 }
 
-const ofAuthority = /^(?:grant_|resource_|entitlement_|scope|key_scope|invocation_id_reused)/
+const ofAuthority =
+  /^(?:grant_|resource_|entitlement_|scope|key_scope|delegation_|claim_|arg_constraint|mode_above_highest|approval_mode_mismatch|idempotency_key_invalid)/
+
+/** What packs and tiers demand, in the words of a run already. */
+const demanded: ReadonlySet<string> = new Set([
+  ...['ineligible', 'requires_unmet', 'policy_eval_error', 'approval_gate_missing', 'egress_denied', 'rate_budget'],
+])
 
 function refusalOf(
   code: string,
@@ -63,7 +69,7 @@ function refusalOf(
   if (code !== 'policy_blocked') return ['blocked', code]
   if (typeof reason !== 'string') return ['blocked', 'policy_denied']
   if (reason === 'invocation_id_reused') return ['rejected', 'idempotency_conflict']
-  if (reason.startsWith('approval_')) return ['blocked', reason]
+  if (reason.startsWith('approval_') || demanded.has(reason)) return ['blocked', reason]
   return ofAuthority.test(reason) ? ['rejected', reason] : ['blocked', 'policy_denied']
 }
 

@@ -44,7 +44,13 @@ export const histories = table('histories', 'session', 'expires_at_ms# body')
 const budgetPlace = 'budget holder starts_at_ms# ends_at_ms#'
 export const budgetUses = table('budget_uses', budgetPlace, 'calls# time_ms# cost# bytes#')
 
-export const runs = table('runs', 'run_id', 'root_run_id agent_id status session_id? request_key? cancelled# body')
+export const runs = table(
+  'runs',
+  'run_id',
+  'root_run_id agent_id status session_id? request_key? cancelled# by_packs# body',
+)
+/** Versions of how runs decided; none is ever changed. */
+export const decisionRecords = table('decision_records', 'record_id seq#', 'root_run_id status body')
 // Beside the event of a compile lie the facts it was made from, until they are erased.
 const runEvents = table('run_events', 'root_run_id event_id#', 'run_id body facts?')
 const factPaths = table('fact_paths', 'path root_run_id event_id#', '')
@@ -69,7 +75,7 @@ const topicCounts = table('topic_counts', 'collection area topic', 'count#')
 export const tables: readonly Table[] = [
   ...[tenants, principals, apiKeys, events, clocks, eventSections, checkpoints, blobs, claims, leases],
   ...[approvals, approvers, statements, histories, budgetUses, purgedEvents, entries, entryHistory],
-  ...[runs, runEvents, factPaths, legs, revocations, sessions, sessionMessages, packs, artifacts],
+  ...[runs, decisionRecords, runEvents, factPaths, legs, revocations, sessions, sessionMessages, packs, artifacts],
 ]
 
 /** Made from `entries` again when a backup is restored. */
@@ -135,6 +141,7 @@ export const migrations: readonly Migration[] = [
       'CREATE INDEX runs_cancelled ON runs (tenant_id, run_id) WHERE cancelled = 1',
       `CREATE INDEX runs_session ON runs (tenant_id, agent_id, session_id)
         WHERE session_id IS NOT NULL AND status IN ('pending', 'running', 'paused')`,
+      'CREATE INDEX decision_records_root ON decision_records (tenant_id, root_run_id, record_id, seq)',
       'CREATE INDEX fact_paths_root ON fact_paths (tenant_id, root_run_id)',
       'CREATE INDEX legs_due ON legs (tenant_id, due_at_ms)',
       'CREATE INDEX sessions_id ON sessions (tenant_id, id)',

@@ -29,7 +29,7 @@ import { requiresApproval, standingOf } from '../registry.ts'
 import { remember } from './history.ts'
 import { argumentsGate, inputGate } from './input.ts'
 import { declaredState, packRulesGate, rulesGate } from './rules.ts'
-import { grantsGate, runToolGate, surfaceGate } from './run.ts'
+import { authorityGate, conditionsGate, grantsGate, runToolGate, surfaceGate } from './run.ts'
 
 type Gate = (attempt: Resolved) => GateAnswer
 
@@ -42,10 +42,12 @@ const gates: readonly Gate[] = [
   ({ call, capability }) => callMode({ mode: call.mode, descriptor: capability.descriptor }),
   (attempt) => (attempt.call.mandate === undefined ? undefined : checkMandate(attempt)),
   argumentsGate,
+  authorityGate,
   grantsGate,
   rightsGate,
   boundaryGate,
   contextGate,
+  conditionsGate,
   rulesGate,
   packRulesGate,
   invariantsGate,

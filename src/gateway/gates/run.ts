@@ -1,8 +1,10 @@
+import type { Json } from '../../base/canonical.ts'
+import { defined } from '../../base/object.ts'
 import { hasExpired } from '../../grants/grant.ts'
 import { notFound } from '../../policy/gates/checks.ts'
 import { deny, type Refusal } from '../../policy/gates/refusal.ts'
 import type { Attempt, GateAnswer, Resolved } from '../attempt.ts'
-import { type CallRun, grantedPaths, isSurfaced, type RunTool } from '../run.ts'
+import { type CallProblem, type CallRun, grantedPaths, isSurfaced, type RunTool } from '../run.ts'
 
 /** Gate 5b of a run, asked before all others: an answer of theirs would say that the capability exists. */
 export function surfaceGate({ call }: Attempt): GateAnswer {
@@ -34,6 +36,19 @@ export function grantsGate(attempt: Resolved): GateAnswer {
   }
   return live instanceof Promise ? live.then(check) : check(live)
 }
+
+/** Gate 5b, behind the schema of the arguments: what the packs of the run say of them, and of who acts. */
+export function authorityGate({ call, input }: Resolved): GateAnswer {
+  const found = call.run?.bounds?.demands?.rejects(input as Json)
+  return found instanceof Promise ? found.then((problem) => refusedBy('grants', problem)) : refusedBy('grants', found)
+}
+
+/** Gate 6, before rules ask people: nobody is asked about what could not be done. */
+export const conditionsGate = ({ call, input }: Resolved): GateAnswer =>
+  refusedBy('policy', call.run?.bounds?.demands?.blocks(input as Json))
+
+const refusedBy = (gate: 'grants' | 'policy', problem: CallProblem | undefined): Refusal | undefined =>
+  problem && deny(gate, problem.message, defined({ reason: problem.code, pointer: problem.pointer }))
 
 type Resource = NonNullable<RunTool['resource']>
 

@@ -38,8 +38,12 @@ export interface Entered {
   readonly attachments: readonly OpenedAttachment[]
 }
 
-/** The entry of a request, step by step in the one order: the first thing that is wrong with it answers. */
-export async function enter(by: OperationContext, given: EntryRequest): Promise<Entered> {
+/** The entry of a request, step by step in the one order: the first thing that is wrong with it answers. A repeat ends at `onMinted`. */
+export async function enter(
+  by: OperationContext,
+  given: EntryRequest,
+  { onMinted = async () => undefined }: { readonly onMinted?: () => Promise<void> } = {},
+): Promise<Entered> {
   const { ambit, caller } = by
   const { request, run_context: trusted = {}, profile = 'strict' } = given
   demandSize(request)
@@ -49,6 +53,7 @@ export async function enter(by: OperationContext, given: EntryRequest): Promise<
   demandName(caller)
   if (!caller.rights.includes('mint')) demandOwn(given, by)
   const grants = await mintFor(by, trusted)
+  await onMinted()
   const { current } = await by.host()
   const ready = await loadPacks(
     ambit,

@@ -10,7 +10,9 @@ import { runId } from '../../model/run-id.ts'
 import { wakeLeg } from '../../storage/tables/legs.ts'
 import { getTenant } from '../../storage/tables/tenants.ts'
 import { openRetention } from '../evidence/purge.ts'
+import { operator } from '../identity/caller.ts'
 import { callerNow } from '../identity/known-callers.ts'
+import { loadPacks } from '../packs/registry.ts'
 import { openRuns, type Runs } from '../runs/runs.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Offer } from './offer.ts'
@@ -71,6 +73,7 @@ export async function openHost(
   runs = openRuns({
     ...{ gateway, deps, agents: () => offered.agents, onlyAsked, hold: () => hold() },
     callerNow: (kept) => callerNow(ambit, tenant, kept),
+    loadPacks: (refs) => loadPacks(ambit, operator(tenant), refs, (id) => offered.registry.versions(id).length > 0),
   })
   const opened = runs
   const hold = (): (() => void) => {

@@ -1,9 +1,11 @@
 import type { Json } from '../../base/canonical.ts'
 import { limits } from '../../base/limits.ts'
+import type { JsonObject } from '../../base/object.ts'
+import { defined } from '../../base/object.ts'
 import { parseTime } from '../../base/time.ts'
 import { callKey } from '../../gateway/call.ts'
 import { FactsChanged } from '../../gateway/events.ts'
-import type { Additions, CallRun, RunBounds, RunTool, Surface } from '../../gateway/run.ts'
+import type { Additions, CallDemands, CallRun, RunBounds, RunTool, Surface } from '../../gateway/run.ts'
 import type { InvocationResult } from '../../model/wire/result.ts'
 import { answerOf, type ToolAnswer } from '../../runs/answer.ts'
 import { neverEnds } from '../../storage/tables/budget-uses.ts'
@@ -29,8 +31,22 @@ export interface RunCall {
   readonly surface?: Surface
   /** What stands behind it, where that is not the run's. */
   readonly bound?: RunTool
+  /** Of a step that context packs govern. */
+  readonly governed?: GovernedCall
   /** Of a call that starts a child: notes that it has begun. Its answer comes later, and is not noted here. */
   readonly noteBegun?: () => void
+}
+
+export interface GovernedCall {
+  readonly demands: CallDemands
+  /** What rules read as `evidence`, and the hash that an approval is bound to. */
+  readonly evidence: Json
+  readonly evidence_snapshot: string
+  readonly policy_decision_id: string
+  readonly effective: string
+  /** What its events say beside what those of any call do. */
+  readonly started: JsonObject
+  readonly finished: (answer: ToolAnswer) => JsonObject
 }
 
 /** The id of a call of a run, from the place that asks for it. */
@@ -86,7 +102,11 @@ async function invokeOnce(call: RunCall, under: CallUnderWay, { invocationId, is
     return { changes: [change], events: [] }
   }
   const { capabilityId: capability_id, payload } = call
-  const envelope = { capability_id, invocation_id: invocationId, payload, ...originOf(node.record) }
+  const { governed } = call
+  const metadata = governed && {
+    metadata: { purpose: node.record.intent ?? '', evidence_snapshot: governed.evidence_snapshot },
+  }
+  const envelope = { capability_id, invocation_id: invocationId, payload, ...originOf(node.record), ...metadata }
   const { result } = await tree.host.gateway.invoke(tree.caller, envelope, {
     run: callRun(call, under),
     signal,
@@ -118,9 +138,11 @@ function withheld(result: InvocationResult): InvocationResult {
 }
 
 /** A call that is made again was counted when it was made first. */
-function noteStart({ tree, record: { run_id } }: RunNode, { callId, tool, payload, unreadable }: RunCall): void {
+function noteStart({ tree, record: { run_id } }: RunNode, call: RunCall): void {
+  const { callId, tool, payload, unreadable, governed } = call
   if (tree.journal.eventOf(run_id, callId, 'tool.started') !== undefined) return
-  tree.journal.note(run_id, 'tool.started', { call_id: callId, tool, args: unreadable ?? payload })
+  const said = { call_id: callId, tool, args: unreadable ?? payload, ...governed?.started }
+  tree.journal.note(run_id, 'tool.started', said as { [member: string]: Json })
 }
 
 function noteResult(node: RunNode, call: RunCall, result: InvocationResult, isAgain: Attempt['isAgain']): void {
@@ -129,28 +151,48 @@ function noteResult(node: RunNode, call: RunCall, result: InvocationResult, isAg
   const data = { call_id: call.callId, tool: call.tool }
   const waited = tree.journal.waitsOf(record.run_id).get(call.callId)
   if (answer.status === 'paused') {
-    const { approval_id, expires_at = '' } = result.denial?.details ?? {}
-    const asked = { approval_id: String(approval_id), expires_at: String(expires_at) }
-    if (waited !== asked.approval_id)
+    const { approval_id, expires_at = '', matched_rule } = result.denial?.details ?? {}
+    const asked = {
+      ...{ approval_id: String(approval_id), expires_at: String(expires_at) },
+      ...(call.governed && {
+        ...{ gate: String(matched_rule ?? ''), effective: call.governed.effective },
+        evidence_snapshot: call.governed.evidence_snapshot,
+      }),
+    }
+    if (waited !== asked.approval_id) {
+      // A call that waits has begun: it is found by its place when the run goes on.
+      if (call.governed) noteStart(node, call)
       tree.journal.note(record.run_id, 'approval.requested', { ...data, ...asked, capability_id: call.capabilityId })
+    }
     return
   }
-  if (waited !== undefined) tree.journal.note(record.run_id, 'approval.resolved', { ...data, approval_id: waited })
+  if (waited !== undefined) noteResolved(node, data, waited)
   noteStart(node, call)
   if (isAgain(result)) return
   if (answer.status === 'ok' && call.noteBegun !== undefined) call.noteBegun()
   else noteAnswer(node, call, answer)
 }
 
+/** An approval that the call waits for no more, with what it was asked for. */
+function noteResolved({ tree, record }: RunNode, data: { call_id: string; tool: string }, approval_id: string): void {
+  const asked = tree.journal
+    .eventsOf(record.run_id)
+    .findLast(({ type, data: said }) => type === 'approval.requested' && said['approval_id'] === approval_id)?.data
+  const { gate, effective, evidence_snapshot } = asked ?? {}
+  const said = defined({ ...data, approval_id, gate, effective, evidence_snapshot })
+  tree.journal.note(record.run_id, 'approval.resolved', said as { [member: string]: Json })
+}
+
 /** How a call of a run ended, as its events say it. */
 export function noteAnswer(
   { tree, record }: RunNode,
-  call: Pick<RunCall, 'callId' | 'tool'>,
+  call: Pick<RunCall, 'callId' | 'tool' | 'governed'>,
   answer: ToolAnswer,
 ): void {
   const { status, output, error } = answer
-  const data = { call_id: call.callId, tool: call.tool, status, output, error: error && { ...error } }
-  tree.journal.note(record.run_id, 'tool.finished', data)
+  const own = { call_id: call.callId, tool: call.tool, status, output, error: error && { ...error } }
+  const data = { ...own, ...call.governed?.finished(answer) }
+  tree.journal.note(record.run_id, 'tool.finished', data as { [member: string]: Json })
 }
 
 function callRun(call: RunCall, under: CallUnderWay): CallRun & { readonly bounds: RunBounds } {
@@ -163,14 +205,12 @@ function callRun(call: RunCall, under: CallUnderWay): CallRun & { readonly bound
     rootId: tree.rootId,
     agent: agentUrnOf(record),
     grants: record.grants,
-    entry: resolved.entry,
-    facts: {
-      run: { id: record.run_id, root_id: tree.rootId, depth: record.depth, safety_mode: record.safety_mode },
-      user: record.subject as Json,
-      agent: { id: record.agent_id, version: record.agent_version },
-    },
+    entry: entryOf(node, call),
+    facts: factsOf(node, call),
     bounds: {
       surface: call.surface ?? resolved.capabilityIds,
+      ...(call.governed && { demands: call.governed.demands }),
+      ...(tree.governed && { policies: tree.governed.policies }),
       tools: new Map(bound && [[call.capabilityId, bound]]),
       isUnreadable: call.unreadable !== undefined,
       budgets: [{ place: { budget: 'run', holder, ...neverEnds }, limits: { calls: tree.root.limits.calls } }],
@@ -180,6 +220,32 @@ function callRun(call: RunCall, under: CallUnderWay): CallRun & { readonly bound
         return tree.authority.liveGrants(node, nowMs)
       },
     },
+  }
+}
+
+function entryOf({ resolved: { entry }, record }: RunNode, { governed, callId }: RunCall): CallRun['entry'] {
+  if (governed === undefined) return entry
+  const { policy_decision_id, effective } = governed
+  return {
+    ...entry,
+    run_id: record.run_id,
+    tool_call_id: callId,
+    policy_decision_id,
+    approval_mode_effective: effective,
+  }
+}
+
+/** What rules read of the run: of a governed one what its packs were compiled with, and the evidence so far. */
+function factsOf({ tree, record }: RunNode, { governed }: RunCall): CallRun['facts'] {
+  const { run_id: id, depth, safety_mode, intent } = record
+  const run = { id, root_id: tree.rootId, depth, safety_mode, tenant_id: record.tenant_id, intent }
+  if (governed === undefined || tree.governed === undefined)
+    return { run, user: record.subject as Json, agent: { id: record.agent_id, version: record.agent_version } }
+  const { context, facts } = tree.governed
+  const { agent_id, agent_urn, role = null } = context.agent
+  return {
+    ...{ run, user: context.user as Json, agent: { agent_id, agent_urn, role }, evidence: governed.evidence },
+    request: { ...facts.request, context: facts.request.context ?? {} } as Json,
   }
 }
 

@@ -10,10 +10,12 @@ import { runCode } from './code.ts'
 import { endOfConversation } from './conversation.ts'
 import { LegLost, Paused, RunEnd } from './endings.ts'
 import { runModel } from './llm.ts'
+import { type GovernedEnd, runPlans } from './plans.ts'
 import { checkOutput } from './record.ts'
 import { endRun } from './spans.ts'
 import { runSteps } from './steps.ts'
 import type { RunNode, RunTree } from './tree.ts'
+import { nextVersion } from './versions.ts'
 
 /** Drives a root run to its end or its next pause, and answers its record. What it throws leaves the leg to be taken again. */
 export async function driveTree(root: RunNode): Promise<RunRecord> {
@@ -38,6 +40,7 @@ export async function driveTree(root: RunNode): Promise<RunRecord> {
 async function driveRun(node: RunNode): Promise<void> {
   const { kind } = node.agent.definition
   try {
+    if (node.record.mode !== null) return await finish(node, await runPlans(node))
     node.stopping.throwIfAborted()
     const body = kind === 'llm' ? runModel : kind === 'tool' ? runCode : runSteps
     const result = await checkOutput(node, await body(node))
@@ -57,7 +60,7 @@ const isLost = (error: unknown): boolean =>
     ? /^(?:store\.|run\.taken$|call\.in_progress$|host\.closed$|event\.conflict$)/.test(error.code)
     : error instanceof LegLost
 
-type Ending = Pick<RunRecord, 'status' | 'result' | 'error'>
+type Ending = Pick<RunRecord, 'status' | 'result' | 'error'> & Partial<Pick<GovernedEnd, 'version'>>
 
 function endedBy(error: unknown): Ending {
   if (error instanceof RunEnd)
@@ -74,8 +77,9 @@ function endedBy(error: unknown): Ending {
 const isOfModel = (error: unknown): error is Failure => error instanceof Failure && error.code.startsWith('model.')
 
 /** Result, conversation, scratchpad and evidence in one transaction; that of a root ends its leg. */
-async function finish(node: RunNode, ending: Ending): Promise<void> {
+async function finish(node: RunNode, { version, ...ending }: Ending): Promise<void> {
   const { tree, parent } = node
+  if (version !== undefined) node.record = { ...node.record, decision: version.decision }
   const ended = endAll(node, ending)
   const changes = ending.status === 'completed' ? endOfConversation(node) : []
   await tree.commit({
@@ -83,10 +87,16 @@ async function finish(node: RunNode, ending: Ending): Promise<void> {
       for (const { run_id, status, result, error, usage } of ended)
         tree.journal.note(run_id, 'run.finished', { status, result, error, usage })
     },
-    statements: (tenant) => ended.map((record) => tree.put(tenant, record)),
+    statements: (tenant) => [
+      ...ended.map((record) => tree.put(tenant, record)),
+      ...(version ? [version.statement(tenant)] : []),
+    ],
     changes,
     ...(parent === undefined && { leaving: (tenant: TenantId) => endLeg(tenant, tree.journal.leg) }),
-    drafts: ended.map((record) => tree.draft(record, finishedEvent(tree, record))),
+    drafts: [
+      ...(version ? [version.draft] : []),
+      ...ended.map((record) => tree.draft(record, finishedEvent(tree, record))),
+    ],
   })
 }
 
@@ -113,6 +123,8 @@ function finishedEvent({ host: { deps } }: RunTree, { run_id, status, error, usa
 }
 
 async function pause(tree: RunTree, { untilMs }: Paused): Promise<void> {
+  const root = tree.nodes.get(tree.rootId)
+  const version = root && tree.governed && (await nextVersion(root, tree.governed, 'IN_FLIGHT'))
   const waiting = [...tree.nodes.values()].filter(({ record }) => record.status === 'running')
   for (const node of waiting) {
     const { run_id } = node.record
@@ -121,7 +133,11 @@ async function pause(tree: RunTree, { untilMs }: Paused): Promise<void> {
   }
   await tree.commit({
     noting: () => tree.journal.note(tree.rootId, 'run.paused', { waits_for: tree.waitsFor(tree.rootId) }),
-    statements: (tenant) => waiting.map(({ record }) => tree.put(tenant, record)),
+    statements: (tenant) => [
+      ...waiting.map(({ record }) => tree.put(tenant, record)),
+      ...(version ? [version.statement(tenant)] : []),
+    ],
+    drafts: version ? [version.draft] : [],
     leaving: (tenant) => pauseLeg(tenant, tree.journal.leg, untilMs),
   })
 }

@@ -4,7 +4,7 @@ import { readJson } from '../../base/json.ts'
 import { formatTime } from '../../base/time.ts'
 import { ceilingsBelow } from '../../grants/ceilings.ts'
 import type { RunRecord } from '../../model/run.ts'
-import type { Agent } from '../agents/agent.ts'
+import { type Agent, agentOf } from '../agents/agent.ts'
 import { resolveAgent } from '../agents/resolve.ts'
 import type { Traced } from '../trace.ts'
 import { cancelled, RunEnd } from './endings.ts'
@@ -24,6 +24,9 @@ const begun = {
   result: null,
   error: null,
   compiled: null,
+  mode: null,
+  intent: null,
+  decision: null,
   warnings: [],
   waits_for: [],
   ended_at: null,
@@ -59,9 +62,11 @@ export async function agentFor({ agents }: RunHost, id: string, input: Json): Pr
 export function openNode(tree: RunTree, found: RunRecord, parent: RunNode | undefined, span: Traced): RunNode {
   const own = Object.entries(found.ceilings).map(([kind, mode]) => ({ kind, mode }))
   const record = { ...found, ceilings: { ...ceilingsBelow(parent?.resolved.ceilingsBelow ?? {}, own) } }
-  const agent = tree.host.agents().get(record.agent_id)
-  const resolved = resolveAgent(tree.host.agents(), agent, record, tree.seed)
-  const { surface, modes } = resolved
+  const agents = tree.host.agents()
+  // A run that packs drive has no manifest: its surface is what was compiled.
+  const agent = record.mode === null ? agents.get(record.agent_id) : packAgent(record)
+  const resolved = resolveAgent(agents, agent, record, tree.seed)
+  const { surface, modes } = record.mode === null ? resolved : record
   const ending = new AbortController()
   const node: RunNode = {
     tree,
@@ -82,6 +87,13 @@ export function openNode(tree: RunTree, found: RunRecord, parent: RunNode | unde
   if (parent === undefined) tree.nodes.set(record.run_id, node)
   return node
 }
+
+/** The agent of a run that packs drive: no more than its name. */
+export const packAgent = ({
+  agent_id: id,
+  agent_version: version,
+}: Pick<RunRecord, 'agent_id' | 'agent_version'>): Agent =>
+  agentOf({ kind: 'tool', manifest: { id, version, kind: 'tool' } })
 
 /** What the first event of a run says. Its authority is on its record and in its evidence. */
 export function startedData({ agent_id: agent, agent_version, depth, parent_run_id, caused_by, input }: RunRecord) {

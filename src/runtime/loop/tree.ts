@@ -1,8 +1,11 @@
 import type { Json } from '../../base/canonical.ts'
+import type { ReadyPacks } from '../../compile/compile.ts'
 import type { CallCaller } from '../../gateway/call.ts'
 import type { GatewayDeps } from '../../gateway/deps.ts'
 import { draftEvent, writeEvents } from '../../gateway/events.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
+import type { RunContext } from '../../model/contract/context.ts'
+import type { InvokeRequest } from '../../model/contract/request.ts'
 import type { EventDraft } from '../../model/evidence.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { RunEvent, RunRecord, Usage } from '../../model/run.ts'
@@ -17,6 +20,7 @@ import type { ResolvedAgent } from '../agents/resolve.ts'
 import type { Traced } from '../trace.ts'
 import { type Authority, openAuthority } from './authority.ts'
 import { LegLost } from './endings.ts'
+import type { Governed } from './governed.ts'
 import { type JournalWrite, openJournal, type RunJournal } from './journal.ts'
 
 /** What the runs of one tenant are driven with. */
@@ -26,6 +30,8 @@ export interface RunHost {
   readonly agents: () => Agents
   /** The caller of a run as its credential stands now; undefined for one that may do nothing any more. */
   readonly callerNow: (kept: CallCaller) => Promise<CallCaller | undefined>
+  /** The packs that a request has pinned, held to everything that was true when they were published. */
+  readonly loadPacks: (refs: readonly string[]) => Promise<ReadyPacks>
   /** Keeps the host open while a run is driven. */
   readonly hold: () => () => void
   /** Says that events of a tree are on record. */
@@ -52,6 +58,8 @@ export interface RunPrivate {
   readonly fenceSeed: string
   readonly toolContext: { readonly [member: string]: Json }
   readonly fingerprint: string | null
+  /** Of a run that context packs drive. The claim of its agent stays here: records and events have its hash. */
+  readonly invoked?: { readonly request: InvokeRequest; readonly context: RunContext }
 }
 
 /** One run of a tree, while it is driven. */
@@ -101,6 +109,8 @@ export class RunTree {
   caller: CallCaller
   /** Drives a run of the tree to its end, whichever that is. */
   drive: (node: RunNode) => Promise<void> = () => Promise.reject(new LegLost())
+  /** What the run was compiled from and to, where packs drive it. */
+  governed: Governed | undefined
   /** Runs that are asked to end. */
   readonly toCancel = new Set<string>()
   private readonly begunMs: number

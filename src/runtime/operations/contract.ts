@@ -3,13 +3,17 @@ import { compile } from '../../compile/compile.ts'
 import type { PackRecord } from '../../model/contract/registry.ts'
 import { artifactRecords, packRecords } from '../../storage/tables/registry.ts'
 import { addArtifact } from '../contract/artifacts.ts'
+import { decisionHistory, listDecisions, showDecision } from '../contract/decisions.ts'
 import { enter } from '../contract/entry.ts'
 import { gatherFacts } from '../contract/gather.ts'
+import { invokeAgent } from '../contract/invoke.ts'
 import { measure } from '../contract/measure.ts'
 import { checkPack, publishPack, signPack } from '../packs/registry.ts'
 import type { HandlersOf, OperationContext } from './context.ts'
 
-export const contractHandlers: HandlersOf<'compile' | 'packs' | 'artifacts'> = {
+export const contractHandlers: HandlersOf<'compile' | 'invokeAgent' | 'decisions' | 'packs' | 'artifacts'> = {
+  invokeAgent,
+  decisions: { list: listDecisions, show: showDecision, history: decisionHistory },
   compile: async (context, { fence_seed, ...asked }) => {
     const entered = await enter(context, asked)
     return compile(entered.ready, await gatherFacts(context, entered, fence_seed), entered.context, measure)

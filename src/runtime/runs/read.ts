@@ -32,7 +32,7 @@ export async function openRunFor(context: OperationContext, id: string): Promise
 
 export const hasEnded = (id: string): Failure => new Failure('run.finished', `run ${quote(id)} has ended`, { id })
 
-function maySee(caller: Caller, { subject }: RunRecord): boolean {
+export function maySee(caller: Caller, { subject }: RunRecord): boolean {
   const reader = readerOf(caller)
   return reader.all || (reader.subject !== null && reader.subject === subject.id)
 }
@@ -64,7 +64,7 @@ export async function listRunsFor({ ambit, caller }: OperationContext, query: In
 }
 
 /** The id that the first run of a time would have. */
-function firstId(ambit: Runtime, text: string | undefined, pointer: string): string | undefined {
+export function firstId(ambit: Runtime, text: string | undefined, pointer: string): string | undefined {
   const time = timeOf(ambit, text, pointer)
   return time && formatSortedId('run', parseTime(time) ?? 0, 0)
 }

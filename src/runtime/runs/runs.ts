@@ -7,6 +7,7 @@ import { askToCancel } from '../../storage/tables/runs.ts'
 import type { Caller } from '../identity/caller.ts'
 import type { RunHost } from '../loop/tree.ts'
 import { openDriving } from './driving.ts'
+import { type Asked, findInvoked, type Invocation, startInvoked } from './invoke.ts'
 import { type StartedBy, startRun } from './start.ts'
 
 export type Runs = ReturnType<typeof openRuns>
@@ -18,14 +19,26 @@ export function openRuns(options: Omit<RunHost, 'wake'>) {
   const host: RunHost = { ...options, wake: (rootId) => void written.emit(rootId) }
   const closing = new AbortController()
   const { drive, lookAfter, kick, lookAt, ended, leave } = openDriving(host, closing.signal)
+  const demandOpen = (): void => {
+    if (!closing.signal.aborted) return
+    throw new Failure('host.closed', 'the host is closing', {}, 'retry later, or on another instance')
+  }
   return {
     start: async (caller: Caller, request: RunRequest, by: StartedBy = {}): Promise<RunRecord> => {
-      if (closing.signal.aborted)
-        throw new Failure('host.closed', 'the host is closing', {}, 'retry later, or on another instance')
+      demandOpen()
       const { record, root } = await startRun(host, caller, request, by)
       if (root !== undefined) void drive(root)
       return record
     },
+    /** Starts a run that context packs drive. A request that came before starts no second one. */
+    invoke: async (caller: Caller, invocation: Invocation, by: StartedBy = {}): Promise<RunRecord> => {
+      demandOpen()
+      const { record, root } = await startInvoked(host, caller, invocation, by)
+      if (root !== undefined) void drive(root)
+      return record
+    },
+    /** The run that an equal request of the same caller has started; one that differs is refused. */
+    invokedBefore: (caller: Caller, asked: Asked) => findInvoked(host, caller, asked),
     /** Ends a run and all below it, wherever it is driven; false if it has ended. */
     cancel: async (record: RunRecord): Promise<boolean> => {
       const asked = await deps.store.write(deps.tenant, function* (tenant) {

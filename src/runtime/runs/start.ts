@@ -23,8 +23,9 @@ import { demandFree, readNames } from '../loop/conversation.ts'
 import { agentFor, newRecord, openNode, startedData, startedEvent } from '../loop/record.ts'
 import { beginRun } from '../loop/spans.ts'
 import { type RunHost, type RunNode, type RunPrivate, RunTree } from '../loop/tree.ts'
+import type { Version } from '../loop/versions.ts'
 
-interface Started {
+export interface Started {
   readonly record: RunRecord
   /** Missing for a run that an earlier request with the same id has started. */
   readonly root?: RunNode
@@ -160,7 +161,7 @@ async function open(
     const warning = { code: 'cost_unknown', message: `\`prices\` of the configuration has none for ${model}` }
     root.record = { ...root.record, warnings: [warning] }
   }
-  await commitStart(tree, { record: root.record, private: kept }, requestKeyOf(caller, request))
+  await commitStart(tree, { record: root.record, private: kept }, { requestKey: requestKeyOf(caller, request) })
   return { record: root.record, root }
 }
 
@@ -193,8 +194,19 @@ function limitsOf({ limits: wish = {} }: RunRequest, isPriced: boolean): RunPriv
   }
 }
 
+interface Beginning {
+  readonly requestKey: string | null
+  /** Of a run that packs drive: what it was compiled to, and the first version of its record. */
+  readonly noting?: () => void
+  readonly version?: Version
+}
+
 /** Record, leg, first event and evidence in one transaction, unless the session of the run is busy. */
-async function commitStart(tree: RunTree, run: StoredRun<RunPrivate>, requestKey: string | null): Promise<void> {
+export async function commitStart(
+  tree: RunTree,
+  run: StoredRun<RunPrivate>,
+  { requestKey, noting, version }: Beginning,
+): Promise<void> {
   const { run_id: runId, agent_id: agentId, session_id: sessionId } = run.record
   const checkAtMs = tree.host.deps.clock.now() + limits.legCheckMs
   await tree.commit({
@@ -204,8 +216,9 @@ async function commitStart(tree: RunTree, run: StoredRun<RunPrivate>, requestKey
     noting: ([busy]) => {
       demandFree(run.record, busy)
       tree.journal.note(runId, 'run.started', startedData(run.record))
+      noting?.()
     },
-    statements: (tenant) => [addRun(tenant, run, requestKey)],
-    drafts: [tree.draft(run.record, startedEvent(run.record))],
+    statements: (tenant) => [addRun(tenant, run, requestKey), ...(version ? [version.statement(tenant)] : [])],
+    drafts: [tree.draft(run.record, startedEvent(run.record)), ...(version ? [version.draft] : [])],
   })
 }

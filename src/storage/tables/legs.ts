@@ -33,8 +33,8 @@ export interface DueLeg {
 }
 
 /**
- * Legs that are due, the oldest first; those that a process has taken as well. With `agents` those that they can drive, with
- * `runs` only those of these.
+ * Legs that are due, the oldest first; those that a process has taken as well. With `agents` those that they can drive, and
+ * those that context packs drive; with `runs` only those of these.
  */
 export function* dueLegs(
   tenant: TenantId,
@@ -43,17 +43,19 @@ export function* dueLegs(
   agents?: readonly string[],
   runs?: readonly string[],
 ): Work<readonly DueLeg[]> {
-  if (agents?.length === 0 || runs?.length === 0) return []
-  const of = agents === undefined ? '' : `AND NOT EXISTS (${withOthers} (${places(agents)}))`
+  if (runs?.length === 0) return []
+  const of = agents === undefined ? '' : `AND NOT EXISTS (${withOthers} (${places([...agents, ''])}))`
   const among = runs === undefined ? '' : `AND run_id IN (${places(runs)})`
   const select = `SELECT run_id, owner FROM legs WHERE tenant_id = ? AND due_at_ms <= ? ${of} ${among} ORDER BY due_at_ms LIMIT ?`
-  return (yield* rows(select, tenant, nowMs, ...(agents ?? []), ...(runs ?? []), limit)).map(record<DueLeg>)
+  return (yield* rows(select, tenant, nowMs, ...(agents ? [...agents, ''] : []), ...(runs ?? []), limit)).map(
+    record<DueLeg>,
+  )
 }
 
 const places = (values: readonly string[]): string => values.map(() => '?').join(', ')
 
 const withOthers = `SELECT 1 FROM runs r WHERE r.tenant_id = legs.tenant_id AND r.root_run_id = legs.run_id
-  AND r.status IN ('pending', 'running', 'paused') AND r.agent_id NOT IN`
+  AND r.status IN ('pending', 'running', 'paused') AND r.by_packs = 0 AND r.agent_id NOT IN`
 
 /** Whether a root run has not ended. */
 export function* isOpenRun(tenant: TenantId, runId: string): Work<boolean> {

@@ -16,8 +16,9 @@ export interface StoredRun<Private = unknown> {
 
 /** Adds a run. `requestKey` is unique in the tenant: a second run under it breaks the key. */
 export const addRun = (tenant: TenantId, run: StoredRun, requestKey: string | null): Statement => {
-  const { run_id, root_run_id, agent_id, status, session_id } = run.record
-  const cells = [tenant, run_id, root_run_id, agent_id, status, session_id, requestKey, 0, JSON.stringify(run)]
+  const { run_id, root_run_id, agent_id, status, session_id, mode } = run.record
+  const byPacks = mode === null ? 0 : 1
+  const cells = [tenant, run_id, root_run_id, agent_id, status, session_id, requestKey, 0, byPacks, JSON.stringify(run)]
   return { into: runs, rows: [cells] }
 }
 
@@ -135,7 +136,7 @@ export const removeRuns = (tenant: TenantId, rootId: string): readonly Statement
       (SELECT run_id FROM runs WHERE tenant_id = ? AND root_run_id = ?)`,
     ...[tenant, tenant, rootId],
   ),
-  ...['run_events', 'fact_paths', 'runs'].map((name) =>
+  ...['run_events', 'fact_paths', 'decision_records', 'runs'].map((name) =>
     sql(`DELETE FROM ${name} WHERE tenant_id = ? AND root_run_id = ?`, tenant, rootId),
   ),
   sql('DELETE FROM legs WHERE tenant_id = ? AND run_id = ?', tenant, rootId),

@@ -1,0 +1,79 @@
+import { formatTime } from '../../base/time.ts'
+import { version } from '../../base/version.ts'
+import type { Tier } from '../../model/contract/context.ts'
+import type { DecisionRecord } from '../../model/contract/decision.ts'
+import type { EventDraft } from '../../model/evidence.ts'
+import type { TenantId } from '../../model/identity/tenant-id.ts'
+import type { RunRecord } from '../../model/run.ts'
+import type { Ending } from '../../runs/plan/ending.ts'
+import { readProgress } from '../../runs/plan/progress.ts'
+import { makeRecord, sealRecord } from '../../runs/record/record.ts'
+import { approvalRecords } from '../../storage/tables/approvals.ts'
+import { addVersion, lastVersion, recordIdOf } from '../../storage/tables/decisions.ts'
+import type { Statement } from '../../storage/work.ts'
+import { type Governed, loopFacts, type Stop } from './governed.ts'
+import type { RunNode } from './tree.ts'
+
+/** A version of the record of a run, to be written with the commit that it is about. */
+export interface Version {
+  readonly record: DecisionRecord
+  readonly decision: NonNullable<RunRecord['decision']>
+  readonly statement: (tenant: TenantId) => Statement
+  readonly draft: EventDraft
+}
+
+/** The next version of the record of a run: as it stands, or as it ended. */
+export async function nextVersion(
+  node: RunNode,
+  governed: Governed,
+  end: Ending | 'IN_FLIGHT',
+  stop?: Stop,
+): Promise<Version> {
+  const { tree, record: run } = node
+  const { store, tenant, clock } = tree.host.deps
+  const record_id = recordIdOf(run.run_id)
+  const previous = await store.read(() => lastVersion(tenant, record_id))
+  const usage = tree.usageOf(run.run_id)
+  const made = makeRecord(readProgress(tree.journal.eventsOf(run.run_id)), loopFacts(node, governed, stop), end, {
+    ...{ record_id, timestamp: formatTime(clock.now()), seq: (previous?.ambit.seq ?? -1) + 1 },
+    budget_usage: {
+      tokens: governed.compiled.budget_report.tokens_used_at_compile + usage.input_tokens + usage.output_tokens,
+      ...{ tool_calls: usage.tool_calls, cost_usd_cents: usage.cost_cents ?? 0 },
+      wall_clock_ms: Math.round(tree.activeMs()),
+    },
+    approvals: await redeemedIn(node),
+    memory_proposal_ids: [],
+    release: { runtime: version, model: null, policy_hash: governed.packs.packs.refs[0]?.hash ?? '' },
+  })
+  const record = sealRecord(made, previous)
+  const { status, record_hash, ambit } = record
+  const payload = { record_id, seq: ambit.seq, status, record_hash, cause: ambit.cause }
+  return {
+    record,
+    decision: { record_id, status, outcome: ambit.decision?.outcome ?? null },
+    statement: (of) => addVersion(of, tree.rootId, record),
+    draft: tree.draft(run, { event_type: 'ambit.record.written', outcome: 'success', payload }),
+  }
+}
+
+/** The approvals that calls of the run were made with, as their rows say it. */
+async function redeemedIn({ tree, record }: RunNode): Promise<DecisionRecord['approvals']> {
+  const { store, tenant } = tree.host.deps
+  const resolved = tree.journal.eventsOf(record.run_id).filter(({ type }) => type === 'approval.resolved')
+  const found = await Promise.all(
+    resolved.map(({ data }) => store.read(() => approvalRecords.find(tenant, String(data['approval_id'])))),
+  )
+  return found.flatMap((stored, index) => {
+    const { gate = 'policy', effective = 'destructive', evidence_snapshot } = resolved[index]?.data ?? {}
+    if (stored === undefined || stored.request.redeemed_at === null) return []
+    return stored.request.votes
+      .filter(({ decision }) => decision === 'approve')
+      .map(({ approver, decided_at, call_digest }) => ({
+        ...{ gate_id: gateId(String(gate)), approver, decided_at, approval_mode_effective: effective as Tier },
+        evidence_snapshot_hash: String(evidence_snapshot ?? call_digest) as `sha256:${string}`,
+      }))
+  })
+}
+
+/** A gate by its id, where a rule of the packs has named it. */
+const gateId = (rule: string): string => rule.replace(/^.*[/]/, '')
