@@ -165,10 +165,12 @@ export const limits = {
   fileSearchBytesMax: 32 * 1024 * 1024,
   fileLineCharsMax: 400,
   providerResultBytesMax: 1024 * 1024,
+  providerScopesCharsMax: 256 * 1024,
   modelRetriesMax: 4,
   turnMs: 120_000,
   turnTextCharsMax: 1024 * 1024,
   turnCallsMax: 128,
+  turnTokensMax: 1_000_000_000,
   callArgsCharsMax: 256 * 1024,
   /** How often a process looks for runs that are due, and for runs of its own that are to end. */
   /** Of runs in one page, and of calls and active time that a caller may ask for at most. */

@@ -1,10 +1,9 @@
-import type { Json } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
-import { readJson } from '../base/json.ts'
 import { limits } from '../base/limits.ts'
-import { defined, isJsonObject, isObject } from '../base/object.ts'
+import { defined, isObject } from '../base/object.ts'
 import type { Message, Model, ToolCall, Turn, TurnRequest } from '../runs/turn.ts'
-import { failedTurn, turnFailure } from './turn-failure.ts'
+import { argumentsIn, invalidTurn } from './check-turn.ts'
+import { turnFailure } from './turn-failure.ts'
 
 /** A model of ours as it is, or one of the AI SDK behind our port. Anything else fails, and says what is expected. */
 export function asModel(value: unknown): Model {
@@ -116,17 +115,6 @@ function callOf(draft: Draft, { toolCallId, toolName, input, providerExecuted }:
   return { id, name, args: argumentsIn(text) }
 }
 
-/** Many providers write nothing where a tool takes no arguments. */
-function argumentsIn(text: string): ToolCall['args'] {
-  if (text.trim() === '') return {}
-  try {
-    const value = readJson(text)
-    return isJsonObject(value) ? (value as { [member: string]: Json }) : text
-  } catch {
-    return text
-  }
-}
-
 /** What changed after v2: the reason is an object, and `other` without `raw` where none was given; counts are objects. */
 function finished(draft: Draft): Turn {
   const { finishReason: given, usage } = draft.finish
@@ -142,4 +130,4 @@ function finished(draft: Draft): Turn {
   return { text: draft.text.toWellFormed(), calls: draft.calls, usage: defined({ inputTokens, outputTokens }) }
 }
 
-const invalid = ({ id }: Draft, why: string): Failure => failedTurn(id, why, 'model.invalid')
+const invalid = ({ id }: Draft, why: string): Failure => invalidTurn(id, why)

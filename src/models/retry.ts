@@ -2,6 +2,7 @@ import { Failure } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
 import type { Clock } from '../base/time.ts'
 import type { Model, TurnRequest } from '../runs/turn.ts'
+import { checkTurn } from './check-turn.ts'
 import { failedTurn, turnFailure } from './turn-failure.ts'
 
 export interface Retries {
@@ -24,7 +25,7 @@ export const withRetries = (model: Model, options: Retries) => ({
 async function tryTurn(model: Model, request: TurnRequest, options: Retries) {
   for (let retries = 0; ; retries++) {
     try {
-      return { ...(await attempt(model, request, options)), retries }
+      return { ...checkTurn(model.id, await attempt(model, request, options)), retries }
     } catch (error) {
       const { code, message, data, help } = turnFailure(model.id, error, request.signal)
       const backoffMs = Math.min(limits.backoffMs * 2 ** retries, limits.backoffMaxMs)

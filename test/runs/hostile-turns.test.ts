@@ -4,6 +4,8 @@ import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { z } from 'zod'
 import type { Json } from '../../src/base/canonical.ts'
+import { limits } from '../../src/base/limits.ts'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { echo } from '../support/host.ts'
 import { agent, calls, finishedIn, givenRuns, inTurn } from '../support/runs.ts'
 
@@ -19,6 +21,48 @@ test.each([
   const { run_id: id, status, result } = await given.run('desk')
   assert.deepEqual([status, result], ['completed', 'done'])
   assert.deepEqual(finishedIn(await given.events(id)), ['test_echo rejected args_invalid'])
+})
+
+const most = Number.MAX_SAFE_INTEGER
+test.each([
+  ['more than there are numbers for', { inputTokens: most, outputTokens: most }],
+  ['halves', { inputTokens: 1.5, outputTokens: 1 }],
+  ['less than nothing', { inputTokens: -1, outputTokens: 1 }],
+  ['no number', { inputTokens: '1000' as never, outputTokens: Number.NaN }],
+])('a model that counts %s has not counted, and its run ends [F-27]', async (_, usage) => {
+  const desk = agent(
+    'desk',
+    [
+      { calls: [{ name: 'test_echo' }], usage },
+      { text: 'done', usage },
+    ],
+    { tools: [echo()] },
+  )
+  const given = await givenRuns({ agents: [desk], prices: { scripted: { input: 100, output: 100 } } })
+  const { status, result, usage: used } = await given.run('desk')
+  assert.deepEqual([status, result, used.cost_cents], ['completed', 'done', null])
+  assert(used.input_tokens + used.output_tokens <= 2, `${used.input_tokens}`)
+})
+
+test('a model of any make gives a turn within bounds, or none: it is not asked again and again [F-26 F-27]', async () => {
+  const deep = JSON.parse(`${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`)
+  const odd: readonly (readonly [turn: unknown, code: string])[] = [
+    [calls(['test_echo', deep]), 'model_invalid'],
+    [calls(['test_echo', { n: 1n as never }]), 'model_invalid'],
+    [calls(['test_echo', { text: 'x'.repeat(limits.callArgsCharsMax) }]), 'model_invalid'],
+    [calls(...Array.from({ length: limits.turnCallsMax + 1 }, () => 'test_echo')), 'model_invalid'],
+    [calls('x'.repeat(limits.wireIdCharsMax + 1)), 'model_invalid'],
+    [calls(7 as never), 'model_invalid'],
+    [{ text: 'x'.repeat(limits.turnTextCharsMax + 1) }, 'model_invalid'],
+    [{ text: 7 }, 'model_invalid'],
+  ]
+  for (const [turn, code] of odd) {
+    const model = scriptedModel(() => turn as never)
+    const given = await givenRuns({ agents: [agent('desk', [], { model, tools: [echo()] })] })
+    assert.deepEqual([(await given.run('desk')).error?.code, model.requests.length], [code, 1])
+  }
+  const given = await givenRuns({ agents: [agent('desk', ['half \ud800'])] })
+  assert.equal((await given.run('desk')).result, 'half \ufffd')
 })
 
 test('an answer that is nearly all blanks is read as fast as any other [F-27]', async () => {
