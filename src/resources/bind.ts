@@ -158,5 +158,7 @@ function readAnswer(
   if (!scopes.every((scope) => reaches({ grants: resource.grants, roots }, directions, scope)))
     throw new Failure('resource.scope_violation', 'provider result withheld', { resource: resource.name })
   if (Buffer.byteLength(JSON.stringify(data)) > limits.providerResultBytesMax) throw failed(resource.name)
+  // All of them stand in the evidence of the call, where other letters than ASCII are escaped.
+  if (scopes.join().replace(/[^ -~]/g, '______').length > limits.providerScopesCharsMax) throw failed(resource.name)
   return { data, scopes }
 }

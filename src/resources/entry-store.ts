@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import type { Json } from '../base/canonical.ts'
 import { Failure } from '../base/failure.ts'
 import { sha256 } from '../base/hash.ts'
@@ -178,8 +179,11 @@ const scopeDenied = (scope: string): Failure =>
 function newEntry(facts: EntryStoreFacts, entry: Parameters<EntryStore['add']>[0]): NewEntry {
   const { scope, content, topics = [], body = {}, expiresInMs } = entry
   const now = facts.clock.now()
-  if (Buffer.byteLength(content) > limits.scratchpadEntryBytesMax)
+  const own = JSON.stringify(body)
+  if (!isStorable(content)) throw new Failure('memory.content_invalid', 'the content is no text')
+  if (Math.max(Buffer.byteLength(content), Buffer.byteLength(own)) > limits.scratchpadEntryBytesMax)
     throw new Failure('memory.too_large', `an entry has at most ${limits.scratchpadEntryBytesMax} bytes`)
+  assert(expiresInMs === undefined || Number.isSafeInteger(expiresInMs), 'a time is in whole milliseconds')
   return {
     collection: facts.collection,
     entry_id: facts.ids.next('mem'),
@@ -187,7 +191,7 @@ function newEntry(facts: EntryStoreFacts, entry: Parameters<EntryStore['add']>[0
     content,
     content_hash: expiresInMs === undefined ? contentHash(content) : null,
     topics: checkedTopics(topics).slice(0, limits.entryTopicsMax),
-    body: JSON.parse(JSON.stringify(body)),
+    body: JSON.parse(own),
     agent_id: facts.source.agentId,
     run_id: facts.source.runId,
     created_at: formatTime(now),
@@ -196,10 +200,13 @@ function newEntry(facts: EntryStoreFacts, entry: Parameters<EntryStore['add']>[0
 }
 
 function checkedTopics(topics: readonly string[]): string[] {
-  if (topics.some((topic) => topic === '' || topic.length > limits.entryTopicCharsMax))
-    throw new Failure('memory.content_invalid', `a topic has 1 to ${limits.entryTopicCharsMax} characters`)
+  if (topics.some((topic) => topic === '' || topic.length > limits.entryTopicCharsMax || !isStorable(topic)))
+    throw new Failure('memory.content_invalid', `a topic is text of 1 to ${limits.entryTopicCharsMax} characters`)
   return [...new Set(topics)]
 }
+
+/** Whether every database keeps the text as it is. */
+export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
 
 /** Equal are texts that differ in nothing but white space and how their letters are put together. */
 function contentHash(content: string): string {

@@ -6,15 +6,15 @@ import { covers } from '../grants/cover.ts'
 import { grantPath } from '../model/grant.ts'
 import { type Run, tool } from './answer.ts'
 import { defineProvider, type Provider } from './define.ts'
-import type { Entry } from './entry-store.ts'
+import { type Entry, isStorable } from './entry-store.ts'
 import { findShown, shownLimit } from './find-shown.ts'
 import type { ResourceToolContext, Touched } from './provider.ts'
 
 const text = z.string().max(limits.jsonBytesMax)
-const topic = z.string().min(1).max(limits.entryTopicCharsMax)
+const topic = z.string().min(1).max(limits.entryTopicCharsMax).refine(isStorable)
 const topics = z.array(topic).max(limits.memoryTopicsMax)
 const content = text.describe(`1 to ${limits.memoryContentCharsMax} characters.`)
-const id = z.string().max(limits.idCharsMax).describe('The id of an entry, as reading gives it.')
+const id = z.string().max(limits.idCharsMax).refine(isStorable).describe('The id of an entry, as reading gives it.')
 
 const config = z.strictObject({
   readUp: z.boolean().default(true).describe('Whether entries of higher nodes are read, as far as the tenant root.'),
@@ -136,7 +136,7 @@ async function currentEntry(id: string, context: Context): Promise<Entry> {
 }
 
 function checkContent(content: string): void {
-  if (content.trim() === '' || content.includes('\0') || !content.isWellFormed())
+  if (content.trim() === '' || !isStorable(content))
     throw new Failure('memory.content_invalid', 'the content is blank, or no text')
   if ([...content].length > limits.memoryContentCharsMax)
     throw new Failure('memory.too_large', `an entry has at most ${limits.memoryContentCharsMax} characters`)

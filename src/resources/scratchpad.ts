@@ -3,6 +3,7 @@ import { limits } from '../base/limits.ts'
 import { parseDuration } from '../base/time.ts'
 import { duration } from '../model/text.ts'
 import { defineProvider, type Provider } from './define.ts'
+import { isStorable } from './entry-store.ts'
 import { findShown, shownLimit } from './find-shown.ts'
 
 /** A log that agents share: one bucket for the first grant and the name of the resource, whose lines go after a time. */
@@ -48,6 +49,6 @@ export const scratchpad = (): Provider =>
 const text = z.string().max(limits.jsonBytesMax).describe(`At most ${limits.scratchpadEntryBytesMax} bytes.`)
 
 const refusalOf = (content: string): string | undefined => {
-  if (content.trim() === '' || content.includes('\0') || !content.isWellFormed()) return 'args_invalid'
+  if (content.trim() === '' || !isStorable(content)) return 'args_invalid'
   return Buffer.byteLength(content) > limits.scratchpadEntryBytesMax ? 'payload_too_large' : undefined
 }

@@ -139,6 +139,77 @@ test.each(answers)(
   },
 )
 
+const ones = (count: number) => Array.from({ length: count }, (_, n) => `acme/eu/${'n'.repeat(99)}${n}`)
+/** What no database keeps, or no event has room for. */
+const unkeepable: readonly (readonly [what: string, run: Run, end: string])[] = [
+  ['names more scopes than its evidence has room for', says('ok', ones(20_000)), failed],
+  [
+    'writes to more scopes than that',
+    (_, { store }) => says(ones(20_000).map((scope) => store.add({ scope, content: 'x' })).length)(),
+    failed,
+  ],
+  [
+    'keeps a NUL',
+    (_, { store }) => says(store.add({ scope: 'acme/eu', content: 'a\0' }))(),
+    'error memory_content_invalid',
+  ],
+  [
+    'keeps half a character',
+    (_, { store }) => says(store.add({ scope: 'acme/eu', content: 'a\ud800' }))(),
+    'error memory_content_invalid',
+  ],
+  [
+    'names a topic with a NUL',
+    (_, { store }) => says(store.add({ scope: 'acme/eu', content: 'a', topics: ['b\0'] }))(),
+    'error memory_content_invalid',
+  ],
+  [
+    'keeps a fraction of a millisecond',
+    (_, { store }) => says(store.add({ scope: 'acme/eu', content: 'a', expiresInMs: 0.5 }))(),
+    failed,
+  ],
+  [
+    'keeps too much beside its text',
+    (_, { store }) => says(store.add({ scope: 'acme/eu', content: 'a', body: { b: 'x'.repeat(70_000) } }))(),
+    'error memory_too_large',
+  ],
+]
+
+test.each(unkeepable)(
+  'a provider that %s is asked once and refused at once, and keeps nothing [G-49 G-75]',
+  async (_, run, end) => {
+    let times = 0
+    const counting: Run = (...given) => {
+      times++
+      return run(...given)
+    }
+    const provider = bad({
+      writes: ['at', 'down'],
+      tools: { write: { description: 'Writes.', mode: 'read-write', run: counting } } as never,
+    })
+    const made = await given(provider, { turns: [calls('bad_write'), 'done'] })
+    const record = await made.run('desk', 'go', { context: ['acme/eu'] })
+    assert.deepEqual([record.status, times], ['completed', 1])
+    assert.deepEqual(finishedIn(await made.events(record.run_id)), [`bad_write ${end}`])
+    assert.deepEqual((await made.ambit.memory.list('acme/eu', { collection: 'bad' })).entries, [])
+  },
+)
+
+test('a model cannot make memory hold what no database keeps: its arguments are refused [G-75]', async () => {
+  const [topics, id] = [['a\0'], 'mem_\0']
+  const turn = calls(
+    ['memory_write', { content: 'tea', topics }],
+    ['memory_read', { topics }],
+    ['memory_forget', { id }],
+    ['memory_correct', { id, content: 'milk' }],
+  )
+  const desk = agent('desk', [turn, 'done'], { resources: { memory: { mode: 'read-write' } } })
+  const made = await givenRuns({ agents: [desk] })
+  const { run_id } = await made.run('desk', 'go', { context: ['acme/eu'] })
+  const ends = finishedIn(await made.events(run_id)).map((end) => end.slice(end.indexOf(' ') + 1))
+  assert.deepEqual(ends, Array(4).fill('rejected args_invalid'))
+})
+
 test.each(['outcome_not_recorded', 'interrupted', 'not_executed'])(
   'a capability that throws `%s` as if recovery had said it has failed once, and the run goes on [G-75]',
   async (code) => {
