@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
+import { z } from 'zod'
 import { verifyBundle } from '../../src/evidence/verify/verify.ts'
 import type { RunEvent } from '../../src/model/run.ts'
 import { defineAgent } from '../../src/runtime/agents/agent.ts'
@@ -238,3 +239,34 @@ test('input and output of an agent are held against its schemas [F-27]', async (
   const { status, error } = await given.run('adder', { sum: 1 })
   assert.deepEqual([status, error?.code], ['failed', 'output_invalid'])
 })
+
+const tree = z.object({
+  name: z.string(),
+  get below() {
+    return z.array(tree)
+  },
+})
+const inDefinitions = {
+  type: 'object',
+  properties: { name: { $ref: '#/$defs/name' }, below: { type: 'array', items: { $ref: '#' } } },
+  required: ['name', 'below'],
+  $defs: { name: { type: 'string' } },
+}
+test.each([
+  ['Zod', tree],
+  ['JSON Schema', inDefinitions],
+])(
+  'an input schema in %s that refers to parts of itself holds for a run and a child alike [F-27 G-35]',
+  async (_, input) => {
+    const counter = defineAgent({ id: 'counter', kind: 'tool', input: input as never, run: () => 'counted' })
+    const good = { name: 'a', below: [{ name: 'b', below: [] }] }
+    const bad = { name: 'a', below: [{ name: 7, below: [] }] }
+    const turn = calls(['agent_counter', { input: good }], ['agent_counter', { input: bad }])
+    const given = await givenRuns({ agents: [agent('desk', [turn, 'done'], { tools: [counter] })] })
+    const { run_id } = await given.run('desk')
+    const ends = finishedIn(await given.events(run_id)).toSorted()
+    assert.deepEqual(ends, ['agent_counter ok', 'agent_counter rejected args_invalid'])
+    assert.equal((await given.run('counter', good)).result, 'counted')
+    await assert.rejects(given.run('counter', bad), { code: 'args.invalid' })
+  },
+)

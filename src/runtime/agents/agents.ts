@@ -1,6 +1,9 @@
+import type { Json } from '../../base/canonical.ts'
 import { Failure, quote } from '../../base/failure.ts'
+import { isJsonObject } from '../../base/object.ts'
 import type { OfferedCapability } from '../../compile/facts.ts'
 import { type Capability, runCapability } from '../../gateway/capability.ts'
+import type { JsonSchema } from '../../gateway/schema-like.ts'
 import type { ProtectedBranch } from '../../grants/mint.ts'
 import type { CapabilityDescriptor } from '../../model/capability.ts'
 import type { ModelPrice } from '../../models/price.ts'
@@ -119,11 +122,25 @@ function agentCapability({ definition: { manifest }, input }: Agent): Capability
   const schema = {
     type: 'object',
     // A step or trusted code hands on whatever there is.
-    properties: { input: input?.json ?? { description: 'What it is to work on.' } },
+    properties: {
+      input: input ? placedBelow(input.json, '#/properties/input') : { description: 'What it is to work on.' },
+    },
     required: ['input'],
     additionalProperties: false,
   }
   return runCapability({ id: agentToolId(id), version, description, input: schema })
+}
+
+/** A schema as it stands at a place in another: what it says of itself by its root means that place. */
+function placedBelow(schema: JsonSchema, place: string): JsonSchema {
+  if ('$id' in schema) return schema
+  const moved = (value: Json, key = ''): Json => {
+    if (key === '$ref' && typeof value === 'string') return value.replace(/^#(?=\/|$)/, place)
+    if (Array.isArray(value)) return value.map((item: Json) => moved(item))
+    if (!isJsonObject(value)) return value
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, moved(member ?? null, name)]))
+  }
+  return moved(schema as Json) as JsonSchema
 }
 
 export const noAgents: Agents = openAgents({ agents: [], providers: [], models: {}, prices: {}, capabilities: [] })
