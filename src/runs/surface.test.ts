@@ -6,7 +6,7 @@ import type { Ceiling, Ceilings, ResourceMode } from '../grants/ceilings.ts'
 import type { ProviderFacts } from './agents.ts'
 import type { LlmDefinition } from './definition.ts'
 import { readManifest } from './manifest.ts'
-import { type RunAuthority, resolveSurface } from './surface.ts'
+import { demandRequired, type RunAuthority, resolveSurface } from './surface.ts'
 
 const kinds: readonly ProviderFacts[] = [
   {
@@ -120,11 +120,15 @@ test('a kind that has lost its provider since the agent was stored is named at t
 })
 
 test('a resource that is required fails the run where it has no live grant or was not delegated [G-43]', () => {
-  const required = { memory: { required: true } }
-  assert.throws(() => resolve(required, []), { code: 'grant.missing', message: 'resource `memory` needs a grant' })
-  assert.throws(() => resolve({ memory: { required: true, namespace: ['b'] } }, ['a']), { code: 'grant.missing' })
-  assert.throws(() => resolve(required, ['a'], { memory: 'none' }), { code: 'resource.ceiling' })
-  assert.deepEqual(resolve(required, ['a'], { memory: 'read' }).resources[0]?.paths, ['a'])
+  const demand = (entry: object, ...held: readonly [paths: string[], ceilings?: Ceilings]): void => {
+    const { resources } = resolve({ memory: { required: true, ...entry } }, ...held)
+    for (const resource of resources) demandRequired(resource, resource.paths)
+  }
+  assert.throws(() => demand({}, []), { code: 'grant.missing', message: 'resource `memory` needs a grant' })
+  assert.throws(() => demand({ namespace: ['b'] }, ['a']), { code: 'grant.missing' })
+  assert.throws(() => demand({}, ['a'], { memory: 'none' }), { code: 'resource.ceiling' })
+  demand({}, ['a'], { memory: 'read' })
+  demand({ required: false }, [])
 })
 
 // The reference: modes are numbers, a ceiling is looked for along all ancestors, and paths are sets of nodes.

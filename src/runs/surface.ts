@@ -33,10 +33,7 @@ export interface RunAuthority {
   readonly ceilingsBelow: Ceilings
 }
 
-/**
- * Resolves what an agent declares against what its run holds: its inherited ceilings and its live grants. A resource that
- * is `required` and has no grant fails the run.
- */
+/** Resolves what an agent declares against what its run holds: its inherited ceilings and its grants. */
 export function resolveSurface(facts: {
   readonly agent: AgentDefinition
   readonly ceilings: Ceilings
@@ -78,16 +75,23 @@ function resolveResource(
   ceilings: Ceilings,
   granted: readonly string[],
 ): RunResource {
-  const { name, kind, mode, branches, required } = declared
+  const { kind, mode, branches } = declared
   const facts = { kind, provider, ...(mode && { declared: mode }) }
   const effective = effectiveMode({ ...facts, ceilings })
   const isCeiling = effective !== effectiveMode({ ...facts, ceilings: {} })
   const paths = branches === undefined ? [...new Set(granted)] : lowerTo(branches, granted)
+  return { ...declared, effective, isCeiling, paths }
+}
+
+/** Fails where a resource that is required was not delegated to a run, or has none of these paths. */
+export function demandRequired(
+  { name, kind, required, effective }: Omit<RunResource, 'paths'>,
+  paths: readonly string[],
+): void {
   const data = { resource: name, kind }
   if (required && effective === 'none')
     throw new Failure('resource.ceiling', `resource ${quote(name)} is not delegated to this run`, data)
   if (required && paths.length === 0) throw new Failure('grant.missing', `resource ${quote(name)} needs a grant`, data)
-  return { ...declared, effective, isCeiling, paths }
 }
 
 /** The first reason that there is. */

@@ -124,3 +124,43 @@ test.each(['none', 'read', 'read-write'] as const)(
     )
   },
 )
+
+/** A desk that waits for a yes to write. Later its manifest asks for more than its run was granted. */
+async function givenStricter(): Promise<{ given: GivenRuns; run: RunRecord }> {
+  const { provider } = notes()
+  const [folder, clock] = [tempFolder(), stillClock()]
+  const openWith = (entry: object) => {
+    const desk = agent('desk', [calls(['notes_write', { text: 'x' }]), 'done'], {
+      resources: { notes: { mode: 'read-write', ...entry } },
+    })
+    return givenRuns({ agents: [desk], providers: [provider], policies: [asksBoss] }, { folder, clock })
+  }
+  const first = await openWith({})
+  const run = await first.run('desk', 'go', { context: ['acme/eu'], sessionId: 'desk-7' })
+  assert.equal(run.status, 'paused')
+  await first.close()
+  return { given: await openWith({ required: true, namespace: 'acme/us' }), run }
+}
+
+test('a run that is taken up without what its agent requires by now ends with that, and its session is free [G-28 G-43]', async () => {
+  const { given, run } = await givenStricter()
+  await given.ambit.runs.resume(run.run_id)
+  const { status, error } = await followRun(given.ambit.runs, run.run_id, { isOver: isEnded })
+  assert.deepEqual([status, error], ['failed', { code: 'grant_missing', message: 'resource `notes` needs a grant' }])
+  assert.equal((await given.run('desk', 'go', { context: ['acme/us'], sessionId: 'desk-7' })).status, 'paused')
+})
+
+test('nor does it keep such a run from being cancelled [G-43 G-73]', async () => {
+  const { given, run } = await givenStricter()
+  await given.ambit.runs.cancel(run.run_id)
+  const { status } = await followRun(given.ambit.runs, run.run_id, { isOver: isEnded })
+  assert.equal(status, 'cancelled')
+})
+
+test('a grant that has ended already is none for a resource that is required [G-26 G-43]', async () => {
+  const { provider } = notes()
+  const desk = agent('desk', ['done'], { resources: { notes: { required: true } } })
+  const given = await givenRuns({ agents: [desk], providers: [provider] })
+  const ended = { path: 'acme', expiresAt: '2020-01-01T00:00:00.000Z' }
+  await assert.rejects(given.run('desk', 'go', { context: [ended] }), { code: 'grant.missing' })
+})

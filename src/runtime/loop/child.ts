@@ -15,6 +15,7 @@ import { makeCallIn, noteAnswer, type RunCall } from './calls.ts'
 import { demandFree, readNames } from './conversation.ts'
 import { LegLost } from './endings.ts'
 import { agentFor, newRecord, openNode, startedData } from './record.ts'
+import { demandResources } from './resource.ts'
 import { beginRun, inToolSpan } from './spans.ts'
 import type { RunNode } from './tree.ts'
 
@@ -113,7 +114,9 @@ async function prepareChild(parent: RunNode, request: ChildRequest, { place }: T
     ...names,
     grants: [...grants],
   })
-  return openNode(tree, made, parent, beginRun(made, place))
+  const child = openNode(tree, made, parent, beginRun(made, place))
+  demandResources(child)
+  return child
 }
 
 function requestOf(

@@ -12,6 +12,7 @@ import { LegLost, Paused, RunEnd } from './endings.ts'
 import { runModel } from './llm.ts'
 import { type GovernedEnd, runPlans } from './plans.ts'
 import { checkOutput } from './record.ts'
+import { demandResources } from './resource.ts'
 import { endRun } from './spans.ts'
 import { runSteps } from './steps.ts'
 import type { RunNode, RunTree } from './tree.ts'
@@ -42,6 +43,7 @@ async function driveRun(node: RunNode): Promise<void> {
   try {
     if (node.record.mode !== null) return await finish(node, await runPlans(node))
     node.stopping.throwIfAborted()
+    demandResources(node)
     const body = kind === 'llm' ? runModel : kind === 'tool' ? runCode : runSteps
     const result = await checkOutput(node, await body(node))
     node.stopping.throwIfAborted()

@@ -3,9 +3,14 @@ import { CommitWith } from '../../gateway/capability.ts'
 import type { RunTool as BoundTool } from '../../gateway/run.ts'
 import type { ResourceMode } from '../../grants/ceilings.ts'
 import { type BindFacts, runTool } from '../../resources/bind.ts'
-import type { RunResource } from '../../runs/surface.ts'
+import { demandRequired, type RunResource } from '../../runs/surface.ts'
 import type { CallUnderWay } from './authority.ts'
 import type { RunNode } from './tree.ts'
+
+/** Fails for a run that lacks a resource which it requires: it is not begun, and one that is taken up ends. */
+export function demandResources(node: RunNode): void {
+  for (const resource of node.resolved.resources) demandRequired(resource, node.tree.authority.pathsFor(node, resource))
+}
 
 interface Asking {
   readonly grants: readonly string[]

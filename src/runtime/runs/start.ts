@@ -21,6 +21,7 @@ import { type Caller, callerOf } from '../identity/caller.ts'
 import { rootsFor } from '../loop/authority.ts'
 import { demandFree, readNames } from '../loop/conversation.ts'
 import { agentFor, newRecord, openNode, startedData, startedEvent } from '../loop/record.ts'
+import { demandResources } from '../loop/resource.ts'
 import { beginRun } from '../loop/spans.ts'
 import { type RunHost, type RunNode, type RunPrivate, RunTree } from '../loop/tree.ts'
 import type { Version } from '../loop/versions.ts'
@@ -156,6 +157,7 @@ async function open(
   const leg: Leg = { runId, owner: deps.owner, fence: 1, wakes: 0 }
   const tree = new RunTree(host, leg, { runs: [{ record, private: kept }], events: [] })
   const root = openNode(tree, record, undefined, span)
+  demandResources(root)
   if (agents().priceOf(agent) === undefined && agent.definition.kind === 'llm') {
     const model = quote(agents().modelOf(agent).id)
     const warning = { code: 'cost_unknown', message: `\`prices\` of the configuration has none for ${model}` }
