@@ -3,15 +3,15 @@ import fc from 'fast-check'
 import { test } from 'vitest'
 import { copyOf, createdAt, draft, hostKey, signatory, signerOf, storyBundle } from '../../test/support/evidence.ts'
 import { verifyAttestation } from '../../test/support/evidence-dsse.ts'
+import { type OrderedEvent, orderEvents } from '../../test/support/evidence-order.ts'
 import { tamperings } from '../../test/support/evidence-tamper.ts'
+import { makeTaskBundle, taskRoot, verifyTaskBundle } from '../../test/support/evidence-task.ts'
 import { canonical } from '../base/canonical.ts'
 import { sha256 } from '../base/hash.ts'
 import type { EventDraft, EvidenceBundle } from '../model/evidence.ts'
 import { makeAttestation, makeBundle, unsignedBundle } from './bundle.ts'
-import { type OrderedEvent, orderEvents } from './order.ts'
 import { makeSeal } from './seal.ts'
 import type { Verified } from './statements/statement.ts'
-import { makeTaskBundle, taskRoot, verifyTaskBundle } from './task.ts'
 
 const outcome = (verified: Verified<unknown>): string => (verified.ok ? 'ok' : verified.check)
 

@@ -1,7 +1,7 @@
 // How large each folder of `src` may be, in lines without tests. A ratchet: a change that makes one smaller lowers its figure.
 
 export const linesMax: Readonly<Record<string, number>> = {
-  '': 80,
+  '': 63,
   adapters: 3572,
   base: 1324,
   bridges: 307,
@@ -9,7 +9,7 @@ export const linesMax: Readonly<Record<string, number>> = {
   cli: 5449,
   client: 368,
   compile: 1775,
-  evidence: 2706,
+  evidence: 2518,
   fence: 648,
   files: 811,
   gateway: 4509,
@@ -26,7 +26,7 @@ export const linesMax: Readonly<Record<string, number>> = {
   runs: 1250,
   runtime: 10713,
   server: 1319,
-  storage: 3461,
+  storage: 3458,
   testing: 3209,
   tokens: 57,
 }

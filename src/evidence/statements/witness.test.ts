@@ -9,9 +9,9 @@ import {
   signWitness,
 } from '../../../test/support/evidence-statements.ts'
 import { tamperings } from '../../../test/support/evidence-tamper.ts'
+import { verifyToken } from '../../../test/support/evidence-token.ts'
 import { sha256 } from '../../base/hash.ts'
 import { partyOf, signHeader, type Verified } from './statement.ts'
-import { verifyToken } from './token.ts'
 import { revocationHead, storeHead, verifyAnchor, verifyWitness } from './witness.ts'
 
 const at = '2026-06-16T15:00:00.000Z'

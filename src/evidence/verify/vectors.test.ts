@@ -3,7 +3,10 @@ import { readdirSync } from 'node:fs'
 import { describe, test } from 'vitest'
 import { attest, copyOf, signatory, signerOf } from '../../../test/support/evidence.ts'
 import { verifyAttestation } from '../../../test/support/evidence-dsse.ts'
+import { orderEvents } from '../../../test/support/evidence-order.ts'
 import { chunkDigest, signMandate, signRevocation } from '../../../test/support/evidence-statements.ts'
+import { makeTaskBundle, taskRoot, verifyTaskBundle } from '../../../test/support/evidence-task.ts'
+import { verifyToken } from '../../../test/support/evidence-token.ts'
 import {
   bareMandate,
   checkOf,
@@ -25,13 +28,10 @@ import { compileSchema } from '../../policy/schema/schema.ts'
 import { satisfies } from '../../policy/versions.ts'
 import { actionDigest, invocationDigest } from '../digests.ts'
 import { contentHash, contentHashV1, payloadCommitment, rootHash } from '../event.ts'
-import { orderEvents } from '../order.ts'
 import { verifyGrant } from '../statements/grant.ts'
 import { revokes, verifyMandate, verifyRevocation } from '../statements/mandate.ts'
 import type { Verified } from '../statements/statement.ts'
-import { verifyToken } from '../statements/token.ts'
 import { revocationHead, storeHead, verifyAnchor, verifyWitness } from '../statements/witness.ts'
-import { makeTaskBundle, taskRoot, verifyTaskBundle } from '../task.ts'
 
 const at = (text: string): number => Date.parse(text)
 const midsummer = at('2026-06-01T00:00:00Z')

@@ -1,6 +1,13 @@
-import { parseTime } from '../../base/time.ts'
-import { type AuthToken, authToken } from '../../model/wire/statement.ts'
-import { isPinned, type Pins, readShape, refused, statementProblem, type Verified } from './statement.ts'
+import { parseTime } from '../../src/base/time.ts'
+import {
+  isPinned,
+  type Pins,
+  readShape,
+  refused,
+  statementProblem,
+  type Verified,
+} from '../../src/evidence/statements/statement.ts'
+import { type AuthToken, authToken } from '../../src/model/wire/statement.ts'
 
 interface TokenOptions {
   /** The host's time in milliseconds. */

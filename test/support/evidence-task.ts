@@ -1,10 +1,17 @@
-import { byCodePoint } from '../base/canonical.ts'
-import { sha256 } from '../base/hash.ts'
-import type { ForeignBundle } from '../model/evidence.ts'
-import { type TaskBundle, taskBundle } from '../model/wire/statement.ts'
-import type { Pins, Refused, Signatory, Verified } from './statements/statement.ts'
-import { isPinned, partyOf, readShape, refused, signHeader, statementProblem } from './statements/statement.ts'
-import { type BundleReport, type VerifyOptions, verifyBundle } from './verify/verify.ts'
+import { byCodePoint } from '../../src/base/canonical.ts'
+import { sha256 } from '../../src/base/hash.ts'
+import type { Pins, Refused, Signatory, Verified } from '../../src/evidence/statements/statement.ts'
+import {
+  isPinned,
+  partyOf,
+  readShape,
+  refused,
+  signHeader,
+  statementProblem,
+} from '../../src/evidence/statements/statement.ts'
+import { type BundleReport, type VerifyOptions, verifyBundle } from '../../src/evidence/verify/verify.ts'
+import type { ForeignBundle } from '../../src/model/evidence.ts'
+import { type TaskBundle, taskBundle } from '../../src/model/wire/statement.ts'
 
 /** The root over the bundles of all hosts of a task, which stand in order of host and root. */
 export const taskRoot = (bundles: readonly Pick<ForeignBundle, 'root_hash'>[]): string =>

@@ -1,4 +1,4 @@
-import { byCodePoint } from '../base/canonical.ts'
+import { byCodePoint } from '../../src/base/canonical.ts'
 
 /** What ordering looks at. */
 export interface OrderedEvent {
