@@ -1,13 +1,12 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Json } from '../../base/canonical.ts'
-import { Failure, quote } from '../../base/failure.ts'
 import { differencesOf } from '../../compile/diff.ts'
 import type { Operable } from '../../operations/ambit.ts'
 import { operations as table } from '../../operations/table.ts'
 import { atAmbit, withAmbit } from '../ambit.ts'
+import { addNew } from '../new-file.ts'
 import { operationGroup, type Use } from '../operation-command.ts'
-import { writeOutput } from '../terminal/files.ts'
 import { found, type Io, line, paint, plain, printJson, type Register } from '../terminal/io.ts'
 import { printColumns, printFields } from '../terminal/table.ts'
 import { template } from './pack-template.ts'
@@ -73,36 +72,16 @@ const operations = operationGroup('packs', {
   show: { input: { ref: ['ref', 'such as `ctxpack.desk@1.0.0`'] } },
 })
 
-interface New {
-  readonly tenant?: string
-  readonly force?: boolean
-  readonly json?: boolean
-}
-
 const register: Register = (pack, io) => {
   operations(pack, io)
-  pack
-    .command('new <id>')
+  addNew(pack, io, {
+    named: 'name of a pack',
+    path: (id) => `${id}.pack.yaml`,
+    text: (id, { tenant = 'local' }) => template(id, tenant),
+    next: (path) => [`next: ambit pack validate ${path}`],
+  })
     .description('write a commented pack to <id>.pack.yaml')
     .option('--tenant <id>', 'whose pack it is (default: local)')
-    .option('--force', 'replace one that is there')
-    .option('--json', 'print JSON for programs')
-    .action((id: string, { tenant = 'local', force = false, json = false }: New) => {
-      if (!/^[a-z][a-z0-9_-]{0,60}$/.test(id))
-        throw new Failure(
-          'field.invalid',
-          `${quote(id)} is no name of a pack`,
-          {},
-          'use small letters, digits, _ and -',
-        )
-      const path = `${id}.pack.yaml`
-      if (existsSync(resolve(io.cwd, path)) && !force)
-        throw new Failure('file.exists', `${quote(path)} is here already`, {}, 'use --force to replace it')
-      writeOutput(io, path, template(id, tenant))
-      if (json) return printJson(io, { file: path })
-      line(io, `wrote ${path}`)
-      line(io, `next: ambit pack validate ${path}`)
-    })
   const diff = pack
     .command('diff <one> <other>')
     .description('what differs between two packs: files, or versions that are published')

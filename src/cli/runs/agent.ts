@@ -1,15 +1,10 @@
-import { existsSync, mkdirSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
-import { Failure, quote, shown } from '../../base/failure.ts'
+import { shown } from '../../base/failure.ts'
 import { agentFiles, readAgent } from '../../runtime/agents/agent-files.ts'
+import { addNew } from '../new-file.ts'
 import { operationGroup } from '../operation-command.ts'
-import { writeOutput } from '../terminal/files.ts'
 import { found, type Io, line, paint, plain, printJson, type Register } from '../terminal/io.ts'
 import { printColumns } from '../terminal/table.ts'
-
-interface Json {
-  readonly json?: boolean
-}
 
 const operations = operationGroup('agents', {
   list: {
@@ -25,29 +20,15 @@ const operations = operationGroup('agents', {
 
 const register: Register = (agent, io) => {
   operations(agent, io)
-  agent
-    .command('new <id>')
-    .description('write a commented manifest to agents/<id>.yaml')
-    .option('--force', 'replace one that is there')
-    .option('--json', 'print JSON for programs')
-    .action((id: string, { force = false, json }: Json & { readonly force?: boolean }) => {
-      const path = join('agents', `${id}.yaml`)
-      if (!/^[a-z][a-z0-9_-]{0,63}$/.test(id))
-        throw new Failure(
-          'field.invalid',
-          `${quote(id)} is no id of an agent`,
-          {},
-          'use small letters, digits, _ and -',
-        )
-      if (existsSync(resolve(io.cwd, path)) && !force)
-        throw new Failure('file.exists', `${quote(path)} is here already`, {}, 'use --force to replace it')
-      mkdirSync(resolve(io.cwd, 'agents'), { recursive: true })
-      writeOutput(io, path, template(id))
-      if (json) return printJson(io, { file: path })
-      line(io, `wrote ${path}`)
-      line(io, "next: name the folder in the configuration, `agents: ['agents']`, with a model under `models`; then")
-      line(io, `  ambit agent validate ${path} && ambit run ${id} --input "…"`)
-    })
+  addNew(agent, io, {
+    named: 'id of an agent',
+    path: (id) => join('agents', `${id}.yaml`),
+    text: template,
+    next: (path, id) => [
+      "next: name the folder in the configuration, `agents: ['agents']`, with a model under `models`; then",
+      `  ambit agent validate ${path} && ambit run ${id} --input "…"`,
+    ],
+  }).description('write a commented manifest to agents/<id>.yaml')
   agent
     .command('validate <file...>')
     .description('read manifests, files or folders of them, and say what is wrong and where')
@@ -56,7 +37,7 @@ const register: Register = (agent, io) => {
       'after',
       '\nReads each file by itself: `ambit agent list` says whether what they name exists. Exit 0: all load. 1: one does not.',
     )
-    .action((paths: readonly string[], { json }: Json) => {
+    .action((paths: readonly string[], { json }: { readonly json?: true }) => {
       const files = paths.flatMap((path) => agentFiles({ path: resolve(io.cwd, path), name: path }))
       const results = files.map((file) => ({ file: relative(io.cwd, file.path), ...checked(file) }))
       if (results.some(({ problem }) => problem !== null)) found(io)

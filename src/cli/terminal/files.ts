@@ -37,9 +37,9 @@ export async function objectInput(io: Io, option: string, given: string): Promis
   throw new Failure('field.invalid', `${option} must be an object`)
 }
 
-/** Writes a file that was named on the command line, over one that is there. */
-export function writeOutput(io: Io, path: string, text: string): void {
-  writing(io, path, (full) => writeFileSync(full, text))
+/** Writes a file that was named on the command line; over one that is there, unless told not to. */
+export function writeOutput(io: Io, path: string, text: string, { replace = true } = {}): void {
+  writing(io, path, (full) => writeFileSync(full, text, { flag: replace ? 'w' : 'wx' }))
 }
 
 /** Writes a file that only its owner can read; one that is there is left alone, unless it is to be replaced. */

@@ -19,21 +19,10 @@ export const contractHandlers: HandlersOf<'compile' | 'invokeAgent' | 'decisions
     return compile(entered.ready, await gatherFacts(context, entered, fence_seed), entered.context, measure)
   },
   packs: {
-    validate: async (context, { document, beside = [] }) => {
-      const { problems, ...report } = await checkPack(context.ambit, context.caller, document, {
-        beside,
-        ...(await offerOf(context)),
-      })
-      return {
-        ...report,
-        problems: problems.map(({ code = 'pack.binding_unresolved', ...each }) => ({
-          ...each,
-          code: code.replace('.', '_'),
-        })),
-      }
-    },
+    validate: async (context, { document, beside }) =>
+      checkPack(context.ambit, context.caller, document, { beside, ...(await offerOf(context)) }),
     sign: async ({ ambit, caller }, { document }) => ({ document: (await signPack(ambit, caller, document)) as never }),
-    publish: async (context, { document, beside = [] }) =>
+    publish: async (context, { document, beside }) =>
       publishPack(context.ambit, context.caller, document, { beside, ...(await offerOf(context)) }),
     list: async ({ ambit, caller }, options) => {
       const { items, ...more } = await ambit.store.read(() => packRecords.list(caller.tenant, defined(options)))

@@ -2,7 +2,9 @@ import { unsafeNumber, unsafeNumberIn } from '../../base/amount.ts'
 import { hashable, type Json } from '../../base/canonical.ts'
 import { keyIdOf, verifySignature } from '../../base/ed25519.ts'
 import { Failure, quote } from '../../base/failure.ts'
+import { wireCode } from '../../base/failure-codes.ts'
 import { objectHash } from '../../base/hash.ts'
+import { defined } from '../../base/object.ts'
 import { formatTime, parseTime } from '../../base/time.ts'
 import { version } from '../../base/version.ts'
 import { type Unresolved, unresolvedIn } from '../../compile/bindings.ts'
@@ -12,7 +14,7 @@ import { findSecretsIn } from '../../compile/lint.ts'
 import { mergePacks } from '../../compile/merge.ts'
 import { unreadableIn } from '../../compile/readable.ts'
 import { everyKeyOf } from '../../keys/keyring.ts'
-import type { PackRecord } from '../../model/contract/registry.ts'
+import type { PackRecord, PackReport } from '../../model/contract/registry.ts'
 import { satisfies } from '../../policy/versions.ts'
 import { packRecords } from '../../storage/tables/registry.ts'
 import { administer } from '../identity/admin.ts'
@@ -21,34 +23,40 @@ import { tenantOf } from '../identity/tenants.ts'
 import type { Runtime } from '../runtime.ts'
 import { type PackDocument, readDocument, readRef, readRefs, refOf } from './read-pack.ts'
 
-/** What there is to say of a document before it is published. */
-export interface PackReport {
-  readonly ref: string | null
-  readonly hash: string | null
-  readonly signed: boolean
-  readonly problems: readonly Unresolved[]
+/** What a document is held against beside itself: versions that are published, and what is offered here. */
+interface Beside {
+  readonly beside?: readonly string[] | undefined
+  readonly isOffered?: (id: string) => boolean
 }
 
-/** Everything that is wrong with a document, each with its place, against what is published and offered here. */
-export async function checkPack(
-  ambit: Runtime,
-  caller: Caller,
-  value: unknown,
-  { beside = [], isOffered }: { readonly beside?: readonly string[]; readonly isOffered?: (id: string) => boolean },
-): Promise<PackReport> {
+/** What there is to say of a document before it is published. */
+export async function checkPack(ambit: Runtime, caller: Caller, value: unknown, given: Beside): Promise<PackReport> {
   const read = readDocument(value)
   const unread = { ref: null, hash: null, signed: false }
-  if ('problems' in read) return { ...unread, problems: read.problems }
+  if ('problems' in read) return { ...unread, problems: read.problems.map(onWire) }
   const { document } = read
   const unsafe = unsafeNumberIn(document)
-  if (unsafe !== undefined)
-    return {
-      ...unread,
-      problems: [{ pointer: unsafe, message: 'is a number that no hash takes', code: 'number.unsafe' }],
-    }
+  if (unsafe !== undefined) {
+    const code = 'number.unsafe' as const
+    return { ...unread, problems: [onWire({ pointer: unsafe, message: 'is a number that no hash takes', code })] }
+  }
+  const problems = await problemsIn(ambit, caller, document, given)
+  const signed = document.signature !== undefined
+  return { ref: refOf(document), hash: hashOf(document), signed, problems: problems.map(onWire) }
+}
+
+const onWire = ({ code = 'pack.binding_unresolved', ...problem }: Unresolved) => ({ ...problem, code: wireCode(code) })
+
+/** Everything that is wrong with a document, each with its place. */
+async function problemsIn(
+  ambit: Runtime,
+  caller: Caller,
+  document: PackDocument,
+  { beside = [], isOffered }: Beside,
+): Promise<readonly Unresolved[]> {
   const others = await Promise.all(beside.map((ref) => loadRef(ambit, caller, ref)))
   const refs = [loadedOf(document), ...others]
-  const problems = [
+  return [
     ...tenantProblem(document, caller),
     ...incompatible(document, refs),
     ...unreadableIn(document),
@@ -56,7 +64,6 @@ export async function checkPack(
     ...bindingProblems(document, refs, isOffered),
     ...findSecretsIn(document as unknown as Json),
   ]
-  return { ref: refOf(document), hash: hashOf(document), signed: document.signature !== undefined, problems }
 }
 
 /** The document with the signature of the tenant's key over all else of it. */
@@ -74,12 +81,7 @@ export async function signPack(ambit: Runtime, caller: Caller, value: unknown): 
 }
 
 /** Publishes a signed document for good: its version never means anything else. The same again changes nothing. */
-export async function publishPack(
-  ambit: Runtime,
-  caller: Caller,
-  value: unknown,
-  options: { readonly beside?: readonly string[]; readonly isOffered?: (id: string) => boolean },
-): Promise<PackRecord> {
+export async function publishPack(ambit: Runtime, caller: Caller, value: unknown, given: Beside): Promise<PackRecord> {
   demand(caller, 'administer')
   const document = documentOf(value)
   const ref = refOf(document)
@@ -90,14 +92,11 @@ export async function publishPack(
     const help = 'publish the change as another version'
     throw new Failure('pack.exists', `${quote(ref)} is published with other content`, { ref }, help)
   }
-  if (document.signature === undefined)
-    throw new Failure(
-      'pack.signature_invalid',
-      `${quote(ref)} is not signed`,
-      { ref },
-      'sign it with `ambit pack sign`',
-    )
-  refuseFirst(await checkPack(ambit, caller, document, options), ref)
+  if (document.signature === undefined) {
+    const help = 'sign it with `ambit pack sign`'
+    throw new Failure('pack.signature_invalid', `${quote(ref)} is not signed`, { ref }, help)
+  }
+  refuseFirst(await problemsIn(ambit, caller, document, given), ref)
   const record: PackRecord = {
     ...{ ref, kind: readRef(ref, '').kind, hash, document },
     published_at: formatTime(ambit.clock.now()),
@@ -107,11 +106,11 @@ export async function publishPack(
   return record
 }
 
-function refuseFirst({ problems }: PackReport, ref: string): void {
-  const [first] = problems
+function refuseFirst([first]: readonly Unresolved[], ref?: string): void {
   if (first === undefined) return
   const { pointer, message, code = 'pack.binding_unresolved' } = first
-  throw new Failure(code, `${quote(ref)}: \`${pointer}\` ${message}`, { ref, pointer })
+  const where = ref === undefined ? '' : `${quote(ref)}: `
+  throw new Failure(code, `${where}\`${pointer}\` ${message}`, defined({ ref, pointer }))
 }
 
 /** One version that is published here, held to everything that was true when it was published. */
@@ -119,9 +118,7 @@ async function loadRef(ambit: Runtime, caller: Caller, ref: string): Promise<Loa
   readRef(ref, '')
   const { document, hash } = await ambit.store.read(() => packRecords.get(caller.tenant, ref))
   if (hashOf(document) !== hash) throw new Failure('pack.signature_invalid', `${quote(ref)} was changed`, { ref })
-  const [wrong] = [...tenantProblem(document, caller), ...(await signatureProblems(ambit, caller, document))]
-  if (wrong !== undefined)
-    throw new Failure(wrong.code ?? 'pack.signature_invalid', `${quote(ref)}: ${wrong.message}`, { ref })
+  refuseFirst([...tenantProblem(document, caller), ...(await signatureProblems(ambit, caller, document))], ref)
   const { created_at } = document.contract_meta
   const endsMs = (parseTime(created_at) ?? 0) + document.pack_meta.ttl_seconds * 1_000
   if (endsMs <= ambit.clock.now()) throw new Failure('pack.expired', `${quote(ref)} is past its time to live`, { ref })
@@ -136,38 +133,26 @@ export async function loadPacks(
   isOffered: (id: string) => boolean,
 ): Promise<ReadyPacks> {
   const loaded = await Promise.all(readRefs(refs).map((ref) => loadRef(ambit, caller, ref)))
-  const [clash] = loaded.flatMap(({ document }) => incompatible(document, loaded))
-  if (clash !== undefined) throw new Failure('pack.incompatible', clash.message, { pointer: clash.pointer })
+  refuseFirst(loaded.flatMap(({ document }) => incompatible(document, loaded)))
   const ready = readyPacks(loaded)
-  const [open] = loaded.flatMap(({ document }) => unresolvedIn(document, ready.packs, isOffered))
-  if (open !== undefined)
-    throw new Failure(open.code ?? 'pack.binding_unresolved', `\`${open.pointer}\` ${open.message}`, {
-      pointer: open.pointer,
-    })
+  refuseFirst(loaded.flatMap(({ document }) => unresolvedIn(document, ready.packs, isOffered)))
   return ready
 }
 
 function documentOf(value: unknown): PackDocument {
   const read = readDocument(value)
-  if ('document' in read) {
-    const unsafe = unsafeNumberIn(read.document)
-    if (unsafe !== undefined) throw unsafeNumber(unsafe)
-    return read.document
+  if ('problems' in read) {
+    refuseFirst(read.problems)
+    throw new Failure('field.invalid', 'this is no pack', { pointer: '' })
   }
-  const [{ pointer, message, code } = { pointer: '', message: 'is no pack', code: 'field.invalid' as const }] =
-    read.problems
-  throw new Failure(code, `\`${pointer}\` ${message}`, { pointer })
+  const unsafe = unsafeNumberIn(read.document)
+  if (unsafe !== undefined) throw unsafeNumber(unsafe)
+  return read.document
 }
 
-const hashOf = (document: PackDocument): string => {
-  const { signature: _, ...rest } = document
-  return objectHash(rest as unknown as Json)
-}
-
-const signedText = (document: PackDocument): string => {
-  const { signature: _, ...rest } = document
-  return hashable(rest as unknown as Json)
-}
+const withoutSignature = ({ signature: _, ...rest }: PackDocument): Json => rest as unknown as Json
+const hashOf = (document: PackDocument): string => objectHash(withoutSignature(document))
+const signedText = (document: PackDocument): string => hashable(withoutSignature(document))
 
 const loadedOf = (document: PackDocument): LoadedRef => {
   const named = { ref: refOf(document), hash: hashOf(document) }
