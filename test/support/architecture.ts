@@ -41,7 +41,7 @@ export const architecture: Architecture = {
   tokens: pure('base', ['gpt-tokenizer']),
   grants: pure('base model'),
   policy: pure('base model grants', ['ajv']),
-  evidence: pure('base model', ['zod']),
+  evidence: pure('base model', ['ajv', 'zod']),
   knowledge: pure('base model fence tokens', ['yaml']),
   workspace: pure('base model'),
   compile: pure('base model fence tokens grants policy'),

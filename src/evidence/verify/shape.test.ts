@@ -52,6 +52,7 @@ test('the fast predicate agrees with the schema it is made from on every kind of
   const schemas: z.ZodType[] = [
     z.string(),
     z.string().min(2),
+    z.string().max(3),
     z.string().regex(/^a+$/u),
     z.string().regex(/^a*$/u).min(2),
     z.string().nullable(),
@@ -69,6 +70,8 @@ test('the fast predicate agrees with the schema it is made from on every kind of
     z.union([z.string(), z.int(), z.null()]),
     z.array(z.string()).min(1),
     z.record(z.string(), z.int()),
+    z.record(z.string().min(2), z.int()),
+    z.tuple([z.string()]),
     z.looseObject({}),
     z.looseObject({ a: z.string() }),
     z.strictObject({ a: z.string(), b: z.unknown().optional() }),
@@ -91,9 +94,7 @@ test('the fast predicate agrees with the schema it is made from on every kind of
 })
 
 test('the fast predicate agrees with the schema it is made from, and refuses to guess at a schema it does not know [F-06 F-09]', () => {
-  assert.throws(() => predicateOf(z.string().max(3))('x'), /a schema with `maxLength`/)
-  assert.throws(() => predicateOf(z.tuple([z.string()]))(['x']), /prefixItems/)
-  assert.throws(() => predicateOf(z.record(z.string().min(2), z.int()))({ a: 1 }))
+  assert.throws(() => predicateOf(z.date())('2026-01-01'), /cannot be represented/)
 })
 
 test('two JSON values are the same when their members are, in whatever order [F-09]', () => {
