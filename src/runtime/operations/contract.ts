@@ -9,6 +9,7 @@ import { gatherFacts } from '../contract/gather.ts'
 import { invokeAgent } from '../contract/invoke.ts'
 import { measure } from '../contract/measure.ts'
 import { checkPack, publishPack, signPack } from '../packs/registry.ts'
+import { listed } from '../pages.ts'
 import type { HandlersOf, OperationContext } from './context.ts'
 
 export const contractHandlers: HandlersOf<'compile' | 'invokeAgent' | 'decisions' | 'packs' | 'artifacts'> = {
@@ -32,10 +33,8 @@ export const contractHandlers: HandlersOf<'compile' | 'invokeAgent' | 'decisions
   },
   artifacts: {
     add: ({ ambit, caller }, artifact) => addArtifact(ambit, caller, artifact),
-    list: async ({ ambit, caller }, options) => {
-      const { items, ...more } = await ambit.store.read(() => artifactRecords.list(caller.tenant, defined(options)))
-      return { artifacts: [...items], ...more }
-    },
+    list: async ({ ambit, caller }, page) =>
+      listed('artifacts', await ambit.store.read(() => artifactRecords.list(caller.tenant, defined(page)))),
   },
 }
 

@@ -9,6 +9,7 @@ import { searchEvidence, showEvent } from '../evidence/export.ts'
 import { purgeEvidence } from '../evidence/purge.ts'
 import { exportFor } from '../evidence/reading.ts'
 import { readerOf } from '../identity/caller.ts'
+import { eachItem } from '../pages.ts'
 import { type HandlersOf, type OperationContext, timeOf } from './context.ts'
 
 export const evidenceHandlers: HandlersOf<'evidence' | 'explain'> = {
@@ -16,14 +17,14 @@ export const evidenceHandlers: HandlersOf<'evidence' | 'explain'> = {
     list: async ({ ambit, caller }, { limit, cursor, since, until, ...filter }) => {
       const times = { since: timeOf(ambit, since, '/since'), until: timeOf(ambit, until, '/until') }
       const query = defined({ ...filter, ...times })
-      const { items, next } = await searchEvidence(ambit, caller, query, defined({ limit, cursor }))
-      return defined({ events: items.map(eventIn), next })
+      const { items, ...next } = await searchEvidence(ambit, caller, query, defined({ limit, cursor }))
+      return { events: items.map(eventIn), ...next }
     },
     show: ({ ambit, caller }, { id }) => showEvent(ambit, caller, id),
     export: ({ ambit, caller }, { correlation }) => exportFor(ambit, readerOf(caller), correlation),
     heads: async ({ ambit, caller }, options) => {
-      const { items, next } = await ambit.store.read(() => listCheckpoints(caller.tenant, defined(options)))
-      return defined({ heads: items.map(({ body }) => JSON.parse(body) as Checkpoint), next })
+      const { items, ...next } = await ambit.store.read(() => listCheckpoints(caller.tenant, defined(options)))
+      return { heads: items.map(({ body }) => JSON.parse(body) as Checkpoint), ...next }
     },
     purge: async ({ ambit, caller }, { correlation, before, indeterminate = false, preview = false }) => {
       const age = timeOf(ambit, before, '/before')
@@ -89,12 +90,9 @@ async function eventsOfCall({ ambit, caller }: OperationContext, id: string): Pr
 
 /** The newest event of a call. Calls have no index of their own: the record is read backwards. */
 async function newestOf({ ambit, caller }: Pick<OperationContext, 'ambit' | 'caller'>, invocation: string) {
-  for (let cursor: string | undefined; ; ) {
-    const { items, next } = await searchEvidence(ambit, caller, {}, defined({ limit: limits.pageRowsMax, cursor }))
-    const found = items.find(({ invocationId }) => invocationId === invocation)
-    if (found !== undefined || next === undefined) return found
-    cursor = next
-  }
+  for await (const event of eachItem((page) => searchEvidence(ambit, caller, {}, page)))
+    if (event.invocationId === invocation) return event
+  return undefined
 }
 
 const recordIn = ({ payload }: EvidenceEvent): CallRecord[] =>

@@ -8,6 +8,7 @@ import type { Caller } from '../identity/caller.ts'
 import { createPrincipal, permit, principalsOf, revokePrincipal, withdraw } from '../identity/principals.ts'
 import { removeSecret, secretsOf, setSecret } from '../identity/secrets.ts'
 import { firstTenant, identityOf, rotateTenantKey, setTenantStatus } from '../identity/tenants.ts'
+import { listed } from '../pages.ts'
 import type { Runtime } from '../runtime.ts'
 import { type HandlersOf, msOf } from './context.ts'
 
@@ -15,10 +16,7 @@ export const identityHandlers: HandlersOf<'principals' | 'keys' | 'approvers' | 
   principals: {
     create: ({ ambit, caller }, { kind = 'user', ...wish }) =>
       createPrincipal(ambit, caller, defined({ kind, ...wish })),
-    list: async ({ ambit, caller }, options) => {
-      const { items, ...next } = await principalsOf(ambit, caller, defined(options))
-      return { principals: [...items], ...next }
-    },
+    list: async ({ ambit, caller }, page) => listed('principals', await principalsOf(ambit, caller, defined(page))),
     permit: ({ ambit, caller }, { id, permission }) => permit(ambit, caller, id, permission),
     withdraw: ({ ambit, caller }, { id, permission }) => withdraw(ambit, caller, id, permission),
     rotate: ({ ambit, caller }, { id }) => renewKeys(ambit, caller, id),
@@ -43,10 +41,7 @@ export const identityHandlers: HandlersOf<'principals' | 'keys' | 'approvers' | 
       const validUntil = ms === undefined ? undefined : formatTime(ambit.clock.now() + ms)
       return addApprover(ambit, caller, defined({ principal, roles, publicKey: key, validUntil }))
     },
-    list: async ({ ambit, caller }, options) => {
-      const { items, ...next } = await approversOf(ambit, caller, defined(options))
-      return { approvers: [...items], ...next }
-    },
+    list: async ({ ambit, caller }, page) => listed('approvers', await approversOf(ambit, caller, defined(page))),
     revoke: async ({ ambit, caller }, { id }) => {
       await revokeApprover(ambit, caller, id)
       return { approver_id: id, revoked: true }

@@ -1,5 +1,3 @@
-import { limits } from '../../base/limits.ts'
-import { defined } from '../../base/object.ts'
 import { capabilityFacts } from '../../gateway/gates/rules.ts'
 import { openRegistry, type Registered, requiresApproval } from '../../gateway/registry.ts'
 import { callRecord, type SealedEvent } from '../../model/evidence.ts'
@@ -9,6 +7,7 @@ import { type ShadowAnswer, shadow } from '../../policy/shadow.ts'
 import { type EventFilter, searchEvidence } from '../evidence/export.ts'
 import { offeredBy } from '../hosting/upstreams.ts'
 import type { Caller } from '../identity/caller.ts'
+import { eachItem } from '../pages.ts'
 import type { Runtime } from '../runtime.ts'
 
 export interface ShadowedCall {
@@ -32,25 +31,21 @@ export async function shadowDecisions(
   const offered = openRegistry(offeredBy(ambit.settings.hosting, () => undefined)).all()
   const seen = new Set<string>()
   const found: ShadowedCall[] = []
-  for (let cursor: string | undefined; ; ) {
-    const page = await searchEvidence(ambit, caller, filter, defined({ limit: limits.pageRowsMax, cursor }))
-    for (const event of page.items) {
-      const call = JSON.stringify([event.correlationId, event.invocationId])
-      const answer = seen.has(call) ? undefined : answerTo(event, candidates, offered)
-      if (answer === undefined) continue
-      seen.add(call)
-      found.push({
-        event_id: event.eventId,
-        invocation_id: event.invocationId,
-        capability_id: event.capabilityId,
-        correlation_id: event.correlationId,
-        timestamp: event.timestamp,
-        answer,
-      })
-    }
-    if (page.next === undefined) return found
-    cursor = page.next
+  for await (const event of eachItem((page) => searchEvidence(ambit, caller, filter, page))) {
+    const call = JSON.stringify([event.correlationId, event.invocationId])
+    const answer = seen.has(call) ? undefined : answerTo(event, candidates, offered)
+    if (answer === undefined) continue
+    seen.add(call)
+    found.push({
+      event_id: event.eventId,
+      invocation_id: event.invocationId,
+      capability_id: event.capabilityId,
+      correlation_id: event.correlationId,
+      timestamp: event.timestamp,
+      answer,
+    })
   }
+  return found
 }
 
 function answerTo(
