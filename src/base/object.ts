@@ -9,6 +9,13 @@ export const isObject = (value: unknown): value is Readonly<Record<string, unkno
 /** The same, of JSON. */
 export const isJsonObject = (value: Json | undefined): value is JsonObject => isObject(value)
 
+/** The members of an object; none of anything else. */
+export const membersOf = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {})
+
+/** What a value has under a name of its own: never what it inherits. */
+export const memberOf = (value: Json | undefined, key: string): Json | undefined =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? (value as JsonObject)[key] : undefined
+
 type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
 }

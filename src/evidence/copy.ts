@@ -1,6 +1,6 @@
 import { Failure, quote } from '../base/failure.ts'
 import { limits } from '../base/limits.ts'
-import { escapedKey } from '../base/pointer.ts'
+import { pointerOf } from '../base/pointer.ts'
 
 /**
  * A copy of the event: the caller may change the original while the copy waits to be written. Refuses, with the place,
@@ -81,6 +81,6 @@ function count(walk: Walk, bytes: number): void {
 }
 
 function refusal({ what: whole, path }: Walk, what: string): Failure {
-  const pointer = path.map((key) => `/${escapedKey(String(key))}`).join('')
+  const pointer = pointerOf(path)
   return new Failure('field.invalid', `${whole}: ${pointer === '' ? 'it' : quote(pointer)} ${what}`, { pointer })
 }

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { Failure, quote } from '../base/failure.ts'
 import type { FailureCode } from '../base/failure-codes.ts'
 import { nearest } from '../base/nearest.ts'
-import { escapedKey } from '../base/pointer.ts'
+import { pointerOf } from '../base/pointer.ts'
 import { boundText, typesText, valuesText } from '../base/words.ts'
 
 /** What is wrong at one place of a value: a JSON Pointer and a message, both without the value itself. */
@@ -73,7 +73,7 @@ function located(issue: Issue, above: Path): Located[] {
 const isInside = (issue: Issue): boolean => issue.path.length > 0 || issue.code === 'unrecognized_keys'
 
 function problemAt({ path, issue }: Located, value: unknown): ParseProblem {
-  const pointer = path.map((key) => `/${escapedKey(String(key))}`).join('')
+  const pointer = pointerOf(path)
   if (issue.code === 'unrecognized_keys') return { code: 'field.unknown', pointer, message: 'is not a known member' }
   if (isMissing(path, value)) return { code: 'field.missing', pointer, message: 'is missing' }
   return { code: 'field.invalid', pointer, message: wordsOf(issue) }

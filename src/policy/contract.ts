@@ -1,6 +1,6 @@
 import type { Json } from '../base/canonical.ts'
 import { Failure, quote } from '../base/failure.ts'
-import { isJsonObject, type JsonObject } from '../base/object.ts'
+import { isJsonObject, type JsonObject, memberOf } from '../base/object.ts'
 import { unescapedKey } from '../base/pointer.ts'
 import type { ContextContract } from '../model/context.ts'
 import type { SchemaProblem } from './schema/problems.ts'
@@ -120,11 +120,8 @@ function stateOf(field: Field, sources: ContextSources, problems: SchemaProblem[
 function valueAt({ from, path }: Field, { payload, metadata, environment, host }: ContextSources): Json | undefined {
   if (from === 'correlation') return environment
   const root: Json = from === 'host' ? host : from === 'payload' ? payload : metadata
-  return path.reduce<Json | undefined>(own, root)
+  return path.reduce<Json | undefined>(memberOf, root)
 }
-
-const own = (node: Json | undefined, key: string): Json | undefined =>
-  typeof node === 'object' && node !== null && Object.hasOwn(node, key) ? (node as JsonObject)[key] : undefined
 
 export function deepFreeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
@@ -136,7 +133,7 @@ export function deepFreeze<T>(value: T): T {
 
 function checkExample({ example, name }: ContextContract, fields: readonly Field[]): void {
   for (const field of fields) {
-    const value = own(example, field.name)
+    const value = memberOf(example, field.name)
     if (value === undefined ? field.required : field.check(value).length > 0)
       throw invalid(field.name, 'the example does not have it, or not as its schema says')
   }

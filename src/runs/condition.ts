@@ -1,6 +1,6 @@
 import { canonical, type Json } from '../base/canonical.ts'
 import { type Failure, quote } from '../base/failure.ts'
-import type { JsonObject } from '../base/object.ts'
+import { type JsonObject, memberOf } from '../base/object.ts'
 import { invalidAt, type Place } from './place.ts'
 
 /** What `||` joins, each of what `&&` joins. */
@@ -33,12 +33,7 @@ export function parsePath(text: string, at: Place): Path {
 }
 
 /** The value at a path, through own members alone. */
-export const lookUp = (path: Path, data: JsonObject): Json | undefined =>
-  path.reduce<Json | undefined>(
-    (value, key) =>
-      typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? (value as JsonObject)[key] : undefined,
-    data,
-  )
+export const lookUp = (path: Path, data: JsonObject): Json | undefined => path.reduce<Json | undefined>(memberOf, data)
 
 export const syntax = (at: Place, message: string): Failure => invalidAt(at, message, undefined, 'template.invalid')
 

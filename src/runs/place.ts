@@ -1,5 +1,5 @@
 import { Failure, quote } from '../base/failure.ts'
-import { escapedKey } from '../base/pointer.ts'
+import { pointerOf } from '../base/pointer.ts'
 
 /** A place in a manifest: the file or agent it is in, `''` if that goes without saying, and a JSON Pointer. */
 export interface Place {
@@ -9,7 +9,7 @@ export interface Place {
 
 export const below = ({ where, pointer }: Place, ...keys: readonly (string | number)[]): Place => ({
   where,
-  pointer: pointer + keys.map((key) => `/${escapedKey(String(key))}`).join(''),
+  pointer: pointer + pointerOf(keys),
 })
 
 type Code = 'manifest.invalid' | 'template.invalid'

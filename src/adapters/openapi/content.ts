@@ -1,9 +1,9 @@
 import type { Json } from '../../base/canonical.ts'
 import { quote } from '../../base/failure.ts'
-import { isJsonObject, type JsonObject } from '../../base/object.ts'
+import { isJsonObject, type JsonObject, membersOf } from '../../base/object.ts'
 import type { HttpRequestTemplate } from '../../model/config/upstream.ts'
 import { forms, mediaOf } from '../http/media.ts'
-import { followed, membersOf, type OpenApi, Unmapped } from './document.ts'
+import { followed, type OpenApi, Unmapped } from './document.ts'
 
 export type RequestBody = NonNullable<ReturnType<typeof requestBodyOf>>
 type Encoding = NonNullable<NonNullable<HttpRequestTemplate['body']>['encoding']>

@@ -1,7 +1,7 @@
 import type { Json } from '../../base/canonical.ts'
 import { Failure, quote } from '../../base/failure.ts'
-import { isJsonObject, type JsonObject } from '../../base/object.ts'
-import { escapedKey, unescapedKey } from '../../base/pointer.ts'
+import { isJsonObject, type JsonObject, memberOf } from '../../base/object.ts'
+import { pointerOf, unescapedKey } from '../../base/pointer.ts'
 import type { HttpRequestTemplate } from '../../model/config/upstream.ts'
 
 export interface OpenApi {
@@ -42,13 +42,7 @@ export class Unmapped extends Error {}
 
 export const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : [])
 
-/** The members of an object; none of anything else. */
-export const membersOf = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {})
-
 export const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
-
-export const pointerOf = (...keys: readonly (string | number)[]): string =>
-  keys.map((key) => `/${escapedKey(String(key))}`).join('')
 
 /** The object that a reference leads to, over others if need be; what is no reference is itself. */
 export function followed({ root }: OpenApi, value: Json | undefined, what: string): JsonObject {
@@ -66,13 +60,8 @@ export function followed({ root }: OpenApi, value: Json | undefined, what: strin
 
 /** The value at a reference within the document. */
 export function at(root: JsonObject, ref: string): Json | undefined {
-  let found: Json | undefined = root
-  for (const part of ref.replace(/^#\/?/, '').split('/')) {
-    const key = unescapedKey(decoded(part))
-    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, key)) return undefined
-    found = (found as JsonObject)[key]
-  }
-  return found
+  const path = ref.replace(/^#\/?/, '').split('/')
+  return path.reduce<Json | undefined>((found, part) => memberOf(found, unescapedKey(decoded(part))), root)
 }
 
 function decoded(text: string): string {
@@ -89,7 +78,7 @@ export function serverOf({ root }: OpenApi, given: string | undefined): string {
   const said = isJsonObject(first) ? addressOf(first) : ''
   const url = given !== undefined && /^[a-z]+:/i.test(said) ? URL.parse(given) : URL.parse(said, given)
   if (url === null || !/^https?:$/.test(url.protocol) || /[{}]/.test(said))
-    throw broken(pointerOf('servers', 0, 'url'), `is ${quote(said)}, no address by itself: say where the server is`)
+    throw broken(pointerOf(['servers', 0, 'url']), `is ${quote(said)}, no address by itself: say where the server is`)
   return (url.origin + url.pathname).replace(/\/$/, '')
 }
 

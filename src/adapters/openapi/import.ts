@@ -1,12 +1,13 @@
 import { canonical, type Json } from '../../base/canonical.ts'
 import { quote } from '../../base/failure.ts'
 import { limits } from '../../base/limits.ts'
-import { isJsonObject } from '../../base/object.ts'
+import { isJsonObject, membersOf } from '../../base/object.ts'
+import { pointerOf } from '../../base/pointer.ts'
 import { type HttpUpstream, upstream as upstreamShape } from '../../model/config/upstream.ts'
 import { parseAs } from '../../model/parse.ts'
 import { inScopes, semver } from '../../model/text.ts'
 import type { Found, OpenApi } from './document.ts'
-import { broken, followed, membersOf, openDocument, pointerOf, serverOf, textOf, Unmapped } from './document.ts'
+import { broken, followed, openDocument, serverOf, textOf, Unmapped } from './document.ts'
 import { type Mapping, mapOperation } from './operation.ts'
 import { openSchemas } from './schemas.ts'
 import { type Credential, credentialsOf, keyPlacesOf } from './security.ts'
@@ -110,7 +111,7 @@ function isWanted(name: string, { include, exclude = [] }: ImportOptions): boole
 function everyOperation(api: OpenApi, attempt: Attempt): Unselected[] {
   return Object.entries(membersOf(api.root['paths'])).flatMap(([path, value]) => {
     if (path.startsWith('x-')) return []
-    if (!isJsonObject(value)) throw broken(pointerOf('paths', path), 'must be an object')
+    if (!isJsonObject(value)) throw broken(pointerOf(['paths', path]), 'must be an object')
     const [item = {}] = attempt({ method: '*' as never, path }, () => ({
       ...followed(api, value, 'the path'),
       ...value,
@@ -118,7 +119,7 @@ function everyOperation(api: OpenApi, attempt: Attempt): Unselected[] {
     return methods.flatMap((key) => {
       const operation = item[key]
       if (operation === undefined) return []
-      if (!isJsonObject(operation)) throw broken(pointerOf('paths', path, key), 'must be an object')
+      if (!isJsonObject(operation)) throw broken(pointerOf(['paths', path, key]), 'must be an object')
       return [{ method: key.toUpperCase() as Found['method'], path, operation, item }]
     })
   })

@@ -1,6 +1,6 @@
 import type { Json } from '../../base/canonical.ts'
-import { isJsonObject, type JsonObject } from '../../base/object.ts'
-import { at, listOf, membersOf, type OpenApi } from './document.ts'
+import { isJsonObject, type JsonObject, membersOf } from '../../base/object.ts'
+import { at, listOf, type OpenApi } from './document.ts'
 
 /** What a schema is for: what is only read is no part of an input or a form, what is only written none of an output. */
 export type Side = 'input' | 'form' | 'output'

@@ -1,10 +1,10 @@
 import type { Json } from '../../base/canonical.ts'
 import { quote } from '../../base/failure.ts'
-import { isJsonObject, type JsonObject } from '../../base/object.ts'
+import { isJsonObject, type JsonObject, membersOf } from '../../base/object.ts'
 import type { CapabilityDescriptor } from '../../model/capability.ts'
 import type { HttpRequestTemplate } from '../../model/config/upstream.ts'
 import { foldedName, readsAs } from '../http/names.ts'
-import { followed, listOf, membersOf, type OpenApi, textOf, Unmapped } from './document.ts'
+import { followed, listOf, type OpenApi, textOf, Unmapped } from './document.ts'
 
 /** Where a credential goes. */
 interface Place {

@@ -1,5 +1,5 @@
 import type { Json } from '../../base/canonical.ts'
-import { isJsonObject, type JsonObject } from '../../base/object.ts'
+import { isJsonObject, type JsonObject, membersOf } from '../../base/object.ts'
 import { unescapedKey } from '../../base/pointer.ts'
 import { Steps, StepsSpent } from '../../base/steps.ts'
 import { allMarked, type Marks, nothingMarked } from './redact-values.ts'
@@ -196,8 +196,6 @@ function beginningTest(source: string): Fits {
   if (beginning === undefined) return undefined
   return end === '' ? (name) => name.startsWith(beginning) : (name) => name === beginning
 }
-
-const membersOf = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {})
 
 const listOf = (value: Json | undefined): readonly Json[] =>
   Array.isArray(value) ? value : value === undefined ? [] : [value]

@@ -1,5 +1,5 @@
 import type { Json } from '../../base/canonical.ts'
-import type { JsonObject } from '../../base/object.ts'
+import { type JsonObject, memberOf } from '../../base/object.ts'
 import { unescapedKey } from '../../base/pointer.ts'
 
 /** What the reference in a part of the schema stands for; undefined if that cannot be told. */
@@ -58,12 +58,9 @@ const uriOf = (address: string, base: string): string =>
 function memberAt(from: Json | undefined, pointer: string): Json | undefined {
   const parts = pointer.split('/').slice(1)
   try {
-    return parts.map((part) => unescapedKey(decodeURIComponent(part))).reduce(childOf, from)
+    return parts.map((part) => unescapedKey(decodeURIComponent(part))).reduce(memberOf, from)
   } catch {
     // What is no escape names nothing.
     return undefined
   }
 }
-
-const childOf = (node: Json | undefined, key: string): Json | undefined =>
-  typeof node === 'object' && node !== null && Object.hasOwn(node, key) ? Reflect.get(node, key) : undefined
