@@ -8,7 +8,7 @@ import { operator } from '../../src/runtime/identity/caller.ts'
 import { createTenant } from '../../src/runtime/identity/tenants.ts'
 import { openWith } from '../../src/runtime/runtime.ts'
 import { settingsFrom } from '../../src/runtime/settings/config.ts'
-import { findRun, runsOfRoot } from '../../src/storage/tables/runs.ts'
+import { findRun, runsOfRoot } from '../../src/storage/tables/runs/runs.ts'
 import { agent, calls, inTurn } from '../support/runs.ts'
 
 /** Ids of runs as two processes make them in the same moment: each of them twice. */

@@ -6,9 +6,9 @@ import { correlationUses } from '../../gateway/limits/limits.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import { isOwnCorrelation } from '../../model/wire/correlation.ts'
 import { type EventPlace, placesFrom } from '../../storage/tables/events.ts'
-import { isOpenRun } from '../../storage/tables/legs.ts'
 import type { CallRows } from '../../storage/tables/purge.ts'
 import { bodiesOf, callRowsOf, lastTimeOf, placesOf, removeCorrelation } from '../../storage/tables/purge.ts'
+import { isOpenRun } from '../../storage/tables/runs/legs.ts'
 import type { Change, Work } from '../../storage/work.ts'
 
 /** Why a correlation is not purged. */

@@ -5,7 +5,7 @@ import { liveGrants } from '../../grants/live.ts'
 import type { Grant, Revocation } from '../../model/grant.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { RunResource, RunTool } from '../../runs/surface.ts'
-import { type NumberedRevocation, revocationsAfter, rootsAndLast } from '../../storage/tables/revocations.ts'
+import { type NumberedRevocation, revocationsAfter, rootsAndLast } from '../../storage/tables/runs/revocations.ts'
 import type { Traced } from '../trace.ts'
 import type { RunNode, RunPrivate } from './tree.ts'
 

@@ -9,7 +9,7 @@ import type { Additions, CallDemands, CallRun, RunBounds, RunTool, Surface } fro
 import type { InvocationResult } from '../../model/wire/result.ts'
 import { answerOf, type ToolAnswer } from '../../runs/answer.ts'
 import { neverEnds } from '../../storage/tables/budget-uses.ts'
-import { askRevocations, readRevocation } from '../../storage/tables/revocations.ts'
+import { askRevocations, readRevocation } from '../../storage/tables/runs/revocations.ts'
 import type { Traced } from '../trace.ts'
 import type { CallUnderWay } from './authority.ts'
 import { LegLost, Paused } from './endings.ts'

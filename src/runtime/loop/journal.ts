@@ -1,8 +1,8 @@
 import { formatTime } from '../../base/time.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { RunEvent, RunEventType } from '../../model/run.ts'
-import { holdLeg, type Leg, legTaken } from '../../storage/tables/legs.ts'
-import { addRunEvents, type NotedEvent } from '../../storage/tables/runs.ts'
+import { holdLeg, type Leg, legTaken } from '../../storage/tables/runs/legs.ts'
+import { addRunEvents, type NotedEvent } from '../../storage/tables/runs/runs.ts'
 import type { Change, Row, Statement, Work } from '../../storage/work.ts'
 import type { RunHost } from './tree.ts'
 

@@ -1,8 +1,16 @@
 import { limits } from '../../base/limits.ts'
 import { isPresent } from '../../gateway/recovery/presence.ts'
 import { isEnded, type RunRecord } from '../../model/run.ts'
-import { type DueLeg, deferLeg, dueLegs, type Leg, releaseLeg, takeLeg, triesOf } from '../../storage/tables/legs.ts'
-import { eventsOfTree, runsOfRoot, runsToCancel } from '../../storage/tables/runs.ts'
+import {
+  type DueLeg,
+  deferLeg,
+  dueLegs,
+  type Leg,
+  releaseLeg,
+  takeLeg,
+  triesOf,
+} from '../../storage/tables/runs/legs.ts'
+import { eventsOfTree, runsOfRoot, runsToCancel } from '../../storage/tables/runs/runs.ts'
 import type { Work } from '../../storage/work.ts'
 import { driveTree } from '../loop/drive.ts'
 import { cancelled, LegLost, RunEnd } from '../loop/endings.ts'

@@ -8,7 +8,7 @@ import { neverEnds } from './budget-uses.ts'
 import type { Claim } from './claims.ts'
 import { type EventPlace, placeColumns } from './events.ts'
 import { bodyOf } from './records.ts'
-import { removeRuns } from './runs.ts'
+import { removeRuns } from './runs/runs.ts'
 import { withoutEvents } from './sections.ts'
 
 /** The events of one correlation, in order. */

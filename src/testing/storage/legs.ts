@@ -15,8 +15,8 @@ import {
   takeLeg,
   triesOf,
   wakeLeg,
-} from '../../storage/tables/legs.ts'
-import { addRunEvents, putRun, runEventsOf } from '../../storage/tables/runs.ts'
+} from '../../storage/tables/runs/legs.ts'
+import { addRunEvents, putRun, runEventsOf } from '../../storage/tables/runs/runs.ts'
 import type { Work } from '../../storage/work.ts'
 import { allEvents, codes, type Given, type Register, type Setting, times } from './given.ts'
 import { legOf, making, runId, sampleEvent, sampleRun, starting } from './run-samples.ts'

@@ -1,8 +1,8 @@
 import { formatSortedId } from '../../base/ids.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { RunEvent, RunRecord } from '../../model/run.ts'
-import type { Leg } from '../../storage/tables/legs.ts'
-import { addRun } from '../../storage/tables/runs.ts'
+import type { Leg } from '../../storage/tables/runs/legs.ts'
+import { addRun } from '../../storage/tables/runs/runs.ts'
 import type { Change, Statement } from '../../storage/work.ts'
 
 export const runId = (count: number): string => formatSortedId('run', 0, count)

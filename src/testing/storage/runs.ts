@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { Store } from '../../storage/store.ts'
-import { addLeg, isOpenRun, legTaken } from '../../storage/tables/legs.ts'
-import { addRevocation, revocationsAfter, rootsAndLast } from '../../storage/tables/revocations.ts'
-import { eraseFacts, factsAt } from '../../storage/tables/run-facts.ts'
+import { eraseFacts, factsAt } from '../../storage/tables/runs/facts.ts'
+import { addLeg, isOpenRun, legTaken } from '../../storage/tables/runs/legs.ts'
+import { addRevocation, revocationsAfter, rootsAndLast } from '../../storage/tables/runs/revocations.ts'
 import {
   addRun,
   addRunEvents,
@@ -17,8 +17,8 @@ import {
   runOfRequest,
   runsOfRoot,
   runsToCancel,
-} from '../../storage/tables/runs.ts'
-import { addMessages, dropOldMessages, sessionOfId, sessionWindow } from '../../storage/tables/sessions.ts'
+} from '../../storage/tables/runs/runs.ts'
+import { addMessages, dropOldMessages, sessionOfId, sessionWindow } from '../../storage/tables/runs/sessions.ts'
 import type { Change, Work } from '../../storage/work.ts'
 import { allEvents, allPages, codes, type Given, type Register, type Setting, times } from './given.ts'
 import { legOf, making, runId, sampleEvent, sampleRun, starting } from './run-samples.ts'

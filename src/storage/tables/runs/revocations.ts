@@ -1,10 +1,10 @@
-import type { Revocation } from '../../model/grant.ts'
-import type { Tenant } from '../../model/identity/tenant.ts'
-import type { TenantId } from '../../model/identity/tenant-id.ts'
-import { revocations } from '../schema.ts'
-import { type Change, number, type Row, row, type Statement, sql, type Work } from '../work.ts'
-import { bodyOf } from './records.ts'
-import { noTenant } from './tenants.ts'
+import type { Revocation } from '../../../model/grant.ts'
+import type { Tenant } from '../../../model/identity/tenant.ts'
+import type { TenantId } from '../../../model/identity/tenant-id.ts'
+import { revocations } from '../../schema.ts'
+import { type Change, number, type Row, row, type Statement, sql, type Work } from '../../work.ts'
+import { bodyOf } from '../records.ts'
+import { noTenant } from '../tenants.ts'
 
 /**
  * The roots of a tenant and its last revocation. Revocations count up: those after the number that was the last when a

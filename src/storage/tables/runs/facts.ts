@@ -1,5 +1,5 @@
-import type { TenantId } from '../../model/identity/tenant-id.ts'
-import { row, rows, type Statement, sql, text, type Value, type Work } from '../work.ts'
+import type { TenantId } from '../../../model/identity/tenant-id.ts'
+import { row, rows, type Statement, sql, text, type Value, type Work } from '../../work.ts'
 
 /** The facts that a run was compiled from, kept beside the event that says so, with the granted paths they were read under. */
 export interface StoredFacts {

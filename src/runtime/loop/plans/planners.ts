@@ -1,8 +1,8 @@
-import type { Json } from '../../base/canonical.ts'
-import { planFromTemplates } from '../../runs/plan/playbook.ts'
-import { finishedSteps, isSentBack, readProgress, stepsRoot } from '../../runs/plan/progress.ts'
+import type { Json } from '../../../base/canonical.ts'
+import { planFromTemplates } from '../../../runs/plan/playbook.ts'
+import { finishedSteps, isSentBack, readProgress, stepsRoot } from '../../../runs/plan/progress.ts'
+import type { RunNode } from '../tree.ts'
 import type { Governed } from './governed.ts'
-import type { RunNode } from './tree.ts'
 
 /** Asks for the next plan and notes it. A plan that there is not is noted as one that cannot be read. */
 export async function propose(node: RunNode, governed: Governed): Promise<void> {

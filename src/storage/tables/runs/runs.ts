@@ -1,12 +1,12 @@
-import { limits } from '../../base/limits.ts'
-import type { TenantId } from '../../model/identity/tenant-id.ts'
-import type { RunEvent, RunRecord } from '../../model/run.ts'
-import { type Page, type PageOptions, page } from '../page.ts'
-import { runs } from '../schema.ts'
-import type { Change, Statement, Value, Work } from '../work.ts'
-import { counted, oneStatement, row, rows, sql, text } from '../work.ts'
-import { bodyOf } from './records.ts'
-import { putFactPaths, type StoredFacts } from './run-facts.ts'
+import { limits } from '../../../base/limits.ts'
+import type { TenantId } from '../../../model/identity/tenant-id.ts'
+import type { RunEvent, RunRecord } from '../../../model/run.ts'
+import { type Page, type PageOptions, page } from '../../page.ts'
+import { runs } from '../../schema.ts'
+import type { Change, Statement, Value, Work } from '../../work.ts'
+import { counted, oneStatement, row, rows, sql, text } from '../../work.ts'
+import { bodyOf } from '../records.ts'
+import { putFactPaths, type StoredFacts } from './facts.ts'
 
 /** A run with what the runtime knows of it and shows to no caller. */
 export interface StoredRun<Private = unknown> {

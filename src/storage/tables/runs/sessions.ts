@@ -1,7 +1,7 @@
-import type { TenantId } from '../../model/identity/tenant-id.ts'
-import { sessionMessages } from '../schema.ts'
-import { type Change, counted, number, oneStatement, row, type Statement, sql, text, type Work } from '../work.ts'
-import { bodyOf } from './records.ts'
+import type { TenantId } from '../../../model/identity/tenant-id.ts'
+import { sessionMessages } from '../../schema.ts'
+import { type Change, counted, number, oneStatement, row, type Statement, sql, text, type Work } from '../../work.ts'
+import { bodyOf } from '../records.ts'
 
 /** One message of a conversation, as it is kept. */
 export interface SessionMessage {

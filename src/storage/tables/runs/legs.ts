@@ -1,7 +1,7 @@
-import { Failure, quote } from '../../base/failure.ts'
-import type { TenantId } from '../../model/identity/tenant-id.ts'
-import type { Statement, Work } from '../work.ts'
-import { type Change, counted, number, oneStatement, record, row, rows, sql } from '../work.ts'
+import { Failure, quote } from '../../../base/failure.ts'
+import type { TenantId } from '../../../model/identity/tenant-id.ts'
+import type { Statement, Work } from '../../work.ts'
+import { type Change, counted, number, oneStatement, record, row, rows, sql } from '../../work.ts'
 
 /** A run that this process drives, from a pause to the next. Who shows an older fence is late. */
 export interface Leg {

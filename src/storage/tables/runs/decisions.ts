@@ -1,9 +1,9 @@
-import type { DecisionRecord } from '../../model/contract/decision.ts'
-import type { TenantId } from '../../model/identity/tenant-id.ts'
-import { type Page, type PageOptions, page } from '../page.ts'
-import { decisionRecords } from '../schema.ts'
-import { row, rows, type Statement, type Work } from '../work.ts'
-import { bodyOf } from './records.ts'
+import type { DecisionRecord } from '../../../model/contract/decision.ts'
+import type { TenantId } from '../../../model/identity/tenant-id.ts'
+import { type Page, type PageOptions, page } from '../../page.ts'
+import { decisionRecords } from '../../schema.ts'
+import { row, rows, type Statement, type Work } from '../../work.ts'
+import { bodyOf } from '../records.ts'
 
 /** The record of a run, whose versions are kept for good: each run has one. */
 export const recordIdOf = (runId: string): string => runId.replace(/^run_/, 'dr_')
