@@ -49,6 +49,8 @@ export interface CallDemands {
   readonly rejects: (args: Json) => Promise<CallProblem | undefined> | CallProblem | undefined
   /** Gate 6, before anybody is asked: a condition of the decision, or a demand of the tier, that is not met. */
   readonly blocks: (args: Json) => CallProblem | undefined
+  /** Gate 6b: what is known under the key of its effect. One that is settled is skipped, as `effect_settled`. */
+  readonly repeats?: () => Promise<CallProblem | undefined>
 }
 
 export interface CallProblem {

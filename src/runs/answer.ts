@@ -68,7 +68,10 @@ function refusalOf(
   }
   if (code !== 'policy_blocked') return ['blocked', code]
   if (typeof reason !== 'string') return ['blocked', 'policy_denied']
-  if (reason === 'invocation_id_reused') return ['rejected', 'idempotency_conflict']
+  if (reason === 'invocation_id_reused' || reason === 'idempotency_conflict')
+    return ['rejected', 'idempotency_conflict']
+  if (reason === 'call_in_flight') return ['paused', reason]
+  if (reason === 'outcome_unknown') return ['error', reason]
   if (reason.startsWith('approval_') || demanded.has(reason)) return ['blocked', reason]
   return ofAuthority.test(reason) ? ['rejected', reason] : ['blocked', 'policy_denied']
 }

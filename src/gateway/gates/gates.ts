@@ -29,7 +29,7 @@ import { requiresApproval, standingOf } from '../registry.ts'
 import { remember } from './history.ts'
 import { argumentsGate, inputGate } from './input.ts'
 import { declaredState, packRulesGate, rulesGate } from './rules.ts'
-import { authorityGate, conditionsGate, grantsGate, runToolGate, surfaceGate } from './run.ts'
+import { authorityGate, conditionsGate, effectGate, grantsGate, runToolGate, surfaceGate } from './run.ts'
 
 type Gate = (attempt: Resolved) => GateAnswer
 
@@ -48,6 +48,7 @@ const gates: readonly Gate[] = [
   boundaryGate,
   contextGate,
   conditionsGate,
+  effectGate,
   rulesGate,
   packRulesGate,
   invariantsGate,

@@ -47,6 +47,15 @@ export function authorityGate({ call, input }: Resolved): GateAnswer {
 export const conditionsGate = ({ call, input }: Resolved): GateAnswer =>
   refusedBy('policy', call.run?.bounds?.demands?.blocks(input as Json))
 
+/** Gate 6b, before rules ask people: of an effect that is settled nothing will run. */
+export function effectGate({ call }: Resolved): GateAnswer {
+  const repeats = call.run?.bounds?.demands?.repeats
+  return repeats?.().then((problem) => {
+    const refusal = refusedBy('policy', problem)
+    return refusal && problem?.code === 'effect_settled' ? { ...refusal, outcome: 'skipped' as const } : refusal
+  })
+}
+
 const refusedBy = (gate: 'grants' | 'policy', problem: CallProblem | undefined): Refusal | undefined =>
   problem && deny(gate, problem.message, defined({ reason: problem.code, pointer: problem.pointer }))
 

@@ -15,16 +15,19 @@ export interface Problem {
   readonly pointer?: string
 }
 
-type Asked = Pick<CallMove, 'capability_id' | 'args' | 'step' | 'requested' | 'highest'>
+type Asked = Pick<CallMove, 'capability_id' | 'args' | 'step' | 'requested' | 'highest' | 'idempotency_key'>
 
 /** A permission that the arguments do not keep to: all that fit the role apply. Then the declared tier. */
-export function argumentProblem({ capability_id, args, requested, highest }: Asked, loop: Loop): Problem | undefined {
+export function argumentProblem(call: Asked, loop: Loop): Problem | undefined {
+  const { capability_id, args, requested, highest, idempotency_key = 'ik_0000000000000000' } = call
   for (const { arg_constraints = {} } of permissionsFor(capability_id, loop))
     for (const [name, constraint] of Object.entries(arg_constraints)) {
       const value = Object.hasOwn(args, name) ? args[name] : undefined
       if (!keepsTo(value, constraint))
         return { code: 'arg_constraint', message: `argument ${quote(name)} is not permitted`, pointer: `/${name}` }
     }
+  if (!/^ik_[a-z0-9]{16}$/.test(idempotency_key))
+    return { code: 'idempotency_key_invalid', message: 'the key of the effect is no `ik_` and 16 letters or digits' }
   if (rankOf(requested) > rankOf(highest))
     return { code: 'mode_above_highest', message: `mode \`${requested}\` is above what the capability may have` }
   const effective = ruleCall({ capability_id, args }, loop, true)?.effective ?? requested

@@ -122,7 +122,7 @@ function callStep({ step, args, attempt, begun }: Calling, current: PlanProgress
     effective: ruling?.effective ?? requested,
     highest: ruling?.highest ?? requested,
     evidence_refs: evidenceRefs(step, loop),
-    ...(isWrite && { idempotency_key: idempotencyKey(loop.context.run_id, step.id, args) }),
+    ...(isWrite && { idempotency_key: givenKey(args) ?? idempotencyKey(loop.context.run_id, step.id, args) }),
     ...(refused && { refused }),
   }
 }
@@ -131,6 +131,10 @@ function callStep({ step, args, attempt, begun }: Calling, current: PlanProgress
 function evidenceRefs({ evidence_refs = [] }: PlanStep, loop: Loop): readonly string[] {
   return [...new Set([...evidence_refs, ...evidenceUsed(loop).map(({ evidence_ref }) => evidence_ref)])]
 }
+
+/** A key that the template gives is one effect over all runs. */
+const givenKey = ({ idempotency_key: key }: JsonObject): string | undefined =>
+  typeof key === 'string' ? key : undefined
 
 /** One effect of a step has one key, however often it is asked for. */
 export function idempotencyKey(runId: string, step: string, args: JsonObject): string {

@@ -10,9 +10,11 @@ import type { InvocationResult } from '../../model/wire/result.ts'
 import { answerOf, type ToolAnswer } from '../../runs/answer.ts'
 import { neverEnds } from '../../storage/tables/budget-uses.ts'
 import { askRevocations, readRevocation } from '../../storage/tables/runs/revocations.ts'
+import type { Change } from '../../storage/work.ts'
 import type { Traced } from '../trace.ts'
 import type { CallUnderWay } from './authority.ts'
 import { LegLost, Paused } from './endings.ts'
+import type { Effect } from './plans/effect.ts'
 import { bindTool } from './resource.ts'
 import { inToolSpan } from './spans.ts'
 import { agentUrnOf, originOf, type RunNode } from './tree.ts'
@@ -44,9 +46,11 @@ export interface GovernedCall {
   readonly evidence_snapshot: string
   readonly policy_decision_id: string
   readonly effective: string
+  /** Of a write. */
+  readonly effect?: Effect
   /** What its events say beside what those of any call do. */
   readonly started: JsonObject
-  readonly finished: (answer: ToolAnswer) => JsonObject
+  readonly finished: (answer: ToolAnswer & { readonly idempotent_of?: string }) => JsonObject
 }
 
 /** The id of a call of a run, from the place that asks for it. */
@@ -58,6 +62,7 @@ export const makeCall = (node: RunNode, call: RunCall): Promise<ToolAnswer> =>
   inToolSpan(node, call.tool, call.capabilityId, (span) => makeCallIn(span, node, call))
 
 const attemptsMax = 4
+const attemptsMost = 9
 
 /** The same within a span that has begun. */
 export async function makeCallIn(span: Traced, node: RunNode, call: RunCall): Promise<ToolAnswer> {
@@ -65,15 +70,22 @@ export async function makeCallIn(span: Traced, node: RunNode, call: RunCall): Pr
     const invocationId = attempt === 1 ? call.callId : `${call.callId}r${attempt - 1}`
     // Begun by a process that is gone, and without effect: it is made again, under an id of its own.
     const isAgain = (result: InvocationResult) => attempt < attemptsMax && wasInterrupted(node, call, result)
+    await call.governed?.effect?.waitTurn(node.stopping)
     const result = await node.tree.authority.during(node, call.capabilityId, span, (under) =>
       invokeOnce(call, under, { invocationId, isAgain }),
     )
     if (isAgain(result)) continue
-    const answer = answerOf(result, hasEffects(node, call.capabilityId))
+    const answer = answerTo(node, call, result)
+    // Another call with the key was quicker: this one asks again, under an id of its own.
+    if (answer.error?.code === 'call_in_flight' && attempt < attemptsMost) continue
     if (answer.status === 'paused') throw pausedBy(result)
     return answer
   }
 }
+
+/** The answer of the gateway; of an effect that took place before, what it came to then. */
+const answerTo = (node: RunNode, call: RunCall, result: InvocationResult): ToolAnswer =>
+  call.governed?.effect?.answer(result) ?? answerOf(result, hasEffects(node, call.capabilityId))
 
 interface Attempt {
   readonly invocationId: string
@@ -87,7 +99,8 @@ async function invokeOnce(call: RunCall, under: CallUnderWay, { invocationId, is
   let written: (() => void) | undefined
   let isNoted = false
   let isWithheld = false
-  const writing = (noting: (isRevocationNew: boolean) => void): Additions => {
+  const effect = call.governed?.effect
+  const writing = (noting: (isRevocationNew: boolean) => void, more: readonly Change[] = []): Additions => {
     written?.()
     const { change, done } = tree.journal.write({
       asking: (tenant) => askRevocations(tenant, tree.authority.lastKnown()),
@@ -99,7 +112,7 @@ async function invokeOnce(call: RunCall, under: CallUnderWay, { invocationId, is
       },
     })
     written = done
-    return { changes: [change], events: [] }
+    return { changes: [change, ...more], events: [] }
   }
   const { capabilityId: capability_id, payload } = call
   const { governed } = call
@@ -115,13 +128,13 @@ async function invokeOnce(call: RunCall, under: CallUnderWay, { invocationId, is
         // What the gates rest on has changed: they are asked again.
         if (isRevocationNew) throw new FactsChanged()
         noteStart(node, call)
-      }),
+      }, effect && [effect.take]),
     onOutcome: (result) =>
       writing((isRevocationNew) => {
         isNoted = true
         isWithheld = isRevocationNew && tree.authority.isRevoked(under)
         noteResult(node, call, isWithheld ? withheld(result) : result, isAgain)
-      }),
+      }, effect?.settle(result)),
   })
   if (result.error?.code === 'outcome_not_recorded' && result.replayed !== true) throw new LegLost()
   written?.()
@@ -147,7 +160,8 @@ function noteStart({ tree, record: { run_id } }: RunNode, call: RunCall): void {
 
 function noteResult(node: RunNode, call: RunCall, result: InvocationResult, isAgain: Attempt['isAgain']): void {
   const { tree, record } = node
-  const answer = answerOf(result, hasEffects(node, call.capabilityId))
+  const answer = answerTo(node, call, result)
+  if (answer.error?.code === 'call_in_flight') return
   const data = { call_id: call.callId, tool: call.tool }
   const waited = tree.journal.waitsOf(record.run_id).get(call.callId)
   if (answer.status === 'paused') {

@@ -12,6 +12,7 @@ import { readProgress } from '../../../runs/plan/progress.ts'
 import { approvalRecords } from '../../../storage/tables/approvals.ts'
 import { callIdAt, makeCall } from '../calls.ts'
 import type { RunNode } from '../tree.ts'
+import { type Effect, openEffect } from './effect.ts'
 import { type Governed, loopFacts } from './governed.ts'
 
 /** Makes the call of one step through the gateway, which judges it again with the arguments it will run with. */
@@ -24,19 +25,26 @@ export async function callStep(node: RunNode, governed: Governed, move: CallMove
   const policy_decision_id = callId.replace('tool_', 'pol_')
   const { idempotency_key } = move
   const approver = await approverOf(node, callId)
+  const [originator] = governed.context.agent.principal_chain
+  const effect =
+    idempotency_key === undefined
+      ? undefined
+      : openEffect(node, { key: idempotency_key, capabilityId, callId, args, originator: originator?.id ?? '' })
   const started = { capability_id: capabilityId, step, attempt, requested, effective, highest }
   await makeCall(node, {
     ...{ callId, tool: capabilityId, capabilityId, payload: args as { [member: string]: Json } },
     surface: new Set(governed.compiled.context_ledger.tools),
     governed: {
-      ...{ demands: demandsOf(node, governed, move), evidence, policy_decision_id, effective },
+      ...{ demands: demandsOf(node, governed, move, effect), evidence, policy_decision_id, effective },
+      ...(effect && { effect }),
       evidence_snapshot: objectHash(evidence as Json),
       started: {
         ...started,
         evidence_refs: [...move.evidence_refs],
         ...(idempotency_key !== undefined && { idempotency_key }),
       },
-      finished: ({ status }: ToolAnswer) => ({
+      finished: ({ status, idempotent_of }) => ({
+        ...(idempotent_of !== undefined && { idempotent_of }),
         ...{ step, policy_decision_id, rule_ids: [...(ruling?.matched ?? [])], risk_tags: [effective] },
         ...(approver !== undefined && (status === 'ok' || status === 'completed') && { approver }),
         mutations: status === 'completed' ? mutationsOf(loop, capabilityId, callId) : [],
@@ -60,7 +68,7 @@ const loopOf = (node: RunNode, governed: Governed): Loop => ({
 })
 
 /** What the gateway asks of packs and tiers, with the arguments as they are by then. */
-function demandsOf(node: RunNode, governed: Governed, move: CallMove): CallDemands {
+function demandsOf(node: RunNode, governed: Governed, move: CallMove, effect?: Effect): CallDemands {
   const asked = (args: Json) => ({ ...move, args: args as JsonObject })
   return {
     rejects: async (args) => {
@@ -68,6 +76,7 @@ function demandsOf(node: RunNode, governed: Governed, move: CallMove): CallDeman
       return argumentProblem(asked(args), loop) ?? (await delegationProblem(node, governed, move))
     },
     blocks: (args) => demandProblem(asked(args), loopOf(node, governed)),
+    ...(effect && { repeats: effect.check }),
   }
 }
 
