@@ -40,6 +40,8 @@ export interface RunCase {
   readonly limits?: { readonly calls: number; readonly replans: number }
   /** In order, the last again and again; without it the playbook. */
   readonly planner?: readonly ScriptedPlan[]
+  /** What the planner is called, where it is not just a script. */
+  readonly strategy?: string
   readonly tools?: Readonly<Record<string, readonly ToolScript[]>>
   readonly approval?: 'approve' | 'deny' | 'expire'
   readonly hidden?: Readonly<Record<string, string>>
@@ -152,7 +154,7 @@ function proposal(given: Partial<RunCase>, progress: Progress, facts: LoopFacts)
   if (given.planner !== undefined) {
     const plan = given.planner[attempt] ?? given.planner.at(-1)
     const made = plan && { plan_id: planId, intent: facts.request.intent, decision_checkpoints: [], ...plan }
-    return { attempt, planner: 'scripted', plan: made ?? null }
+    return { attempt, planner: given.strategy ?? 'scripted', plan: made ?? null, text: 'done' }
   }
   const { request, run } = rootsIn(facts) as { readonly request: { readonly intent: string }; readonly run: Json }
   const sentBack = progress.plans.filter(isSentBack).flatMap(({ planner }) => /:(.*)@/.exec(planner)?.[1] ?? [])

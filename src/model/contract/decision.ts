@@ -69,12 +69,11 @@ export const evaluatorVerdict = z.strictObject({
 })
 export type EvaluatorVerdict = z.infer<typeof evaluatorVerdict>
 
-export const decisionOutput = z.strictObject({
+const decisionOutput = z.strictObject({
   decision_id: contractId,
   outcome: contractId,
   evidence_refs: texts,
 })
-export type DecisionOutput = z.infer<typeof decisionOutput>
 
 export const recordStatus = z.enum(['IN_FLIGHT', 'DECIDED', 'DEFERRED', 'REJECTED', 'ESCALATED', 'CLOSED'])
 export type RecordStatus = z.infer<typeof recordStatus>
@@ -178,7 +177,6 @@ export const runCheckpoint = z.strictObject({
   resume_token: z.string(),
   prev_hash: objectDigest.nullable(),
 })
-export type RunCheckpoint = z.infer<typeof runCheckpoint>
 
 export const memoryProposal = z.strictObject({
   proposal_id: minted('mp'),
@@ -246,7 +244,6 @@ export const replayPacket = z.strictObject({
     })
     .optional(),
 })
-export type ReplayPacket = z.infer<typeof replayPacket>
 
 /** What an operator says of a record. Nothing follows from it by itself. */
 export const feedbackRecord = z.strictObject({
@@ -259,4 +256,3 @@ export const feedbackRecord = z.strictObject({
   evidence_refs: texts,
   captured_at: ownTime,
 })
-export type FeedbackRecord = z.infer<typeof feedbackRecord>

@@ -62,7 +62,6 @@ export const toolCallEnvelope = z.strictObject({
     })
     .optional(),
 })
-export type ToolCallEnvelope = z.infer<typeof toolCallEnvelope>
 
 const toolError = z.strictObject({
   code: z.string(),
@@ -127,8 +126,7 @@ export const toolResultEnvelope = z.discriminatedUnion('status', [
   }),
   z.strictObject({ ...resultBase, status: z.literal('error'), error: toolError, mutations }),
 ])
-export type ToolResultEnvelope = z.infer<typeof toolResultEnvelope>
-export type ToolStatus = ToolResultEnvelope['status']
+export type ToolStatus = z.infer<typeof toolResultEnvelope>['status']
 
 export const policyDecision = z.strictObject({
   policy_decision_id: policyDecisionId,
@@ -142,4 +140,3 @@ export const policyDecision = z.strictObject({
   policy_hash: objectDigest,
   undecided_rule_ids: texts,
 })
-export type PolicyDecision = z.infer<typeof policyDecision>

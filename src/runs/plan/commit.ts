@@ -8,7 +8,7 @@ import { isRuntimeEvidence, keyStates } from './evidence.ts'
 import { expressionValue, resolveParams, verdictOf } from './expressions.ts'
 import { expressionFacts, type Loop, specOf, templateOf, tierIn } from './facts.ts'
 import { callRoots, type RuledCall, ruleCall } from './modes.ts'
-import { finishedSteps, type PlanProgress, type StepCall, wentWell } from './progress.ts'
+import { asStep, finishedSteps, type PlanProgress, type StepCall, wentWell } from './progress.ts'
 
 export interface Refusal {
   readonly code: string
@@ -126,7 +126,7 @@ export function outcomeOf(spec: DecisionSpec, loop: Loop): Committed | NotCommit
   const outcome = template ? expressionValue(template.decision.outcome, read) : onlyOutcome(spec)
   if (typeof outcome !== 'string' || !spec.allowed_outcomes.includes(outcome))
     return wrong(typeof outcome === 'string' ? `outcome ${quote(outcome)} is not allowed` : 'the outcome is not known')
-  if (isSuccess(spec, outcome) && last !== undefined && !isSupported(last))
+  if (template && isSuccess(spec, outcome) && !isSupported(loop))
     return wrong(`no result supports outcome ${quote(outcome)}`)
   if (template === undefined) return { outcome, outputs: last?.text === undefined ? {} : { text: last.text } }
   const { params: outputs, problems } = resolveParams(template.decision.outputs, read)
@@ -142,13 +142,12 @@ const onlyOutcome = ({ allowed_outcomes: [only, ...others] }: DecisionSpec): str
 const isSuccess = ({ outcome_map = {} }: DecisionSpec, outcome: string): boolean =>
   outcome !== outcome_map.denied && outcome !== outcome_map.escalated
 
-/** A plan without steps answers by itself; in any other something went well, the step that is decided after among it. */
-function isSupported({ plan, calls }: PlanProgress): boolean {
-  if (plan === undefined || plan.steps.length === 0) return true
-  const answerTo = (step: string) => calls.findLast((call) => call.step === step)?.answer
-  const failed = plan.decision_checkpoints.map(({ after_step }) => answerTo(after_step))
-  if (failed.some((answer) => answer !== undefined && !wentWell(answer))) return false
-  return calls.some(({ answer }) => answer !== undefined && wentWell(answer))
+/** Something went well, and the step that is decided after did not fail. */
+function isSupported({ progress }: Loop): boolean {
+  const finished = finishedSteps(progress)
+  const after = progress.plans.at(-1)?.plan?.decision_checkpoints.map(({ after_step }) => after_step) ?? []
+  const hasFailed = finished.some(({ step, answer }) => after.includes(step) && !wentWell(answer))
+  return !hasFailed && finished.some(({ answer }) => wentWell(answer))
 }
 
 const templateFor = (spec: DecisionSpec, plan: PlanProgress, loop: Loop): TaskTemplate | undefined =>
@@ -157,13 +156,13 @@ const templateFor = (spec: DecisionSpec, plan: PlanProgress, loop: Loop): TaskTe
 /** Steps as a template names them: those of another planner by their capability, those that did not run as skipped. */
 function stepsAs(template: TaskTemplate, loop: Loop) {
   const read = expressionFacts(loop)
-  const steps = read['steps'] as { readonly [step: string]: Json }
   const finished = finishedSteps(loop.progress)
-  const named = template.steps.map(({ id, tool }) => {
-    const same = finished.findLast(({ call }) => call.capability_id === tool)?.step ?? id
-    return [id, steps[id] ?? steps[same] ?? { status: 'skipped' }] as const
+  const named = template.steps.map(({ id, tool }): readonly [string, Json] => {
+    const found =
+      finished.find(({ step }) => step === id) ?? finished.findLast(({ call }) => call.capability_id === tool)
+    return [id, found === undefined ? { status: 'skipped' } : asStep(found)]
   })
-  return { ...read, steps: { ...steps, ...Object.fromEntries(named) } }
+  return { ...read, steps: { ...(read['steps'] as JsonObject), ...Object.fromEntries(named) } }
 }
 
 /** The facts that the decision rests on: behind the evidence it requires, and what its rules require. */

@@ -13,16 +13,12 @@ export function providedBy(loop: LoopFacts, step: { readonly id: string; readonl
   const inTemplates = loop.known.templates
     .flatMap(({ steps }) => steps)
     .filter(({ id, tool }) => id === step.id && tool === step.tool)
-  return [
-    ...new Set([
-      ...(packCapability(loop, step.tool)?.provides ?? []),
-      ...inTemplates.flatMap(({ provides = [] }) => provides),
-    ]),
-  ]
+  const { provides: always = [] } = packCapability(loop, step.tool) ?? {}
+  return [...new Set([...always, ...inTemplates.flatMap(({ provides = [] }) => provides)])]
 }
 
 /** All facts by key: admitted ones, what the request claims, and what steps have answered. */
-export function evidenceIn(loop: Loop): readonly EvidenceFact[] {
+function evidenceIn(loop: Loop): readonly EvidenceFact[] {
   const admitted = loop.evidence.filter(({ key }) => key !== undefined)
   const refs = new Set(admitted.map(({ evidence_ref }) => evidence_ref))
   return [...admitted, ...askedFacts(loop).filter(({ evidence_ref }) => !refs.has(evidence_ref)), ...stepFacts(loop)]
@@ -56,7 +52,7 @@ export interface KeyState {
 }
 
 /** How a key stands: what is only asserted counts where the spec accepts it, and two that differ count for nothing. */
-export function stateOf(
+function stateOf(
   key: string,
   all: readonly EvidenceFact[],
   { now, accepted }: { readonly now: string; readonly accepted: readonly string[] },
@@ -65,7 +61,6 @@ export function stateOf(
   const isStrong = ({ authority }: EvidenceFact): boolean => authority !== 'asserted'
   const strong = about.filter((fact) => isStrong(fact) && isCurrent(fact, now))
   if (strong.length > 0) return agreed(key, strong)
-  if (about.some(isStrong)) return { key, state: 'stale' }
   const asserted = about.filter((fact) => isCurrent(fact, now))
   if (asserted.length === 0) return { key, state: about.length > 0 ? 'stale' : 'missing' }
   return accepted.includes(key) ? agreed(key, asserted) : { key, state: 'asserted' }

@@ -54,7 +54,7 @@ export function ruleCall({ capability_id: id, args }: RuledCall, loop: Loop, isF
       ...{ allowed: isAllowed, reason: isAllowed ? 'allowed' : 'policy_denied', effective },
       highest: tier.approval_mode,
       requires: [...new Set(matched.flatMap(({ body }) => body.then.requires ?? []))],
-      gates: gatesFor({ id, tier, matched }, read, loop),
+      gates: gatesFor(id, matched, read, loop),
       ...{ matched: matched.map(nameOf), undecided: undecided.map(nameOf) },
       bindings: matched.flatMap(({ body }) => body.decision_binding?.replace(/^decision\./, '') ?? []),
     }
@@ -71,10 +71,10 @@ const nameOf = ({ bundle, rule }: BundleRule): string => `${bundle}#${rule}`
 /** What rules read of a call. */
 export function callRoots(args: JsonObject, loop: Loop): Facts {
   const calls = loop.progress.plans.flatMap((plan) => plan.calls)
-  const history = calls.map(({ capability_id, step, answer }) => ({
+  const history = calls.map(({ capability_id, step, answer: { status } = { status: null } }) => ({
     capability_id,
     step,
-    status: answer?.status ?? null,
+    status,
   }))
   return { ...rootsIn(loop), args, evidence: evidenceRoot(loop), history }
 }
@@ -91,22 +91,13 @@ function bounded(mode: Tier | undefined, { approval_mode, risk_level }: Capabili
 }
 
 /** Gates whose condition holds or is not decided yet, and those that a matched rule names. */
-function gatesFor(
-  {
-    id,
-    tier,
-    matched,
-  }: { readonly id: string; readonly tier: CapabilityTier; readonly matched: readonly BundleRule[] },
-  read: Facts,
-  { packs }: LoopFacts,
-): readonly ApprovalGate[] {
+function gatesFor(id: string, matched: readonly BundleRule[], read: Facts, loop: LoopFacts): readonly ApprovalGate[] {
   const named = new Set(matched.flatMap(({ body }) => body.then.requires_approval_gate ?? []))
-  return packs.policy.gates
-    .filter(({ gate, condition }) => {
-      const covers = gate.capabilities?.includes(id) ?? tier.kind === 'write'
-      return named.has(gate.gate_id) || (covers && condition.evaluate(read) !== false)
-    })
-    .map(({ gate }) => gate)
+  const asking = loop.packs.policy.gates.filter(({ gate, condition }) => {
+    const covers = gate.capabilities?.includes(id) ?? tierIn(loop, id)?.kind === 'write'
+    return named.has(gate.gate_id) || (covers && condition.evaluate(read) !== false)
+  })
+  return asking.map(({ gate }) => gate)
 }
 
 export interface ApprovalNeed {

@@ -12,7 +12,7 @@ import { expressionFacts, type Loop, type LoopFacts, templateStep, tierIn } from
 import { ruleCall } from './modes.ts'
 import { inOrder } from './parse-plan.ts'
 import { type PlanProgress, type Progress, wentWell } from './progress.ts'
-import { escalate, mayContinue, mayRetry, outOfCalls, outOfReplans, score } from './score.ts'
+import { escalate, isHardStop, mayContinue, mayRetry, outOfCalls, outOfReplans, score } from './score.ts'
 import { callsLeft, requestedFor, verify } from './verify.ts'
 
 /** A call of a step that was verified, as the executor is to make it. */
@@ -88,11 +88,15 @@ function carryOut(current: PlanProgress, loop: Loop): Move {
     if (wentWell(answer)) continue
     if (current.score?.verdict === 'retry' && mayRetry(last, answer))
       return callStep({ step, args, attempt: attempt + 1 }, current, loop)
+    if (isConversation(current) && !isHardStop(answer)) continue
     const goesOn = templateStep(loop, current, step.id)?.on_error === 'continue' && mayContinue(answer)
     if (!goesOn || mayRetry(last, answer)) return noteScore(score({ kind: 'answer', call: last, answer }, loop))
   }
   return noteScore(score({ kind: 'done', plan: current }, loop))
 }
+
+/** A planner that is told each answer, and says itself what follows from it. */
+const isConversation = ({ planner }: PlanProgress): boolean => planner.startsWith('loop:')
 
 /** A step with a condition runs where it holds when its turn comes. */
 function isWanted({ id }: PlanStep, current: PlanProgress, loop: Loop): boolean {

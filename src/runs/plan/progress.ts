@@ -1,4 +1,4 @@
-import { canonical, type Json } from '../../base/canonical.ts'
+import type { Json } from '../../base/canonical.ts'
 import { objectHash } from '../../base/hash.ts'
 import type { JsonObject } from '../../base/object.ts'
 import type { Tier } from '../../model/contract/context.ts'
@@ -41,6 +41,7 @@ export interface StepCall {
   readonly answer: StepAnswer | undefined
 }
 
+/** One plan of a run, what was said of it and what came of it. */
 export interface PlanProgress {
   /** The place of the plan among the plans of the run, from 0. */
   readonly index: number
@@ -51,8 +52,6 @@ export interface PlanProgress {
   readonly planner: string
   /** What the planner said beside it. */
   readonly text: string | undefined
-  /** Of what it does, not of its id. */
-  readonly hash: string
   readonly verify: VerifyVerdict | undefined
   readonly calls: readonly StepCall[]
   /** The verdict on the calls so far; undefined again as soon as there is another. */
@@ -107,15 +106,15 @@ function addPlan(made: OpenProgress, { data }: Event): void {
   if (last !== undefined && isSentBack(last)) made.replansUsed++
   const plan = (data['plan'] ?? undefined) as Plan | undefined
   made.plans.push({
-    ...{ index: made.plans.length, plan, hash: planHash(plan), calls: [], verify: undefined, score: undefined },
+    ...{ index: made.plans.length, plan, calls: [], verify: undefined, score: undefined },
     problems: (data['problems'] ?? []) as unknown as readonly string[],
     planner: String(data['planner'] ?? 'scripted'),
     text: typeof data['text'] === 'string' ? data['text'] : undefined,
   })
 }
 
-/** Two plans that do the same are one plan, whatever they are called. */
-export const planHash = (plan: Plan | undefined): string =>
+/** Of what a plan does: two that do the same are one plan, whatever they are called. */
+export const planHash = ({ plan }: Pick<PlanProgress, 'plan'>): string =>
   objectHash(plan === undefined ? null : ({ ...plan, plan_id: null } as unknown as Json))
 
 /** True for a plan whose successor is a replan; one that went well and is followed by more is none. */
@@ -151,7 +150,7 @@ function startCall(made: OpenProgress, { data }: Event): void {
 /** Of two answers to one call the first counts. */
 function finishCall(made: OpenProgress, { data, at = '' }: Event): void {
   if (data['status'] === 'paused') return
-  const call = made.plans.flatMap(({ calls }) => calls).find(({ call_id }) => call_id === data['call_id'])
+  const call = made.plans.at(-1)?.calls.find(({ call_id }) => call_id === data['call_id'])
   if (call !== undefined) call.answer ??= { ...(data as unknown as StepAnswer), at }
 }
 
@@ -184,12 +183,9 @@ export const wentWell = ({ status }: Pick<StepAnswer, 'status'>): boolean => sta
 
 /** What expressions read as `steps`. */
 export const stepsRoot = (finished: readonly FinishedStep[]): { readonly [step: string]: Json } =>
-  Object.fromEntries(
-    finished.map(({ step, answer: { status, output, error } }) => [
-      step,
-      { status, output: output ?? null, error: error === null ? null : { code: error.code, message: error.message } },
-    ]),
-  )
+  Object.fromEntries(finished.map((each) => [each.step, asStep(each)]))
 
-/** The arguments of a call in one form, for comparing and for keys. */
-export const argsHash = (args: JsonObject): string => objectHash(JSON.parse(canonical(args)) as Json)
+export const asStep = ({ answer: { status, output, error } }: FinishedStep): Json => ({
+  ...{ status, output: output ?? null },
+  error: error === null ? null : { code: error.code, message: error.message },
+})

@@ -67,10 +67,12 @@ export function mayRetry({ attempt }: StepCall, { status, error, retries = 0 }: 
   )
 }
 
+export const isHardStop = ({ error }: StepAnswer): boolean => error?.code.startsWith('budget_') === true
+
 /** True for an answer that a step which may go on without a result goes on after. */
-export const mayContinue = ({ error }: StepAnswer): boolean => {
-  const code = error?.code ?? ''
-  return !(code === 'outcome_unknown' || code.startsWith('budget_') || escalating.has(code) || lapsed.has(code))
+export const mayContinue = (answer: StepAnswer): boolean => {
+  const code = answer.error?.code ?? ''
+  return !(code === 'outcome_unknown' || isHardStop(answer) || escalating.has(code) || lapsed.has(code))
 }
 
 /** Refusals that another plan does not change. */
@@ -91,7 +93,7 @@ function scoreAnswer({ call, answer }: Extract<Judged, { kind: 'answer' }>, loop
   if (mayRetry(call, answer)) return withScores({ verdict: 'retry', ok: false, reasons }, loop)
   if (floorsFailed(evaluate(loop)).length > 0) return escalate('floor_failed', reasons, loop)
   if (lapsed.has(code)) return escalate('identity_lapsed', reasons, loop)
-  if (code === 'outcome_unknown' || code.startsWith('budget_') || escalating.has(code))
+  if (code === 'outcome_unknown' || isHardStop(answer) || escalating.has(code))
     return escalate(code, reasons, loop, amountsOf(code, loop))
   const required = specOf(loop)?.required_evidence ?? []
   if (code === 'requires_unmet')

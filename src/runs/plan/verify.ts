@@ -9,7 +9,7 @@ import { resolveParams } from './expressions.ts'
 import { expressionFacts, type Loop, specOf, tierIn } from './facts.ts'
 import { callRoots, ruleCall } from './modes.ts'
 import { inOrder, planProblems } from './parse-plan.ts'
-import { isSentBack } from './progress.ts'
+import { isSentBack, planHash } from './progress.ts'
 
 /** Whether the last plan of a run may be carried out. The first check that fails gives the verdict. */
 export function verify(loop: Loop): VerifyVerdict {
@@ -99,10 +99,10 @@ function hasRight({ steps }: Plan, loop: Loop): VerifyVerdict | undefined {
 export const requestedFor = ({ tool, approval_mode }: PlanStep, loop: Loop): Tier =>
   approval_mode ?? tierIn(loop, tool)?.approval_mode ?? 'destructive'
 
-function isNew(_: Plan, { progress: { plans } }: Loop): VerifyVerdict | undefined {
-  const hash = plans.at(-1)?.hash
-  const same = plans.slice(0, -1).find((each) => isSentBack(each) && each.hash === hash)
-  return same && reject('loop_guard', ['this plan was sent back before'])
+function isNew(plan: Plan, { progress: { plans } }: Loop): VerifyVerdict | undefined {
+  const before = plans.slice(0, -1).filter(isSentBack)
+  if (!before.some((each) => planHash(each) === planHash({ plan }))) return undefined
+  return reject('loop_guard', ['this plan was sent back before'])
 }
 
 /** Evidence counts as present when it was admitted, or when an earlier step of the plan provides it. */

@@ -1,7 +1,6 @@
 import type { Json } from '../../base/canonical.ts'
 import { Failure } from '../../base/failure.ts'
 import { objectHash } from '../../base/hash.ts'
-import { isJsonObject } from '../../base/object.ts'
 import type { EvidenceFact } from '../../model/contract/compiled.ts'
 import type { BudgetUsage, DecisionRecord, RecordStatus } from '../../model/contract/decision.ts'
 import { committedCalls, evidenceUsed } from '../plan/commit.ts'
@@ -142,13 +141,11 @@ function controlsActive({ compiled, packs, progress }: Loop): DecisionRecord['co
 const confidences = { authoritative: 1, verified: 0.9, asserted: 0.5, untrusted: 0 } as const
 
 /** That of the weakest fact the decision rests on, by its authority; without any 0. */
-export const confidenceOf = (used: readonly Pick<EvidenceFact, 'authority'>[]): number =>
+const confidenceOf = (used: readonly Pick<EvidenceFact, 'authority'>[]): number =>
   used.length === 0 ? 0 : Math.min(...used.map(({ authority }) => confidences[authority]))
 
 const alternatives = ({ plans }: Progress): string[] =>
-  plans.flatMap(({ planner, plan, verify, score, ...rest }) =>
-    isSentBack({ verify, score }) ? [`${planner} ${plan?.plan_id ?? rest.hash}`] : [],
-  )
+  plans.filter(isSentBack).map(({ planner, plan }) => `${planner} ${plan?.plan_id ?? 'without a plan'}`)
 
 const moves: Readonly<Record<RecordStatus, readonly RecordStatus[]>> = {
   IN_FLIGHT: ['DECIDED', 'DEFERRED', 'REJECTED', 'ESCALATED'],
@@ -177,29 +174,8 @@ export function sealRecord(record: UnsealedRecord, previous: DecisionRecord | un
   return { ...linked, record_hash: recordHash(linked) }
 }
 
-/** The hash of a record without its own hash and signature, its money in whole micro-cents. */
+/** The hash of a record without its own hash and signature. */
 export function recordHash(record: object): string {
   const { record_hash, signature, ...rest } = record as { readonly [member: string]: Json }
-  return objectHash(inMicroCents(rest))
-}
-
-const money: ReadonlySet<string> = new Set(['max_cost_cents', 'cost_cents', 'cost_usd_cents'])
-
-function inMicroCents(value: Json): Json {
-  if (Array.isArray(value)) return value.map(inMicroCents)
-  if (!isJsonObject(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([name, member]) => {
-      if (member === undefined) return []
-      return [[name, money.has(name) && typeof member === 'number' ? microCents(name, member) : inMicroCents(member)]]
-    }),
-  )
-}
-
-/** Cents to the millionth as a whole number; more than six decimals is refused, not rounded. */
-function microCents(name: string, cents: number): number {
-  const whole = Math.round(cents * 1_000_000)
-  if (!Number.isSafeInteger(whole) || whole / 1_000_000 !== cents)
-    throw new Failure('number.unsafe', `\`${name}\` has more than six decimals or is too large`, { member: name })
-  return whole
+  return objectHash(rest)
 }
