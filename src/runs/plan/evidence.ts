@@ -17,12 +17,22 @@ export function providedBy(loop: LoopFacts, step: { readonly id: string; readonl
   return [...new Set([...always, ...inTemplates.flatMap(({ provides = [] }) => provides)])]
 }
 
+/** Worked out once for one moment of a run, however many rules ask. */
+function once<T>(work: (loop: Loop) => T): (loop: Loop) => T {
+  const known = new WeakMap<Loop, T>()
+  return (loop) => {
+    const made = known.get(loop) ?? work(loop)
+    known.set(loop, made)
+    return made
+  }
+}
+
 /** All facts by key: admitted ones, what the request claims, and what steps have answered. */
-function evidenceIn(loop: Loop): readonly EvidenceFact[] {
+const evidenceIn = once((loop): readonly EvidenceFact[] => {
   const admitted = loop.evidence.filter(({ key }) => key !== undefined)
   const refs = new Set(admitted.map(({ evidence_ref }) => evidence_ref))
   return [...admitted, ...askedFacts(loop).filter(({ evidence_ref }) => !refs.has(evidence_ref)), ...stepFacts(loop)]
-}
+})
 
 const askedFacts = ({ request, context, now }: LoopFacts): readonly EvidenceFact[] =>
   Object.entries(request.context ?? {}).map(([key, value = null]) => ({
@@ -86,10 +96,10 @@ export function keyStates(keys: readonly string[], loop: Loop): readonly KeyStat
 }
 
 /** What rules read as `evidence`: by key, only what counts. */
-export function evidenceRoot(loop: Loop): { readonly [key: string]: Json } {
+export const evidenceRoot = once((loop): { readonly [key: string]: Json } => {
   const keys = new Set(evidenceIn(loop).flatMap(({ key }) => key ?? []))
   const present = keyStates([...keys], loop)
   return Object.fromEntries(
     present.flatMap(({ key, fact }) => (fact === undefined ? [] : [[key, fact.value] as const])),
   )
-}
+})
