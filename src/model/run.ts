@@ -60,7 +60,7 @@ export const compileReport = z.strictObject({
 })
 export type CompileReport = z.infer<typeof compileReport>
 
-export const runDecision = z.strictObject({
+const runDecision = z.strictObject({
   record_id: z.string(),
   status: z.enum(['IN_FLIGHT', 'DECIDED', 'DEFERRED', 'REJECTED', 'ESCALATED', 'CLOSED']),
   outcome: z.string().nullable(),

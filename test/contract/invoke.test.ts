@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
-import { test } from 'vitest'
-import { decisionRecord } from '../../src/model/contract/decision.ts'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished, test } from 'vitest'
+import { decisionRecord, memoryProposal } from '../../src/model/contract/decision.ts'
 import { runCases } from '../support/governed.ts'
 import { givenInvoked } from '../support/invoked.ts'
 import { ended } from '../support/runs.ts'
@@ -30,4 +33,76 @@ test.each(cases.map((each) => [each.id, each.says, each] as const))('%s, run: %s
   assert.equal(record.ambit.decision?.outcome, expect.outcome)
   assert.deepEqual(Object.fromEntries(given.reached), expect.calls)
   if (expect.approvals !== undefined) assert.equal(record.approvals.length, expect.approvals)
+})
+
+test('a decision proposes what it says of its subjects, as its pack lets it, and writes nothing [R-95]', async () => {
+  const given = await givenInvoked()
+  const { memory_proposals, decision_record } = await given.ambit.invokeAgent(
+    given.request({}, { amount_minor: 180_000 }),
+    { run_context: { safety_mode: 'delegated', context: ['fjordvik'] } },
+  )
+  assert(memory_proposals.length > 0)
+  for (const proposal of memory_proposals) assert.deepEqual(memoryProposal.parse(proposal), proposal)
+  assert.deepEqual(
+    decision_record?.ambit.memory_proposal_ids,
+    memory_proposals.map(({ proposal_id }) => proposal_id),
+  )
+  assert.deepEqual((await given.ambit.memory.list('fjordvik')).entries, [])
+})
+
+test('every version of a record is kept, linked to the one before, and in evidence by its hash [R-48 R-87]', async () => {
+  const given = await givenInvoked()
+  const boss = await given.approver('cora', ['controller'])
+  const { run_id, waits_for } = await given.ambit.invokeAgent(given.request(), {
+    run_context: { safety_mode: 'delegated' },
+  })
+  await boss.approvals.decide(waits_for[0] ?? '', 'approve')
+  await ended(given, run_id)
+  const { versions } = await given.ambit.decisions.history(run_id)
+  assert.deepEqual(
+    versions.map(({ status, ambit }) => [ambit.seq, status]),
+    [
+      [0, 'IN_FLIGHT'],
+      [1, 'IN_FLIGHT'],
+      [2, 'DECIDED'],
+    ],
+  )
+  assert.deepEqual(
+    versions.map(({ previous_hash }) => previous_hash),
+    [null, ...versions.slice(0, -1).map(({ record_hash }) => record_hash)],
+  )
+  const written = (await given.evidence(run_id)).filter(({ event_type }) => event_type === 'ambit.record.written')
+  assert.deepEqual(
+    written.map(({ payload }) => (payload as { record_hash?: string }).record_hash),
+    versions.map(({ record_hash }) => record_hash),
+  )
+  const [approval] = versions.at(-1)?.approvals ?? []
+  assert.deepEqual([approval?.gate_id, approval?.approver], ['GATE_CONTROLLER', 'cora'])
+})
+
+test('a repeated request is its first run, and another body under its id is refused [R-11]', async () => {
+  const given = await givenInvoked()
+  const request = given.request({}, { amount_minor: 180_000 })
+  const options = { run_context: { safety_mode: 'delegated' as const } }
+  const first = await given.ambit.invokeAgent(request, options)
+  assert.equal((await given.ambit.invokeAgent(request, options)).run_id, first.run_id)
+  assert.equal(given.reached.get('adp_ledger.post_write_off'), 1)
+  const other = { ...request, input: { ...request.input, message: 'another' } }
+  await assert.rejects(given.ambit.invokeAgent(other, options), { code: 'request.id_conflict' })
+})
+
+test('a run that waits goes on in another process, from the facts and packs that it began with [R-113]', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'ambit-invoke-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const first = await givenInvoked({}, { folder })
+  const { run_id, waits_for } = await first.ambit.invokeAgent(first.request(), {
+    run_context: { safety_mode: 'delegated' },
+  })
+  await first.close()
+  const second = await givenInvoked({}, { folder })
+  const boss = await second.approver('cora', ['controller'])
+  await boss.approvals.decide(waits_for[0] ?? '', 'approve')
+  assert.equal((await ended(second, run_id)).status, 'completed')
+  assert.equal((await second.ambit.decisions.show(run_id)).status, 'DECIDED')
+  assert.deepEqual(Object.fromEntries(second.reached), { 'adp_ledger.post_write_off': 1 })
 })

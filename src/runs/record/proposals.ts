@@ -94,7 +94,9 @@ export function candidatesFrom({
   decision_key,
   confidence,
   ambit: { decision },
-}: DecisionRecord): readonly MemoryCandidate[] {
+}: Pick<DecisionRecord, 'status' | 'subject_ids' | 'decision_key' | 'confidence'> & {
+  readonly ambit: Pick<DecisionRecord['ambit'], 'decision'>
+}): readonly MemoryCandidate[] {
   if (status !== 'DECIDED' || decision === null) return []
   const { outcome, evidence_refs } = decision
   return subject_ids.flatMap((entity_ceid) => [

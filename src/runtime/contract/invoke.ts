@@ -2,6 +2,7 @@ import { longRunning } from '../../compile/envelope.ts'
 import type { InvokeAnswer } from '../../model/requests.ts'
 import { isEnded, type RunRecord } from '../../model/run.ts'
 import { lastVersion, recordIdOf } from '../../storage/tables/runs/decisions.ts'
+import { eventsOfTree } from '../../storage/tables/runs/runs.ts'
 import { govern } from '../loop/plans/governed.ts'
 import type { OperationContext } from '../operations/context.ts'
 import { runFor, watchRun } from '../runs/read.ts'
@@ -63,12 +64,15 @@ async function settled(by: OperationContext, started: RunRecord): Promise<RunRec
 }
 
 /** What a caller is answered: where the run is to be followed, and its record as it stands. */
-export async function answerFor({ ambit, caller }: OperationContext, record: RunRecord): Promise<InvokeAnswer> {
+async function answerFor({ ambit, caller }: OperationContext, record: RunRecord): Promise<InvokeAnswer> {
   const { run_id, trace_id, mode, status, session_id, waits_for } = record
+  const events = await ambit.store.read(() => eventsOfTree(caller.tenant, run_id))
+  const proposals = events.filter(({ type }) => type === 'memory.proposed')
   const decision = await ambit.store.read(() => lastVersion(caller.tenant, recordIdOf(run_id)))
   return {
     ...{ run_id, trace_id, mode: mode ?? 'batch', status, waits_for: [...waits_for] },
-    ...{ decision_record: decision ?? null, memory_proposals: [], events: `/v1/runs/${run_id}/events` },
+    ...{ decision_record: decision ?? null, events: `/v1/runs/${run_id}/events` },
+    memory_proposals: proposals.map(({ data }) => data as unknown as InvokeAnswer['memory_proposals'][number]),
     ...(session_id !== null && { session_id }),
     ...(mode === 'long_running' && { heartbeat_ttl_ms: longRunning.heartbeat_ttl_ms }),
     ...(decision?.ambit.checkpoint_id && { checkpoint_id: decision.ambit.checkpoint_id }),

@@ -4,7 +4,7 @@ import { limits } from '../../base/limits.ts'
 import { formatTime } from '../../base/time.ts'
 import { outputDigest } from '../../evidence/digests.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
-import { isEnded, type RunRecord } from '../../model/run.ts'
+import { isEnded, type RunEvent, type RunRecord } from '../../model/run.ts'
 import { endLeg, pauseLeg } from '../../storage/tables/runs/legs.ts'
 import { runCode } from './code.ts'
 import { endOfConversation } from './conversation.ts'
@@ -86,6 +86,8 @@ async function finish(node: RunNode, { version, ...ending }: Ending): Promise<vo
   const changes = ending.status === 'completed' ? endOfConversation(node) : []
   await tree.commit({
     noting: () => {
+      for (const proposal of version?.proposals ?? [])
+        tree.journal.note(node.record.run_id, 'memory.proposed', proposal as unknown as RunEvent['data'])
       for (const { run_id, status, result, error, usage } of ended)
         tree.journal.note(run_id, 'run.finished', { status, result, error, usage })
     },

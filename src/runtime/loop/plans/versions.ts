@@ -1,12 +1,13 @@
 import { formatTime } from '../../../base/time.ts'
 import { version } from '../../../base/version.ts'
 import type { Tier } from '../../../model/contract/context.ts'
-import type { DecisionRecord } from '../../../model/contract/decision.ts'
+import type { DecisionRecord, MemoryProposal } from '../../../model/contract/decision.ts'
 import type { EventDraft } from '../../../model/evidence.ts'
 import type { TenantId } from '../../../model/identity/tenant-id.ts'
 import type { RunRecord } from '../../../model/run.ts'
 import type { Ending } from '../../../runs/plan/ending.ts'
 import { readProgress } from '../../../runs/plan/progress.ts'
+import { candidatesFrom, consolidate } from '../../../runs/record/proposals.ts'
 import { makeRecord, sealRecord } from '../../../runs/record/record.ts'
 import { approvalRecords } from '../../../storage/tables/approvals.ts'
 import { addVersion, lastVersion, recordIdOf } from '../../../storage/tables/runs/decisions.ts'
@@ -20,6 +21,8 @@ export interface Version {
   readonly decision: NonNullable<RunRecord['decision']>
   readonly statement: (tenant: TenantId) => Statement
   readonly draft: EventDraft
+  /** What is proposed to memory: nothing of it is written. */
+  readonly proposals: readonly MemoryProposal[]
 }
 
 /** The next version of the record of a run: as it stands, or as it ended. */
@@ -41,23 +44,40 @@ export async function nextVersion(
       ...{ tool_calls: usage.tool_calls, cost_usd_cents: usage.cost_cents ?? 0 },
       wall_clock_ms: Math.round(tree.activeMs()),
     },
-    approvals: await redeemedIn(node),
+    approvals: await redeemedIn(node, governed),
     memory_proposal_ids: [],
     release: { runtime: version, model: null, policy_hash: governed.packs.packs.refs[0]?.hash ?? '' },
   })
-  const record = sealRecord(made, previous)
+  const proposals = proposalsFor(made, governed)
+  const memory_proposal_ids = proposals.map(({ proposal_id }) => proposal_id)
+  const record = sealRecord({ ...made, ambit: { ...made.ambit, memory_proposal_ids } }, previous)
   const { status, record_hash, ambit } = record
   const payload = { record_id, seq: ambit.seq, status, record_hash, cause: ambit.cause }
   return {
     record,
     decision: { record_id, status, outcome: ambit.decision?.outcome ?? null },
     statement: (of) => addVersion(of, tree.rootId, record),
+    proposals,
     draft: tree.draft(run, { event_type: 'ambit.record.written', outcome: 'success', payload }),
   }
 }
 
+/** What a decision says of its subjects, as the first pack lets it be proposed. */
+function proposalsFor(made: Parameters<typeof candidatesFrom>[0], { packs, context }: Governed) {
+  const [pack] = packs.packs.packs
+  if (pack === undefined) return []
+  const asked = {
+    run_id: context.run_id,
+    layer: pack.memory_layer,
+    consents: {},
+    promoted: [],
+    rejected: new Set<string>(),
+  }
+  return consolidate({ ...asked, candidates: candidatesFrom(made) })
+}
+
 /** The approvals that calls of the run were made with, as their rows say it. */
-async function redeemedIn({ tree, record }: RunNode): Promise<DecisionRecord['approvals']> {
+async function redeemedIn({ tree, record }: RunNode, governed: Governed): Promise<DecisionRecord['approvals']> {
   const { store, tenant } = tree.host.deps
   const resolved = tree.journal.eventsOf(record.run_id).filter(({ type }) => type === 'approval.resolved')
   const found = await Promise.all(
@@ -69,11 +89,20 @@ async function redeemedIn({ tree, record }: RunNode): Promise<DecisionRecord['ap
     return stored.request.votes
       .filter(({ decision }) => decision === 'approve')
       .map(({ approver, decided_at, call_digest }) => ({
-        ...{ gate_id: gateId(String(gate)), approver, decided_at, approval_mode_effective: effective as Tier },
+        ...{
+          gate_id: gateId(String(gate), governed),
+          approver,
+          decided_at,
+          approval_mode_effective: effective as Tier,
+        },
         evidence_snapshot_hash: String(evidence_snapshot ?? call_digest) as `sha256:${string}`,
       }))
   })
 }
 
 /** A gate by its id, where a rule of the packs has named it. */
-const gateId = (rule: string): string => rule.replace(/^.*[/]/, '')
+function gateId(rule: string, { packs }: Governed): string {
+  const [name = ''] = rule.replace(/^.*[/]/, '').split('#')
+  const rules = packs.packs.bundles.flatMap(({ policy_dsl }) => policy_dsl.rules)
+  return rules.find(({ rule_id }) => rule_id === name)?.then.requires_approval_gate ?? name
+}
