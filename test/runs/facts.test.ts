@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { verifyBundle } from '../../src/evidence/verify/verify.ts'
 import { rows } from '../../src/storage/work.ts'
-import { agent, calls, ended, type GivenRuns, givenRuns, inTurn, notes, payments } from '../support/runs.ts'
+import { agent, calls, ended, type GivenRuns, givenRuns, notes, payments } from '../support/runs.ts'
 
 const secret = 'the door code is 4711'
 

@@ -2,6 +2,7 @@
 // its task and says what came of it.
 //   run      starts the run that it is told, and ends itself, as a power cut would, at the point that it is told, or
 //            stands still there; at its end it says all points that it came by
+//   decide   asks for the decisions that it is told again, and waits for their ends
 //   recover  asks for the runs that it is told again, as a program does that heard of no end, and waits for their ends
 
 import { once } from 'node:events'
@@ -10,11 +11,13 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { createAmbit } from '../../src/library/create-ambit.ts'
 import { tenantId } from '../../src/model/identity/tenant-id.ts'
+import { invokeAgent } from '../../src/runtime/contract/invoke.ts'
 import { openConfiguredHosts } from '../../src/runtime/hosting/configured-host.ts'
 import { authenticate } from '../../src/runtime/identity/api-keys.ts'
+import { callerOf } from '../../src/runtime/identity/caller.ts'
 import { openWith, type Runtime } from '../../src/runtime/runtime.ts'
 import { settingsFrom } from '../../src/runtime/settings/config.ts'
-import { type KillWorld, killConfig, points, requestOf } from './kill-config.ts'
+import { invocationOf, type KillWorld, killConfig, points, requestOf } from './kill-config.ts'
 
 export interface ToRun {
   readonly about: string
@@ -24,6 +27,8 @@ export interface ToRun {
   readonly dieAt: number | null
   /** Instead it says that it is there, and stands still until it is told to go on. */
   readonly stops?: boolean
+  /** It asks context packs, not an agent. */
+  readonly invokes?: boolean
 }
 
 const [, , json = '', task = ''] = process.argv
@@ -34,9 +39,10 @@ say('ready')
 const [line] = await once(told, 'line')
 if (task === 'run') await run(JSON.parse(String(line)) as ToRun)
 if (task === 'recover') await recover(JSON.parse(String(line)) as readonly string[])
+if (task === 'decide') await decide(JSON.parse(String(line)) as readonly string[])
 told.close()
 
-async function run({ about, nowMs, dieAt, stops = false }: ToRun): Promise<void> {
+async function run({ about, nowMs, dieAt, stops = false, invokes = false }: ToRun): Promise<void> {
   const runtime = await openWith(settingsFrom(killConfig(world), { folder: world.folder, env: {} }), {
     now: () => nowMs,
   })
@@ -51,9 +57,14 @@ async function run({ about, nowMs, dieAt, stops = false }: ToRun): Promise<void>
   const caller = await authenticate(runtime, world.secret)
   // The signal needs a moment: nothing may happen in it.
   points.at = (point) => (dies(point) ? new Promise(() => undefined) : undefined)
-  const { input, options } = requestOf(about)
-  const { run_id } = await hosts.home.runs.start(caller, { agent: 'desk', input, ...options })
-  await hosts.home.runs.follow(run_id)
+  if (invokes) {
+    const context = { ambit: runtime, caller, by: callerOf(caller), host: async () => hosts.home }
+    await invokeAgent(context, invocationOf(about))
+  } else {
+    const { input, options } = requestOf(about)
+    const { run_id } = await hosts.home.runs.start(caller, { agent: 'desk', input, ...options })
+    await hosts.home.runs.follow(run_id)
+  }
   say(seen)
   await hosts.close()
   await runtime.close()
@@ -87,5 +98,18 @@ async function recover(runs: readonly string[]): Promise<void> {
     return (await (await gran.run('desk', input, options)).result()).run_id
   }
   say(await Promise.all(runs.map(end)))
+  await ambit.close()
+}
+
+async function decide(abouts: readonly string[]): Promise<void> {
+  const ambit = await createAmbit({ folder: join(world.folder, '.ambit'), ...killConfig(world) })
+  const gran = await ambit.withKey(world.secret)
+  const end = async (about: string): Promise<string> => {
+    const { request, run_context } = invocationOf(about)
+    const { run_id } = await gran.invokeAgent(request, { run_context })
+    for await (const { type } of gran.runs.events(run_id)) if (type === 'run.finished') break
+    return run_id
+  }
+  say(await Promise.all(abouts.map(end)))
   await ambit.close()
 }

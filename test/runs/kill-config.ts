@@ -2,6 +2,8 @@
 
 import type { Json } from '../../src/base/canonical.ts'
 import { type CapabilitySpec, defineCapability } from '../../src/gateway/capability.ts'
+import type { ContextPack } from '../../src/model/contract/pack.ts'
+import type { InvokeRequest, TrustedContext } from '../../src/model/contract/request.ts'
 import { type AgentSpec, defineAgent } from '../../src/runtime/agents/agent.ts'
 import { defineConfig } from '../../src/runtime/settings/user-config.ts'
 import { type ScriptedTurn, scriptedModel } from '../../src/testing/scripted-model.ts'
@@ -112,4 +114,87 @@ export const killConfig = ({ store, effects }: Pick<KillWorld, 'store' | 'effect
 export const requestOf = (about: string) => ({
   input: `about=${about}`,
   options: { context: [`acme/${about}`], sessionId: `chat-${about}`, requestId: `request-${about}` },
+})
+
+const spec = { decision_key: 'world.change.do', version: '1.0.0', owner_role: 'lead', inputs_schema_ref: 'schema://in' }
+const step = (id: string, more: object = {}) => {
+  const params = { about: { $expr: { var: 'request.context.about' } } }
+  return { id, tool: `world.${id}`, params, ...more }
+}
+
+/** A pack of the sample with these tools: look, then two effects, of which one can be asked about and one cannot. */
+export function worldPack(sample: ContextPack): ContextPack {
+  const write = { kind: 'write' as const, risk_level: 'write_reversible' as const, non_recoverable: true as const }
+  const tools = [
+    { name: 'look', kind: 'read' as const, risk_level: 'read' as const, approval_mode: 'read_only' as const },
+    ...['post', 'fire'].map((name) => ({ name, ...write, approval_mode: 'network' as const })),
+  ]
+  const rules = [{ rule_id: 'R_ALL', if: true, ['then']: { allow: true } }]
+  const intent = { intent_id: 'world.change', version: '1.0.0', owner_role: 'lead', description: 'Change it.' }
+  return {
+    ...sample,
+    pack_meta: { ...sample.pack_meta, pack_id: 'ctxpack.world', pack_version: '1.0.0', tenant: 'local' as never },
+    policy_layer: {
+      policy_bundles: [{ bundle_id: 'POLICY_WORLD', priority: 1, policy_dsl: { language: 'jsonlogic', rules } }],
+      guardrails: { must_refuse: [], must_escalate: [], redaction_rules: [] },
+      approval_gates: [],
+    },
+    tooling_layer: {
+      adapter_registry: [
+        { adapter_id: 'world', type: 'function', endpoint_ref: 'host', approval_mode: 'network', capabilities: tools },
+      ],
+      permissions: tools.map(({ name }) => ({
+        ...{ permission_id: `P_${name}`, adapter_id: 'world', capability: name, allow: true },
+      })),
+    },
+    decision_layer: {
+      decision_specs: [
+        {
+          ...{
+            ...spec,
+            outputs_schema_ref: 'schema://out',
+            required_evidence: ['policy_eval'],
+            eligibility_rules: true,
+          },
+          ...{ allowed_outcomes: ['done', 'not_done'], approval_mode: 'network', decision_right: 'execute' },
+          ...{ challenge_required: false, outcome_map: { denied: 'not_done' } },
+        },
+      ],
+      intents: [
+        {
+          ...{ ...intent, risk_class: 'network', accepted_channels: ['console'], locale_support: ['en-GB'] },
+          eligible_task_templates: ['tt_world'],
+        },
+      ],
+      task_templates: [
+        {
+          ...{ template_id: 'tt_world', version: '1.0.0', decision_keys: ['world.change.do'] },
+          steps: [step('look'), step('post', { depends_on: ['look'] }), step('fire', { depends_on: ['post'] })],
+          decision: { decision_key: 'world.change.do', outcome: 'done', outputs: {} },
+        },
+      ],
+    },
+    evaluation_layer: { eval_targets: [] },
+  } as ContextPack
+}
+
+/** What is asked of the pack: the same under the same id. */
+export const invocationOf = (about: string): { request: InvokeRequest; run_context: TrustedContext } => ({
+  request: {
+    ...{
+      request_id: `req_${about}`,
+      tenant_id: 'local' as never,
+      user: { user_id: 'usr_1' },
+      mode: 'batch',
+      runtime: {},
+    },
+    agent: {
+      ...{ agent_id: 'agt_world', agent_urn: 'agent:contextos/worlder@1.0.0' },
+      workload_identity: 'spiffe://world/worlder',
+    },
+    context_pack_refs: ['ctxpack.world@1.0.0'],
+    input: { intent: 'world.change', message: 'Change it', channel: 'console', locale: 'en-GB', context: { about } },
+    trace: { trace_id: '4bf92f3577b34da6a3ce929d0e0e4736', span_id: '00f067aa0ba902b7' },
+  },
+  run_context: { safety_mode: 'network', run_budget: { wall_clock_ms: 3_600_000 } },
 })

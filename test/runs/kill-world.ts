@@ -17,9 +17,10 @@ import { sessionWindow } from '../../src/storage/tables/runs/sessions.ts'
 import { startEffects } from '../gateway/world.ts'
 import { type Child, startChild } from '../storage/spawn.ts'
 import { emptySchema, type Target, withStore } from '../storage/target.ts'
+import { stockPack } from '../support/contract.ts'
 import { startPostgres } from '../support/postgres.ts'
 import type { ToRun } from './kill-child.ts'
-import { type KillWorld, killConfig } from './kill-config.ts'
+import { type KillWorld, killConfig, worldPack } from './kill-config.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'ambit-run-kill-'))
 const server = await startPostgres({ fsync: false })
@@ -46,6 +47,8 @@ export async function makeWorld(store: Target): Promise<KillWorld> {
   await createTenant(runtime, { id: home, roots: ['acme'] })
   await runtime.close()
   const secret = await inWorld(world, async (ambit) => {
+    const { document } = await ambit.packs.sign(worldPack(stockPack()))
+    await ambit.packs.publish(document)
     await ambit.principals.create('gran', { kind: 'service', roles: ['grantor', 'auditor'] })
     return (await ambit.keys.create('gran')).secret
   })
@@ -57,11 +60,11 @@ export async function inWorld<T>(world: Omit<KillWorld, 'secret'>, act: (ambit: 
   return act(ambit).finally(() => ambit.close())
 }
 
-export const startTask = (world: KillWorld, task: 'run' | 'recover'): Child =>
+export const startTask = (world: KillWorld, task: 'run' | 'recover' | 'decide'): Child =>
   startChild([process.execPath, join(import.meta.dirname, 'kill-child.ts'), JSON.stringify(world), task])
 
 /** What one process said that did its task to its end, or to the point where it was to end. */
-export async function said(world: KillWorld, task: 'run' | 'recover', told: unknown) {
+export async function said(world: KillWorld, task: 'run' | 'recover' | 'decide', told: unknown) {
   const child = startTask(world, task)
   await child.ready
   child.tell(JSON.stringify(told))
@@ -124,7 +127,7 @@ export async function endOf(ambit: Ambit, world: KillWorld, rootId: string, abou
 }
 
 /** How often each thing was done outside for a run. */
-async function effectsOf(about: string): Promise<Record<string, number>> {
+export async function effectsOf(about: string): Promise<Record<string, number>> {
   const counts: Record<string, number> = { post: 0, fire: 0, look: 0 }
   for (const [key, count] of Object.entries(await effects.all())) {
     const [name = '', what] = key.split('/')
@@ -163,8 +166,8 @@ const all = [
 export const stores = all.filter(([, isHere]) => isHere)
 
 /** The points that a run comes by that is left alone. */
-export async function calmRun(world: KillWorld) {
-  const told: ToRun = { about: aboutOf(world, 0), nowMs: longAgoMs(), dieAt: null }
+export async function calmRun(world: KillWorld, invokes = false) {
+  const told: ToRun = { about: aboutOf(world, 0), nowMs: longAgoMs(), dieAt: null, invokes }
   const { lines } = await said(world, 'run', told)
   return lines[0] ?? []
 }

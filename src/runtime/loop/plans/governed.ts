@@ -68,10 +68,14 @@ export function loopFacts(node: RunNode, governed: Governed, stop?: Stop): LoopF
       ...(limits.costCents !== null && { costCents: { limit: limits.costCents, used: usage.cost_cents ?? 0 } }),
     },
     now: formatTime(clock.now()),
-    identityLapsed: context.agent.identity_claim.exp * 1_000 <= clock.now(),
+    identityLapsed: hasLapsed(context, clock.now()),
     ...stop,
   }
 }
+
+/** A claim that was brought ends when it says. One of ours is renewed for as long as its run goes on. */
+const hasLapsed = ({ agent: { identity_claim }, metadata }: RunContext, nowMs: number): boolean =>
+  metadata.ambit.claim_state === 'verified' && identity_claim.exp * 1_000 <= nowMs
 
 /** What ended the work on a run from outside its loop. */
 export type Stop = Pick<LoopFacts, 'cancelled' | 'hardStop'>
