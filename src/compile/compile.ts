@@ -137,10 +137,14 @@ function traceContext({ facts: { trace }, context, packs }: Parts): CompiledCont
   const { tenant_id, session_id, run_id } = context
   const own = `tenant=${tenant_id},ctxpack=${primaryRef(packs)}`
   const baggage = [...(session_id === undefined ? [] : [`session_id=${session_id}`]), `run_id=${run_id}`].join(',')
+  // What is ours to say nobody else says beside it.
+  const others = (trace.baggage ?? '')
+    .split(',')
+    .filter((member) => member.trim() !== '' && !/^\s*(?:session_id|run_id|decision_id)\s*=/.test(member))
   return {
     traceparent: trace.traceparent,
     tracestate: trace.tracestate ? `${own},${trace.tracestate}` : own,
-    baggage: trace.baggage ? `${baggage},${trace.baggage}` : baggage,
+    baggage: [baggage, ...others].join(','),
   }
 }
 

@@ -15,12 +15,15 @@ import type { PrincipalLink, RunContext } from '../../model/contract/context.ts'
 import type { InvokeRequest, TrustedContext } from '../../model/contract/request.ts'
 import type { Grant } from '../../model/grant.ts'
 import { deepFreeze } from '../../policy/contract.ts'
+import { keyScope } from '../../policy/gates/checks.ts'
+import { agentToolId } from '../../runs/agents.ts'
 
 import { demandName } from '../identity/caller.ts'
 import { tenantOf } from '../identity/tenants.ts'
 import { rootsFor } from '../loop/authority.ts'
 import type { OperationContext } from '../operations/context.ts'
 import { loadPacks } from '../packs/registry.ts'
+import { agentNameOf } from '../runs/invoke.ts'
 import { type OpenedAttachment, openAttachments } from './attachments.ts'
 import { issueClaim, verifyClaim } from './claims.ts'
 
@@ -69,7 +72,7 @@ export async function enter(
       pointer: '/user/delegation',
     })
   await demandToken(by, request)
-  const run_id = trusted.run_id ?? claimedRun(request) ?? ambit.ids.next('run')
+  const run_id = trusted.run_id ?? (profile === 'strict' ? claimedRun(request) : undefined) ?? ambit.ids.next('run')
   const { budget, clamps } = makeBudget({ mode: request.mode, runtime: request.runtime, trusted, packs, ceilings })
   const agent = await agentOf(by, { request, profile, run_id, ttlMs: budget.wall_clock_ms })
   if (request.agent.lifecycle !== undefined && request.agent.lifecycle !== 'active')
@@ -191,6 +194,8 @@ async function agentOf({ ambit, caller }: OperationContext, { request, profile, 
   if (agent_urn === undefined && profile === 'strict')
     throw new Failure('field.missing', '`/agent/agent_urn` is missing', { pointer: '/agent/agent_urn' })
   const urn = agent_urn ?? `agent:contextos/${slugOf(named.agent_id)}@0.0.0`
+  if (keyScope({ capabilityId: agentToolId(agentNameOf(urn).agent_id), scopes: caller.scopes }) !== undefined)
+    throw new Failure('caller.not_permitted', 'this key is not for that agent', { pointer: '/agent/agent_urn' })
   const chain: PrincipalLink[] = principal_chain ?? [
     { kind: 'user', id: request.user.user_id, tenant_id: caller.tenant },
     { kind: 'agent', id: urn, tenant_id: caller.tenant },

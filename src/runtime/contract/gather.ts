@@ -2,13 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { canonical, type Json } from '../../base/canonical.ts'
 import { objectHash } from '../../base/hash.ts'
 import { limits } from '../../base/limits.ts'
+import { escapedKey } from '../../base/pointer.ts'
 import { formatTime } from '../../base/time.ts'
 import { formatTraceparent } from '../../base/trace.ts'
 import { type CompileFacts, type OfferedCapability, type Source, snapshotOf } from '../../compile/facts.ts'
 import { hostTier } from '../../compile/tiers.ts'
 import { type Registered, standingOf } from '../../gateway/registry.ts'
 import type { EvidenceFact } from '../../model/contract/compiled.ts'
-import { isCallable } from '../../policy/gates/checks.ts'
+import { isCallable, keyScope } from '../../policy/gates/checks.ts'
 import { plainName } from '../../runs/agents.ts'
 import { findEntries } from '../../storage/entries/entry-index.ts'
 import { sessionWindow } from '../../storage/tables/runs/sessions.ts'
@@ -42,17 +43,21 @@ export async function gatherFacts(by: OperationContext, entered: Entered, seed?:
     capabilities: current()
       .registry.all()
       .filter(({ inRuns }) => !inRuns)
-      .map(offeredOf),
+      .map((each) => offeredTo(by, each)),
     evidence,
     consents: [],
     sources: sources.flat(),
   }
 }
 
-function offeredOf(registered: Registered): OfferedCapability {
+/** A key that is for some capabilities alone has the others hidden from its runs. */
+function offeredTo({ caller }: OperationContext, registered: Registered): OfferedCapability {
   const { descriptor, digest } = registered
+  const { id } = descriptor
   const available = isCallable(standingOf(registered).lifecycle)
-  return { capability_id: descriptor.id, tool: plainName(descriptor.id), digest, available, tier: hostTier(descriptor) }
+  const isForIt = keyScope({ capabilityId: id, scopes: caller.scopes }) === undefined
+  const hidden = isForIt ? undefined : ('not_exposed' as const)
+  return { capability_id: id, tool: plainName(id), digest, available, tier: hostTier(descriptor), hidden }
 }
 
 function evidenceIn({ request, context, attachments }: Entered, now: string): readonly EvidenceFact[] {
@@ -62,7 +67,7 @@ function evidenceIn({ request, context, attachments }: Entered, now: string): re
   const asked = Object.entries(request.input.context ?? {})
   return [
     ...asked.map(([key, value]) => ({
-      ...fact(`request:${request.request_id}#/input/context/${key}`, value, 'asserted'),
+      ...fact(`request:${request.request_id}#/input/context/${escapedKey(key)}`, value, 'asserted'),
       key,
     })),
     ...attachments.map(({ record: { artifact_id, sha256, media_type } }) => ({

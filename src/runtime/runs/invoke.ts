@@ -119,7 +119,7 @@ async function open(
 }
 
 /** The agent of a request by its name and version. */
-function agentNameOf(urn: string): Pick<RunRecord, 'agent_id' | 'agent_version'> {
+export function agentNameOf(urn: string): Pick<RunRecord, 'agent_id' | 'agent_version'> {
   const [, slug = 'agent', version = '0.0.0'] = /\/([^@]+)@(.+)$/.exec(urn) ?? []
   return { agent_id: slug, agent_version: agentVersion.safeParse(version).success ? version : '0.0.0' }
 }
