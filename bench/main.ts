@@ -27,6 +27,7 @@ const benches: Readonly<Record<string, () => Promise<{ default: Bench }>>> = {
   runs: () => import('./runs.ts'),
   memory: () => import('./memory.ts'),
   compile: () => import('./compile.ts'),
+  loop: () => import('./loop.ts'),
   resolve: () => import('./knowledge-resolve.ts'),
   package: () => import('./package.ts'),
   scan: () => import('./knowledge-scan.ts'),
