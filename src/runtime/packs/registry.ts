@@ -5,6 +5,7 @@ import { Failure, quote } from '../../base/failure.ts'
 import { wireCode } from '../../base/failure-codes.ts'
 import { objectHash } from '../../base/hash.ts'
 import { defined } from '../../base/object.ts'
+import { type Recent, recent } from '../../base/recent.ts'
 import { formatTime, parseTime } from '../../base/time.ts'
 import { version } from '../../base/version.ts'
 import { type Unresolved, unresolvedIn } from '../../compile/bindings.ts'
@@ -119,9 +120,6 @@ async function loadRef(ambit: Runtime, caller: Caller, ref: string): Promise<Loa
   const { document, hash } = await ambit.store.read(() => packRecords.get(caller.tenant, ref))
   if (hashOf(document) !== hash) throw new Failure('pack.signature_invalid', `${quote(ref)} was changed`, { ref })
   refuseFirst([...tenantProblem(document, caller), ...(await signatureProblems(ambit, caller, document))], ref)
-  const { created_at } = document.contract_meta
-  const endsMs = (parseTime(created_at) ?? 0) + document.pack_meta.ttl_seconds * 1_000
-  if (endsMs <= ambit.clock.now()) throw new Failure('pack.expired', `${quote(ref)} is past its time to live`, { ref })
   return loadedOf(document)
 }
 
@@ -132,11 +130,34 @@ export async function loadPacks(
   refs: readonly string[],
   isOffered: (id: string) => boolean,
 ): Promise<ReadyPacks> {
-  const loaded = await Promise.all(readRefs(refs).map((ref) => loadRef(ambit, caller, ref)))
-  refuseFirst(loaded.flatMap(({ document }) => incompatible(document, loaded)))
-  const ready = readyPacks(loaded)
-  refuseFirst(loaded.flatMap(({ document }) => unresolvedIn(document, ready.packs, isOffered)))
+  const known = knownTo(ambit)
+  const key = JSON.stringify([caller.tenant, readRefs(refs)])
+  const ready = known.get(key) ?? (await readPacks(ambit, caller, refs))
+  known.set(key, ready)
+  for (const { ref, document } of ready.packs.refs) demandInTime(ambit, ref, document)
+  refuseFirst(ready.packs.refs.flatMap(({ document }) => unresolvedIn(document, ready.packs, isOffered)))
   return ready
+}
+
+async function readPacks(ambit: Runtime, caller: Caller, refs: readonly string[]): Promise<ReadyPacks> {
+  const loaded = await Promise.all(refs.map((ref) => loadRef(ambit, caller, ref)))
+  refuseFirst(loaded.flatMap(({ document }) => incompatible(document, loaded)))
+  return readyPacks(loaded)
+}
+
+/** What was published never changes: signatures are verified and rules compiled once in a process. */
+function knownTo(ambit: Runtime): Recent<string, ReadyPacks> {
+  const known = knownPacks.get(ambit) ?? recent(packsKeptMin)
+  knownPacks.set(ambit, known)
+  return known
+}
+
+const knownPacks = new WeakMap<Runtime, Recent<string, ReadyPacks>>()
+const packsKeptMin = 64
+
+function demandInTime({ clock }: Runtime, ref: string, { contract_meta, pack_meta }: PackDocument): void {
+  const endsMs = (parseTime(contract_meta.created_at) ?? 0) + pack_meta.ttl_seconds * 1_000
+  if (endsMs <= clock.now()) throw new Failure('pack.expired', `${quote(ref)} is past its time to live`, { ref })
 }
 
 function documentOf(value: unknown): PackDocument {
