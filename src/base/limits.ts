@@ -172,6 +172,11 @@ export const limits = {
   turnCallsMax: 128,
   turnTokensMax: 1_000_000_000,
   callArgsCharsMax: 256 * 1024,
+  /** How long a planner may take: what a request asks for lies between. */
+  planMsMin: 5_000,
+  planMsMax: 30_000,
+  /** Of what a planner is shown of one answer. */
+  planAnswerCharsMax: 16 * 1024,
   /** How often a process looks for runs that are due, and for runs of its own that are to end. */
   /** Of runs in one page, and of calls and active time that a caller may ask for at most. */
   runsPageMax: 200,

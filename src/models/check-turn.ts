@@ -24,7 +24,8 @@ export function checkTurn(id: string, { text, calls, usage }: Turn): Turn {
 
 export const invalidTurn = (id: string, why: string): Failure => failedTurn(id, why, 'model.invalid')
 
-const countIn = (tokens: unknown): number | undefined =>
+/** A count of tokens or turns; undefined for what is none, or no sum can hold. */
+export const countIn = (tokens: unknown): number | undefined =>
   Number.isSafeInteger(tokens) && (tokens as number) >= 0 && (tokens as number) <= limits.turnTokensMax
     ? (tokens as number)
     : undefined

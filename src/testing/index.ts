@@ -1,4 +1,5 @@
 export { countingIds, type FakeClock, fakeClock } from './ports.ts'
 export { type ProviderSuite, providerContract } from './provider-contract.ts'
 export { type ScriptedModel, scriptedModel } from './scripted-model.ts'
+export { type PlanScript, type ScriptedPlanner, scriptedPlanner } from './scripted-planner.ts'
 export { type FreshStore, type StorageSuite, storageContract } from './storage-contract.ts'

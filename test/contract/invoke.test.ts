@@ -4,23 +4,36 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished, test } from 'vitest'
 import { decisionRecord, memoryProposal } from '../../src/model/contract/decision.ts'
-import { runCases } from '../support/governed.ts'
+import { scriptedPlanner } from '../../src/testing/scripted-planner.ts'
+import { scenario } from '../support/contract.ts'
+import { type RunCase, runCases } from '../support/governed.ts'
 import { givenInvoked } from '../support/invoked.ts'
 import { ended } from '../support/runs.ts'
 
-// Of C-03b the tool is not there, which no script of a tool can say.
+// Of C-03b the tool is not there, which no script of a tool can say; a planner that is silent has a test of its own.
 const cases = runCases().filter(
-  ({ id, planner, plan_stop, outcome, approval, limits }) =>
-    id !== 'C-03b' &&
-    [planner, plan_stop, outcome, limits].every((each) => each === undefined) &&
-    approval !== 'expire',
+  ({ id, approval, plan_stop }) => id !== 'C-03b' && approval !== 'expire' && plan_stop === undefined,
 )
 
+/** The last plan of a case is proposed again and again. */
+function plannerOf({ planner = [] }: RunCase) {
+  const plans = planner.map((plan) => ({ decision_checkpoints: [], ...plan }))
+  let asked = 0
+  return scriptedPlanner(() => plans[asked++] ?? plans.at(-1))
+}
+
 test.each(cases.map((each) => [each.id, each.says, each] as const))('%s, run: %s [R-04 R-05]', async (_, __, one) => {
-  const given = await givenInvoked(one.tools)
+  const { limits, outcome, expect } = one
+  const packs = (name: string): string =>
+    outcome === undefined ? scenario(name) : scenario(name).replace(/ outcome: \{.*/, ` outcome: ${outcome}`)
+  const given = await givenInvoked(one.tools, {}, packs, { planners: { script: plannerOf(one) } })
   const boss = await given.approver('cora', ['controller'])
   const answer = await given.ambit.invokeAgent(given.request({}, one.context), {
-    run_context: { safety_mode: one.safety_mode ?? 'delegated' },
+    run_context: {
+      safety_mode: one.safety_mode ?? 'delegated',
+      ...(one.planner && { planner: 'script' }),
+      ...(limits && { run_budget: { max_tool_calls: limits.calls, max_replan_attempts: limits.replans } }),
+    },
   })
   if (one.approval !== undefined)
     for (const id of answer.waits_for) await boss.approvals.decide(id, one.approval === 'approve' ? 'approve' : 'deny')
@@ -28,11 +41,17 @@ test.each(cases.map((each) => [each.id, each.says, each] as const))('%s, run: %s
     one.approval === undefined ? await given.ambit.runs.show(answer.run_id) : await ended(given, answer.run_id)
   const record = await given.ambit.decisions.show(answer.run_id)
   assert.deepEqual(decisionRecord.parse(record), record)
-  const { expect } = one
-  assert.deepEqual([record.status, run.status], [expect.record, expect.run], JSON.stringify(record.ambit.verdicts))
+  const { verdicts } = record.ambit
+  assert.deepEqual([record.status, run.status], [expect.record, expect.run], JSON.stringify(verdicts))
   assert.equal(record.ambit.decision?.outcome, expect.outcome)
   assert.deepEqual(Object.fromEntries(given.reached), expect.calls)
   if (expect.approvals !== undefined) assert.equal(record.approvals.length, expect.approvals)
+  if (one.planner === undefined) return
+  const { cause, limit, used } = expect
+  const last = verdicts.at(-1)
+  const amounts = last !== undefined && 'limit' in last ? [last.limit, last.used] : [undefined, undefined]
+  assert.deepEqual([record.ambit.cause, ...amounts], [cause, limit, used])
+  assert.equal(record.rationale.strategy, 'scripted')
 })
 
 test('a decision proposes what it says of its subjects, as its pack lets it, and writes nothing [R-95]', async () => {

@@ -5,6 +5,7 @@ import type { Json } from '../../src/base/canonical.ts'
 import { defineCapability } from '../../src/gateway/capability.ts'
 import { CallEnded } from '../../src/gateway/ended.ts'
 import type { InvokeRequest } from '../../src/model/contract/request.ts'
+import type { AmbitConfig } from '../../src/runtime/settings/user-config.ts'
 import { scenario } from './contract.ts'
 import type { ToolScript } from './governed.ts'
 import { type GivenRuns, givenRuns, type Place } from './runs.ts'
@@ -38,7 +39,12 @@ export interface GivenInvoked extends GivenRuns {
 }
 
 /** The stock keeper's host. A tool answers its script, the last entry again and again. */
-export async function givenInvoked(tools: Tools = {}, place: Place = {}, packs = scenario): Promise<GivenInvoked> {
+export async function givenInvoked(
+  tools: Tools = {},
+  place: Place = {},
+  packs = scenario,
+  config: AmbitConfig = {},
+): Promise<GivenInvoked> {
   const reached = new Map<string, number>()
   const capabilities = ids.map((id) =>
     defineCapability(
@@ -59,7 +65,7 @@ export async function givenInvoked(tools: Tools = {}, place: Place = {}, packs =
   const rules = [{ id: 'all', when: true, decision: 'allow' as const }]
   const policies = [{ name: 'host', version: '1', applies_to: ['*'], rules }]
   const given = await givenRuns(
-    { tenant: 'tenant_fjordvik', capabilities, policies },
+    { tenant: 'tenant_fjordvik', capabilities, policies, ...config },
     { roots: ['fjordvik'], ...place },
   )
   const { ambit } = given

@@ -172,6 +172,7 @@ export const configWithCode = config.extend({
   agents: z.array(z.union([line, agent])).optional(),
   providers: z.array(provider).optional(),
   models: z.record(line, z.unknown()).optional(),
+  planners: z.record(line, z.unknown()).optional(),
   host: hosting
     .extend({
       patterns: z.array(readablePattern).optional(),

@@ -67,6 +67,7 @@ export const trustedContext = z.strictObject({
   run_id: runId.optional(),
   safety_mode: tier.optional(),
   run_budget: runBudget.partial().optional(),
+  planner: contractId.optional().describe('`playbook`, `model`, or a configured one.'),
   context: z.unknown().optional(),
 })
 export type TrustedContext = z.infer<typeof trustedContext>

@@ -34,6 +34,13 @@ const evidenceIn = once((loop): readonly EvidenceFact[] => {
   return [...admitted, ...askedFacts(loop).filter(({ evidence_ref }) => !refs.has(evidence_ref)), ...stepFacts(loop)]
 })
 
+/** All that a call of the run may name as evidence. */
+export const evidenceRefsIn = once((loop): ReadonlySet<string> => {
+  const { evidence_refs, memory_refs } = loop.compiled.context_ledger
+  const facts = [...loop.evidence, ...evidenceIn(loop)]
+  return new Set([...evidence_refs, ...memory_refs, ...facts.map(({ evidence_ref }) => evidence_ref)])
+})
+
 const askedFacts = ({ request, context, now }: LoopFacts): readonly EvidenceFact[] =>
   Object.entries(request.context ?? {}).map(([key, value = null]) => ({
     ...{ evidence_ref: `request:${request.request_id}#/input/context/${key}`, key, value, authority: 'asserted' },

@@ -6,7 +6,7 @@ import type { ScoreVerdict, VerifyVerdict } from '../../model/contract/decision.
 import type { PlanStep } from '../../model/contract/plan.ts'
 import { evidenceUsed, isBound, refusalOf } from './commit.ts'
 import { type Ending, endingOf } from './ending.ts'
-import { providedBy } from './evidence.ts'
+import { evidenceRefsIn, providedBy } from './evidence.ts'
 import { resolveParams, verdictOf } from './expressions.ts'
 import { expressionFacts, type Loop, type LoopFacts, templateStep, tierIn } from './facts.ts'
 import { ruleCall } from './modes.ts'
@@ -131,9 +131,10 @@ function callStep({ step, args, attempt, begun }: Calling, current: PlanProgress
   }
 }
 
-/** What the step names, and what the decision requires as far as it is there. */
+/** What the step names and what the decision requires, as far as it is there. */
 function evidenceRefs({ evidence_refs = [] }: PlanStep, loop: Loop): readonly string[] {
-  return [...new Set([...evidence_refs, ...evidenceUsed(loop).map(({ evidence_ref }) => evidence_ref)])]
+  const named = evidence_refs.filter((ref) => evidenceRefsIn(loop).has(ref))
+  return [...new Set([...named, ...evidenceUsed(loop).map(({ evidence_ref }) => evidence_ref)])]
 }
 
 /** A key that the template gives is one effect over all runs. */

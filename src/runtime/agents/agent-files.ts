@@ -20,12 +20,13 @@ export function agentsOf(
   hosting: Hosting,
   capabilities: readonly Capability[],
 ): Agents {
-  const { providers, models, prices, protect: protectedBranches } = hosting
+  const { providers, models, planners, prices, protect: protectedBranches } = hosting
   const { roots, ...rest } = packs
   const known = roots === undefined ? [] : [knowledge(knowledgeSource(openKnowledge({ ...rest, roots })))]
   const usual = [memory(), scratchpad(), ...known].filter(({ kind }) => !providers.some((each) => each.kind === kind))
   const agents = hosting.agents.flatMap((each) => ('path' in each ? agentFiles(each).map(readAgent) : each))
-  return openAgents({ agents, providers: [...usual, ...providers], models, prices, capabilities, protectedBranches })
+  const spec = { agents, providers: [...usual, ...providers], models, planners, prices, capabilities }
+  return openAgents({ ...spec, protectedBranches })
 }
 
 /** The files behind an entry of `agents`. */

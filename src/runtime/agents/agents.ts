@@ -10,6 +10,7 @@ import type { ModelPrice } from '../../models/price.ts'
 import { type Provider, readConfig } from '../../resources/define.ts'
 import { agentToolId, declaredTools, registerAgents } from '../../runs/agents.ts'
 import { resourcesOf } from '../../runs/definition.ts'
+import type { Planner } from '../../runs/plan/planner.ts'
 import type { Model, ToolDescription } from '../../runs/turn.ts'
 import type { Agent } from './agent.ts'
 
@@ -20,6 +21,8 @@ export interface AgentsSpec {
   readonly agents: readonly Agent[]
   readonly providers: readonly Provider[]
   readonly models: Readonly<Record<string, Model>>
+  /** What plans runs that context packs drive, beside the playbook. */
+  readonly planners?: Readonly<Record<string, Model | Planner>>
   /** By id of the model, in cents per million tokens. */
   readonly prices: Readonly<Record<string, ModelPrice>>
   /** What the host offers besides. */
@@ -30,7 +33,7 @@ export interface AgentsSpec {
 
 /** Registers the agents of a host, all or none. */
 export function openAgents(spec: AgentsSpec) {
-  const { agents, providers, models, prices, capabilities, protectedBranches = [] } = spec
+  const { agents, providers, models, planners = {}, prices, capabilities, protectedBranches = [] } = spec
   const all = [...withNamed(agents)]
   const byKind = new Map(providers.map((provider) => [provider.kind, provider]))
   const hidden = providers.find((provider) => byKind.get(provider.kind) !== provider)
@@ -48,11 +51,12 @@ export function openAgents(spec: AgentsSpec) {
   const providerOf = (kind: string): Provider => byKind.get(kind) ?? notFound(kind)
   const modelOf = ({ definition: { manifest }, model }: Agent): Model => {
     const name = 'model' in manifest ? (manifest.model ?? 'default') : 'default'
-    const found = model ?? (Object.hasOwn(models, name) ? models[name] : undefined)
+    const found = model ?? ownIn(models, name)
     if (found !== undefined) return found
     const help = 'give the agent a `model`, or list it under `models` in the configuration'
     throw new Failure('config.invalid', `agent ${quote(manifest.id)}: no model ${quote(name)}`, {}, help)
   }
+  const priceOfModel = (id: string): ModelPrice | undefined => ownIn(prices, id)
   const readConfigs = async ({ definition }: Agent): Promise<ReadonlyMap<string, unknown>> => {
     const read = new Map<string, unknown>()
     for (const { name, kind, config } of resourcesOf(definition))
@@ -75,8 +79,12 @@ export function openAgents(spec: AgentsSpec) {
     /** What models are shown of capabilities, as far as it was made already. */
     described: new Map<string, ToolDescription>(),
     modelOf,
+    /** A configured planner, or the default model as `model`; undefined where it is not there. */
+    plannerOf: (name: string): Model | Planner | undefined =>
+      name === 'model' ? ownIn(models, 'default') : ownIn(planners, name),
+    priceOfModel,
     priceOf: (agent: Agent): ModelPrice | undefined =>
-      agent.definition.kind === 'llm' ? prices[modelOf(agent).id] : undefined,
+      agent.definition.kind === 'llm' ? priceOfModel(modelOf(agent).id) : undefined,
     /** By resource, as the schemas of their providers hand them on; fails with `manifest.invalid`. */
     configsOf: (agent: Agent): Promise<ReadonlyMap<string, unknown>> => {
       const known = configs.get(agent) ?? readConfigs(agent)
@@ -87,6 +95,9 @@ export function openAgents(spec: AgentsSpec) {
     capabilities: [...offered.slice(capabilities.length), ...made],
   }
 }
+
+const ownIn = <T>(named: Readonly<Record<string, T>>, name: string): T | undefined =>
+  Object.hasOwn(named, name) ? named[name] : undefined
 
 function notFound(id: string): never {
   throw new Failure('agent.not_found', `agent ${quote(id)} not found`, { id }, 'see `ambit agent list`')

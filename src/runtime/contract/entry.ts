@@ -1,6 +1,6 @@
 import { unsafeNumber, unsafeNumberIn } from '../../base/amount.ts'
 import { canonical, type Json } from '../../base/canonical.ts'
-import { Failure } from '../../base/failure.ts'
+import { Failure, quote } from '../../base/failure.ts'
 import { limits } from '../../base/limits.ts'
 import { escapedKey } from '../../base/pointer.ts'
 import { formatTime } from '../../base/time.ts'
@@ -17,7 +17,7 @@ import type { Grant } from '../../model/grant.ts'
 import { deepFreeze } from '../../policy/contract.ts'
 import { keyScope } from '../../policy/gates/checks.ts'
 import { agentToolId } from '../../runs/agents.ts'
-
+import type { Agents } from '../agents/agents.ts'
 import { demandName } from '../identity/caller.ts'
 import { tenantOf } from '../identity/tenants.ts'
 import { rootsFor } from '../loop/authority.ts'
@@ -39,6 +39,8 @@ export interface Entered {
   readonly context: RunContext
   readonly ready: ReadyPacks
   readonly attachments: readonly OpenedAttachment[]
+  /** The one that trusted code has chosen. */
+  readonly planner: string | undefined
 }
 
 /** The entry of a request, step by step in the one order: the first thing that is wrong with it answers. A repeat ends at `onMinted`. */
@@ -58,6 +60,7 @@ export async function enter(
   const grants = await mintFor(by, trusted)
   await onMinted()
   const { current } = await by.host()
+  demandPlanner(trusted, current().agents)
   const ready = await loadPacks(
     ambit,
     caller,
@@ -93,7 +96,15 @@ export async function enter(
       },
     },
   }
-  return { request, context: deepFreeze(context), ready, attachments }
+  return { request, context: deepFreeze(context), ready, attachments, planner: trusted.planner }
+}
+
+function demandPlanner({ planner = 'playbook' }: TrustedContext, { plannerOf }: Agents): void {
+  if (planner === 'playbook' || plannerOf(planner) !== undefined) return
+  const help =
+    planner === 'model' ? 'name a model `default` under `models`' : 'name one of `planners` in the configuration'
+  const pointer = '/run_context/planner'
+  throw new Failure('field.invalid', `there is no planner ${quote(planner)}`, { pointer }, help)
 }
 
 /** Without the right to mint a caller speaks for itself alone, sets no context, and reads no conversation. */

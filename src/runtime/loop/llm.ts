@@ -5,12 +5,12 @@ import { wireCode } from '../../base/failure-codes.ts'
 import { limits } from '../../base/limits.ts'
 import { copyEvent } from '../../evidence/copy.ts'
 import type { Usage } from '../../model/run.ts'
-import { costMicroCents } from '../../models/price.ts'
+import { costMicroCents, type ModelPrice } from '../../models/price.ts'
 import { withRetries } from '../../models/retry.ts'
 import { agentOf } from '../../runs/agents.ts'
 import type { Prompt } from '../../runs/prompt.ts'
 import { readTranscript } from '../../runs/transcript.ts'
-import type { Message, ToolCall, Turn } from '../../runs/turn.ts'
+import type { Message, Model, ToolCall, Turn, TurnRequest } from '../../runs/turn.ts'
 import { callIdAt, makeCall, type RunCall } from './calls.ts'
 import { runChild } from './child.ts'
 import { allOrPause, RunEnd } from './endings.ts'
@@ -34,34 +34,43 @@ export async function runModel(node: RunNode): Promise<Json> {
 }
 
 async function takeTurn(node: RunNode, prompt: Prompt, messages: readonly Message[], turns: number): Promise<void> {
-  const { tree, record, resolved, stopping } = node
+  const { tree, record, resolved } = node
   if (turns >= limits.runTurnsMax)
     throw new RunEnd('run_turns_exceeded', `the model did not come to an end in ${limits.runTurnsMax} turns`)
+  const request = { system: prompt.system, messages: [...prompt.messages, ...messages], tools: resolved.shown }
+  const turn = await askModel(node, resolved.agents.modelOf(node.agent), request)
+  const used = countUsage(turn.usage, resolved.agents.priceOf(node.agent))
+  const { text, retries } = turn
+  const calls = turn.calls.map(({ name, args }, index) => ({ id: callIdAt(node, `t${turns}c${index}`), name, args }))
+  tree.journal.note(record.run_id, 'plan.proposed', { turn: turns, text, calls: calls as Json, retries, used })
+}
+
+/**
+ * One turn of a model for a run: in a span, and tried again where it helps. Not taken once the run has cost enough; what
+ * was `spent` counts that no event says yet.
+ */
+export async function askModel(
+  node: RunNode,
+  model: Model,
+  request: Omit<TurnRequest, 'signal'>,
+  spent: number | null = 0,
+) {
+  const { tree, stopping } = node
   stopping.throwIfAborted()
-  checkCost(node)
+  checkCost(node, spent)
   const { clock } = tree.host.deps
   const limited = { retriesMax: limits.modelRetriesMax, deadlineMs: tree.deadlineMs, clock, sleep }
-  const request = {
-    system: prompt.system,
-    messages: [...prompt.messages, ...messages],
-    tools: resolved.shown,
-    signal: stopping,
-  }
-  const model = resolved.agents.modelOf(node.agent)
   const span = beginTurn(node, model.id)
   const turn = await withRetries(model, limited)
-    .turn(request)
+    .turn({ ...request, signal: stopping })
     .catch((error: unknown) => {
       span.end({}, error instanceof Failure && !stopping.aborted ? wireCode(error.code) : 'aborted')
       stopping.throwIfAborted()
       throw error
     })
   stopping.throwIfAborted()
-  const used = usageOf(node, turn)
-  endTurn(span, used)
-  const { text, retries } = turn
-  const calls = turn.calls.map(({ name, args }, index) => ({ id: callIdAt(node, `t${turns}c${index}`), name, args }))
-  tree.journal.note(record.run_id, 'plan.proposed', { turn: turns, text, calls: calls as Json, retries, used })
+  endTurn(span, turn.usage)
+  return turn
 }
 
 async function answerCall(node: RunNode, { name: tool, id: callId, args }: ToolCall): Promise<void> {
@@ -89,18 +98,21 @@ const wireName = (name: string): string => name.replace(/[^A-Za-z0-9_.:-]/g, '_'
 
 const sleep = (ms: number, signal: AbortSignal): Promise<void> => pause(ms, undefined, { signal })
 
-/** What one turn has used. Without a price the cost of the run is unknown from then on. */
-function usageOf({ resolved, agent }: RunNode, { usage }: Turn): Omit<Usage, 'tool_calls' | 'model_turns'> {
+/** What turns have used. Without a price the cost of the run is unknown from then on. */
+export function countUsage(usage: Turn['usage'], price?: ModelPrice): Omit<Usage, 'tool_calls' | 'model_turns'> {
   const { inputTokens = 0, outputTokens = 0 } = usage
-  const micro = costMicroCents(usage, resolved.agents.priceOf(agent))
-  const cost_cents = micro === undefined ? null : centsOf(micro)
-  return { input_tokens: inputTokens, output_tokens: outputTokens, cost_cents }
+  const micro = costMicroCents(usage, price)
+  return {
+    ...{ input_tokens: inputTokens, output_tokens: outputTokens },
+    cost_cents: micro === undefined ? null : centsOf(micro),
+  }
 }
 
 /** Refuses another turn once the cost of the tree has reached its limit, or can no longer be held against one that was asked for. */
-function checkCost({ tree }: RunNode): void {
+function checkCost({ tree }: RunNode, spent: number | null): void {
   const { costCents: most, isCostAsked } = tree.root.limits
-  const used = tree.usageOf(tree.rootId).cost_cents
+  const known = tree.usageOf(tree.rootId).cost_cents
+  const used = known === null || spent === null ? null : known + spent
   if (used === null && isCostAsked) throw new RunEnd('budget_cost', 'what the run has cost is not known any more')
   if (most !== null && used !== null && used >= most)
     throw new RunEnd('budget_cost', `the run has cost ${used} of ${most} cents`)

@@ -1,9 +1,10 @@
 import { limits } from '../../base/limits.ts'
 import { defined } from '../../base/object.ts'
 import type { TraceParent } from '../../base/trace.ts'
-import { isEnded, type RunRecord, type Usage } from '../../model/run.ts'
+import { isEnded, type RunRecord } from '../../model/run.ts'
 import type { ToolAnswer } from '../../runs/answer.ts'
 import type { RunResource } from '../../runs/surface.ts'
+import type { Turn } from '../../runs/turn.ts'
 import { beginSpan, type Traced } from '../trace.ts'
 import { Paused } from './endings.ts'
 import type { RunNode } from './tree.ts'
@@ -58,8 +59,8 @@ export const beginTurn = ({ span }: RunNode, modelId: string): Traced =>
     attributes: { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': modelId },
   })
 
-export const endTurn = (span: Traced, { input_tokens, output_tokens }: Partial<Usage>): void =>
-  span.end({ 'gen_ai.usage.input_tokens': input_tokens, 'gen_ai.usage.output_tokens': output_tokens })
+export const endTurn = (span: Traced, { inputTokens = 0, outputTokens = 0 }: Turn['usage']): void =>
+  span.end({ 'gen_ai.usage.input_tokens': inputTokens, 'gen_ai.usage.output_tokens': outputTokens })
 
 /** What a provider is asked for the first prompt. */
 export const beginInjection = (node: RunNode, resource: RunResource): Traced =>

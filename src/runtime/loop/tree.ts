@@ -59,7 +59,7 @@ export interface RunPrivate {
   readonly toolContext: { readonly [member: string]: Json }
   readonly fingerprint: string | null
   /** Of a run that context packs drive. The claim of its agent stays here: records and events have its hash. */
-  readonly invoked?: { readonly request: InvokeRequest; readonly context: RunContext }
+  readonly invoked?: { readonly request: InvokeRequest; readonly context: RunContext; readonly planner?: string }
 }
 
 /** One run of a tree, while it is driven. */
@@ -221,12 +221,19 @@ const microPerCent = 1_000_000
 export const centsOf = (micro: number): number => micro / microPerCent
 const microOf = (cents: number): number => Math.round(cents * microPerCent)
 
+type TurnUsage = Pick<Usage, 'input_tokens' | 'output_tokens' | 'cost_cents'>
+
 /** Counts what an event says was used. A turn without a price makes the cost unknown from then on. */
 function addUsage(usage: typeof noUsage, { type, data }: RunEvent): void {
   if (type === 'tool.started') usage.tool_calls++
   if (type !== 'plan.proposed') return
-  const { input_tokens, output_tokens, cost_cents } = data['used'] as unknown as Usage
-  usage.model_turns++
+  const {
+    model_turns = 1,
+    input_tokens,
+    output_tokens,
+    cost_cents,
+  } = data['used'] as unknown as Partial<Usage> & TurnUsage
+  usage.model_turns += model_turns
   usage.input_tokens += input_tokens
   usage.output_tokens += output_tokens
   const before = usage.cost_cents

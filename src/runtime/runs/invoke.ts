@@ -74,7 +74,7 @@ async function open(
 ): Promise<Started> {
   const { deps } = host
   const { entered, governed, asked } = invocation
-  const { context, request } = entered
+  const { context, request, planner } = entered
   const { roots: own, last } = await deps.store.read(() => rootsAndLast(deps.tenant))
   const { run_budget, metadata } = context
   const { run_id: runId, trace_id, safety_mode } = context
@@ -82,10 +82,10 @@ async function open(
     ...{ caller: callerOf(caller), activeMs: 0, revocationsSeen: last, roots: rootsFor(deps.tenant, own, !served) },
     limits: {
       ...{ calls: run_budget.max_tool_calls, activeMs: run_budget.wall_clock_ms },
-      ...{ costCents: run_budget.max_cost_cents, isCostAsked: false },
+      ...{ costCents: run_budget.max_cost_cents, isCostAsked: request.runtime.max_cost_cents !== undefined },
     },
     ...{ fenceSeed: governed.facts.fence_seed, toolContext: {}, fingerprint: fingerprintOf(asked) },
-    invoked: { request, context },
+    invoked: { request, context, ...(planner !== undefined && { planner }) },
   }
   const name = agentNameOf(context.agent.agent_urn)
   const span = beginRun({ agent_id: name.agent_id, run_id: runId, depth: 0 }, place)

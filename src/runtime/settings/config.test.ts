@@ -43,6 +43,7 @@ describe('settings are those of the file, or the defaults [F-20]', () => {
         providers: [],
         models: {},
         prices: {},
+        planners: {},
         protect: [],
         ceilings: {},
         folder,

@@ -1,8 +1,10 @@
 import { relative, resolve } from 'node:path'
 import { readAllowList } from '../../adapters/egress/allow-list.ts'
 import { Failure, quote } from '../../base/failure.ts'
-import { defined } from '../../base/object.ts'
+import { defined, isObject } from '../../base/object.ts'
 import { asModel } from '../../models/ai-sdk.ts'
+import type { Planner } from '../../runs/plan/planner.ts'
+import type { Model } from '../../runs/turn.ts'
 import type { NamedFile } from '../hosting/config-files.ts'
 import type { OfferSpec } from '../hosting/offer.ts'
 import type { AmbitConfig } from './user-config.ts'
@@ -21,7 +23,7 @@ export function settleHosting(given: AmbitConfig, folder: string, name = 'config
     agents = [],
     providers = [],
   } = given
-  const { models = {}, prices = {}, protect = [], ceilings = {} } = given
+  const { models = {}, planners = {}, prices = {}, protect = [], ceilings = {} } = given
   const { port = 4770, hostname = '127.0.0.1', limits = {}, ...rules } = host
   const named = <T>(entry: string | T): NamedFile | T => {
     if (typeof entry !== 'string') return entry
@@ -41,7 +43,16 @@ export function settleHosting(given: AmbitConfig, folder: string, name = 'config
     agents: agents.map(named),
     ...{ providers, prices, protect, ceilings },
     models: Object.fromEntries(Object.entries(models).map(([name, model]) => [name, asModel(model)])),
+    planners: Object.fromEntries(Object.entries(planners).map(([name, planner]) => [name, asPlanner(name, planner)])),
   }
+}
+
+/** A planner as it is, or a model that is asked for plans. */
+function asPlanner(name: string, value: unknown): Planner | Model {
+  if (name === 'playbook' || name === 'model')
+    throw new Failure('config.invalid', `planners: ${quote(name)} is there already`, {}, 'give it another name')
+  const isOwn = isObject(value) && typeof value['id'] === 'string' && typeof value['plan'] === 'function'
+  return isOwn ? (value as unknown as Planner) : asModel(value)
 }
 
 /** Said when the configuration is read, with its place there. */

@@ -20,6 +20,8 @@ export type AmbitConfig = Omit<Config, 'host' | 'agents'> & {
   readonly providers?: readonly Provider[]
   /** Models by the names that manifests use; `default` is for agents that name none. */
   readonly models?: Readonly<Record<string, unknown>>
+  /** What plans runs that context packs drive, by the names that `run_context.planner` takes: planners, or models. */
+  readonly planners?: Readonly<Record<string, unknown>>
   readonly host?: Config['host'] & HostCode
 }
 

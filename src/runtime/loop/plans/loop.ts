@@ -8,7 +8,7 @@ import { LegLost, RunEnd } from '../endings.ts'
 import type { RunNode } from '../tree.ts'
 import { callStep } from './call.ts'
 import { type Governed, governedOf, loopFacts, type Stop } from './governed.ts'
-import { propose } from './planners.ts'
+import { planMs, propose } from './planners.ts'
 import { nextVersion, type Version } from './versions.ts'
 
 /** How a run that context packs drive has ended, with the last version of its record. */
@@ -26,7 +26,8 @@ export async function runPlans(node: RunNode): Promise<GovernedEnd> {
     const move = nextMove(progress, loopFacts(node, governed, stop))
     if (move.do === 'end') return endAs(node, governed, move.ending, stop)
     await carryOut(node, governed, move).catch((error: unknown) => {
-      // What has ended the run meanwhile is judged like everything else.
+      // A limit that was met, and what has ended the run meanwhile, are judged like everything else.
+      if (error instanceof RunEnd) node.ending.abort(error)
       if (!node.ending.signal.aborted) throw error
     })
   }
@@ -40,13 +41,23 @@ async function carryOut(node: RunNode, governed: Governed, move: Exclude<Move, {
 }
 
 /** What has ended the work from outside: a cancel, a limit. A process that leaves its runs says nothing of them. */
-function stopOf({ tree, ending }: RunNode): Stop {
+function stopOf(node: RunNode): Stop {
+  const { tree, ending } = node
   if (tree.leaving.signal.aborted) throw new LegLost()
   if (!ending.signal.aborted) return {}
   const reason: unknown = ending.signal.reason
   if (!(reason instanceof RunEnd) || reason.status === 'cancelled') return { cancelled: true }
-  const { activeMs: limit } = tree.root.limits
-  return { hardStop: { cause: reason.code, ...(reason.code === 'budget_wall_clock' && { limit, used: limit }) } }
+  return { hardStop: { cause: reason.code, ...amountsOf(node, reason.code) } }
+}
+
+/** The limit that was met, and what was used of it. */
+function amountsOf(node: RunNode, cause: string): { readonly limit?: number; readonly used?: number } {
+  const { activeMs, costCents } = node.tree.root.limits
+  if (cause === 'budget_wall_clock') return { limit: activeMs, used: activeMs }
+  if (cause === 'plan_timeout') return { limit: planMs(node), used: planMs(node) }
+  if (cause !== 'budget_cost') return {}
+  const used = node.tree.usageOf(node.tree.rootId).cost_cents
+  return { ...(costCents !== null && { limit: costCents }), ...(used !== null && { used }) }
 }
 
 async function endAs(node: RunNode, governed: Governed, ending: Ending, stop: Stop): Promise<GovernedEnd> {

@@ -37,7 +37,8 @@ export async function nextVersion(
   const record_id = recordIdOf(run.run_id)
   const previous = await store.read(() => lastVersion(tenant, record_id))
   const usage = tree.usageOf(run.run_id)
-  const made = makeRecord(readProgress(tree.journal.eventsOf(run.run_id)), loopFacts(node, governed, stop), end, {
+  const progress = readProgress(tree.journal.eventsOf(run.run_id))
+  const made = makeRecord(progress, loopFacts(node, governed, stop), end, {
     ...{ record_id, timestamp: formatTime(clock.now()), seq: (previous?.ambit.seq ?? -1) + 1 },
     budget_usage: {
       tokens: governed.compiled.budget_report.tokens_used_at_compile + usage.input_tokens + usage.output_tokens,
@@ -46,7 +47,10 @@ export async function nextVersion(
     },
     approvals: await redeemedIn(node, governed),
     memory_proposal_ids: [],
-    release: { runtime: version, model: null, policy_hash: governed.packs.packs.refs[0]?.hash ?? '' },
+    release: {
+      ...{ runtime: version, model: modelIn(progress.plans.at(-1)?.planner) },
+      policy_hash: governed.packs.packs.refs[0]?.hash ?? '',
+    },
   })
   const proposals = proposalsFor(made, governed)
   const memory_proposal_ids = proposals.map(({ proposal_id }) => proposal_id)
@@ -75,6 +79,9 @@ function proposalsFor(made: Parameters<typeof candidatesFrom>[0], { packs, conte
   }
   return consolidate({ ...asked, candidates: candidatesFrom(made) })
 }
+
+/** The model of a strategy that names one. */
+const modelIn = (strategy = ''): string | null => /^model:(.+)/s.exec(strategy)?.[1] ?? null
 
 /** The approvals that calls of the run were made with, as their rows say it. */
 async function redeemedIn({ tree, record }: RunNode, governed: Governed): Promise<DecisionRecord['approvals']> {
