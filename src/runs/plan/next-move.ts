@@ -126,7 +126,7 @@ function callStep({ step, args, attempt, begun }: Calling, current: PlanProgress
     effective: ruling?.effective ?? requested,
     highest: ruling?.highest ?? requested,
     evidence_refs: evidenceRefs(step, loop),
-    ...(isWrite && { idempotency_key: givenKey(args) ?? idempotencyKey(loop.context.run_id, step.id, args) }),
+    ...(isWrite && { idempotency_key: givenKey(args, current) ?? idempotencyKey(loop.context.run_id, step.id, args) }),
     ...(refused && { refused }),
   }
 }
@@ -137,9 +137,9 @@ function evidenceRefs({ evidence_refs = [] }: PlanStep, loop: Loop): readonly st
   return [...new Set([...named, ...evidenceUsed(loop).map(({ evidence_ref }) => evidence_ref)])]
 }
 
-/** A key that the template gives is one effect over all runs. */
-const givenKey = ({ idempotency_key: key }: JsonObject): string | undefined =>
-  typeof key === 'string' ? key : undefined
+/** A key that a template gives is one effect over all runs. No other planner may choose one. */
+const givenKey = ({ idempotency_key: key }: JsonObject, { planner }: PlanProgress): string | undefined =>
+  typeof key === 'string' && planner.startsWith('playbook:') ? key : undefined
 
 /** One effect of a step has one key, however often it is asked for. */
 export function idempotencyKey(runId: string, step: string, args: JsonObject): string {
