@@ -4,6 +4,7 @@ export { canonical, type Json } from './base/canonical.ts'
 export { Failure, type Problem, problem } from './base/failure.ts'
 export type { FailureCode } from './base/failure-codes.ts'
 export { objectHash } from './base/hash.ts'
+export { type RunExportReport, verifyRunExport } from './evidence/verify/run-export.ts'
 export { type BundleReport, type VerifyOptions, verifyBundle } from './evidence/verify/verify.ts'
 export {
   type CallContext,
@@ -22,6 +23,8 @@ export type { ApprovalGrant, ApprovalRequest, Approver, Vote } from './model/app
 export type { CapabilityDescriptor } from './model/capability.ts'
 export type { Config } from './model/config/config.ts'
 export type { ContextContract } from './model/context.ts'
+export type { DecisionRecord } from './model/contract/decision.ts'
+export type { RunExport } from './model/contract/run-export.ts'
 export type { EvidenceBundle, EvidenceEvent } from './model/evidence.ts'
 export type { Grant } from './model/grant.ts'
 export type { ApiKey, IssuedKey } from './model/identity/key.ts'

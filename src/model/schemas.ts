@@ -14,6 +14,7 @@ import { contextPack, packCatalog } from './contract/pack.ts'
 import { plan, policyDecision, toolCallEnvelope, toolResultEnvelope } from './contract/plan.ts'
 import { artifactRecord, packRecord, packReport } from './contract/registry.ts'
 import { invokeRequest } from './contract/request.ts'
+import { runExport } from './contract/run-export.ts'
 import type { Direction, Entry } from './entry.ts'
 import * as evidence from './evidence.ts'
 import { grant, grantPath } from './grant.ts'
@@ -116,6 +117,7 @@ const shapes = {
   'score-verdict': ['out', decision.scoreVerdict, 'What follows from what a plan came to.'],
   'evaluator-verdict': ['out', decision.evaluatorVerdict, 'What one evaluator says of a run.'],
   'decision-record': ['out', decision.decisionRecord, 'How a run decided, and by what.'],
+  'run-export': ['out', runExport, 'What a run leaves behind, in one file that verifies offline.'],
   'run-checkpoint': ['out', decision.runCheckpoint, 'What it takes to go on with a run.'],
   'memory-proposal': ['both', decision.memoryProposal, 'A change of memory that waits for its decision.'],
   'replay-packet': ['both', decision.replayPacket, 'What is to be decided again, and what is expected of it.'],

@@ -8,6 +8,7 @@ import type { CompiledContext } from '../model/contract/compiled.ts'
 import type { DecisionRecord } from '../model/contract/decision.ts'
 import type { ArtifactRecord, PackRecord, PackReport } from '../model/contract/registry.ts'
 import type { InvokeRequest, TrustedContext } from '../model/contract/request.ts'
+import type { RunExport } from '../model/contract/run-export.ts'
 import type { Checkpoint, EvidenceBundle, EvidenceEvent, KeyRotation } from '../model/evidence.ts'
 import type { Revocation } from '../model/grant.ts'
 import type { ApiKey, IssuedKey } from '../model/identity/key.ts'
@@ -109,6 +110,8 @@ export interface Runs {
   events(id: string, options?: { since?: number }): AsyncIterable<RunEvent>
   /** Why its model was not shown a tool, a text was left out of its prompt, a call of it was refused: from the record. */
   explain(id: string): Promise<RunExplanation>
+  /** What a run that context packs drive leaves behind: bundle, every version of its record, approvals; it verifies offline. */
+  export(id: string): Promise<RunExport>
   /** Ends a run and all below it. */
   cancel(id: string): Promise<RunRecord>
   /** Takes a run up now that waits, or that its process has left. */

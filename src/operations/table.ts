@@ -66,6 +66,7 @@ export const operations = {
       resumes: 'event_id',
     }),
     explain: operation('call', 'GET /v1/runs/:id/explanation', 'run-name', 'run-explanation'),
+    export: operation('call', 'GET /v1/runs/:id/export', 'run-name', 'run-export'),
     cancel: operation('call', 'POST /v1/runs/:id/control', 'run-control', 'run-record'),
     resume: operation('call', 'POST /v1/runs/:id/resume', 'run-name', 'run-record', {
       summary: 'Takes up a run that waits, or that was left where it was.',

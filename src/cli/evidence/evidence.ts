@@ -2,6 +2,7 @@ import { Option } from 'commander'
 import { Failure, quote } from '../../base/failure.ts'
 import { counted } from '../../base/words.ts'
 import { withhold } from '../../evidence/withhold.ts'
+import type { RunExport } from '../../model/contract/run-export.ts'
 import type { EvidenceBundle, EvidenceEvent } from '../../model/evidence.ts'
 import { inScope } from '../../model/text.ts'
 import { operations as table } from '../../operations/table.ts'
@@ -51,18 +52,30 @@ const operations = operationGroup('evidence', {
           'leave out the payloads of some records; the rest still verifies. An event id, a kind of record or a capability, with a final `*` all that begin so; may be given several times',
           several,
         )
-        .option('--csv', 'a CSV table of the records instead of the bundle (proves nothing)'),
-    perform: async (run, { input, options }) =>
-      withholding(await run(input), (options['withhold'] ?? []) as readonly string[]),
+        .option('--csv', 'a CSV table of the records instead of the bundle (proves nothing)')
+        .addOption(
+          new Option(
+            '--records',
+            'with what the run has decided: every version of its record, and its approvals',
+          ).conflicts(['csv', 'withhold']),
+        ),
+    perform: async (run, { input, options, ambit }) =>
+      options['records'] === true
+        ? ((await ambit.runs.export(input.correlation)) as never)
+        : withholding(await run(input), (options['withhold'] ?? []) as readonly string[]),
     ownJson: true,
-    print: (io, bundle, { options }) => {
-      const text = options['csv'] ? csv(bundle.events) : `${jsonText(bundle, 2)}\n`
+    print: (io, exported: EvidenceBundle | RunExport, { options }) => {
+      const bundle = 'bundles' in exported ? exported.bundles[0] : exported
+      const { events = [], root_hash } = bundle ?? {}
+      const text = options['csv'] ? csv(events) : `${jsonText(exported, 2)}\n`
       const file = options['out']
       if (typeof file !== 'string') return io.out(text)
       writePrivate(io, file, text, { replace: options['force'] === true })
-      if (options.json) return printJson(io, { file, events: bundle.events.length, root_hash: bundle.root_hash })
+      if (options.json) return printJson(io, { file, events: events.length, root_hash })
       const next = options['csv'] ? '' : `; check it anywhere: ambit verify ${file}`
-      line(io, `wrote ${counted(bundle.events.length, 'record')} to ${file}${next}`)
+      const decided =
+        'records' in exported ? `, with ${counted(exported.records.length, 'version')} of its decision,` : ''
+      line(io, `wrote ${counted(events.length, 'record')}${decided} to ${file}${next}`)
     },
   },
   heads: {

@@ -1,4 +1,5 @@
 import { counted } from '../../base/words.ts'
+import type { RunExportReport } from '../../evidence/verify/run-export.ts'
 import type { BundleReport } from '../../evidence/verify/verify.ts'
 import { type Io, line, paint, plain } from '../terminal/io.ts'
 
@@ -16,17 +17,34 @@ export function printReport(io: Io, report: BundleReport): void {
     // Nothing else was looked at.
     if (check === 'shape') return
   }
+  printChecks(io, report.checks)
+  line(io, `  ${report.valid ? coverage[report.covered] : 'It is not proven: read the story with care.'}`)
+  if (report.valid) line(io, `  ${trust(report)}`)
+  if (report.story.length > 0) printStory(io, report)
+}
+
+/** What the export of a run proves, and then what each of its bundles does. */
+export function printExportReport(io: Io, report: RunExportReport): void {
+  const { valid, first, run_id, status, records, approvals, bundles } = report
+  const what = `${counted(records, 'version')} of the decision of \`${plain(run_id ?? '')}\`, now ${plain(status ?? '')}`
+  if (valid) line(io, `${paint(io, ['bold', 'green'], 'GOOD')}  ${what}, with ${counted(approvals, 'approval')}`)
+  else {
+    const place = paint(io, 'dim', `(${first?.check}, at ${plain(first?.at || 'the top')})`)
+    line(io, `${paint(io, ['bold', 'red'], 'NOT GOOD')}  ${plain(first?.message ?? '')} ${place}`)
+  }
+  printChecks(io, report.checks)
+  for (const bundle of bundles) printReport(io, bundle)
+}
+
+function printChecks(io: Io, checks: BundleReport['checks'] | RunExportReport['checks']): void {
   line(io)
-  for (const { name, verdict, message, at } of report.checks) {
+  for (const { name, verdict, message, at } of checks) {
     const [style, mark] = marks[verdict]
     const text = paint(io, verdict === 'pass' ? 'reset' : style, plain(message))
     const place = verdict === 'fail' && at ? paint(io, 'dim', `  ${plain(at)}`) : ''
     line(io, `  ${paint(io, style, mark)} ${name.padEnd(13)} ${text}${place}`)
   }
   line(io)
-  line(io, `  ${report.valid ? coverage[report.covered] : 'It is not proven: read the story with care.'}`)
-  if (report.valid) line(io, `  ${trust(report)}`)
-  if (report.story.length > 0) printStory(io, report)
 }
 
 const coverage = {

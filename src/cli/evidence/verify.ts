@@ -6,13 +6,16 @@ import { limits } from '../../base/limits.ts'
 import { tornMark } from '../../base/lines.ts'
 import { defined } from '../../base/object.ts'
 import type { Pin } from '../../evidence/verify/check-signature.ts'
+import { isRunExport, type RunExportReport, verifyRunExport } from '../../evidence/verify/run-export.ts'
 import { type BundleReport, type VerifyOptions, verifyBundle } from '../../evidence/verify/verify.ts'
 import { publicKey, type Tier } from '../../model/evidence.ts'
 import { parseAs } from '../../model/parse.ts'
 import { identityDocument } from '../../model/wire/host.ts'
 import { jsonIn, readInput, readJsonInput } from '../terminal/files.ts'
 import { found, type Io, printJson, progress, type Register } from '../terminal/io.ts'
-import { printReport } from './report.ts'
+import { printExportReport, printReport } from './report.ts'
+
+type Report = BundleReport | RunExportReport
 
 interface Options {
   readonly pin?: readonly Pin[]
@@ -26,7 +29,7 @@ export default ((command, io) => {
   command
     .argument(
       '<bundle>',
-      'a file written by `ambit evidence export`, or by any host compatible with CHP; - for standard input',
+      'a file written by `ambit evidence export`, with `--records` or without, or by any host compatible with CHP; - for standard input',
     )
     .option(
       '--pin <key>',
@@ -48,8 +51,10 @@ export default ((command, io) => {
     )
     .action(async (path: string, options: Options) => {
       const bytes = path === '-' ? await piped(io) : readInput(io, path)
-      const report = verifyBundleIn(io, bytes, options)
-      options.json ? printJson(io, report) : printReport(io, report)
+      const report = verifyFile(io, bytes, options)
+      if (options.json) printJson(io, report)
+      else if ('bundles' in report) printExportReport(io, report)
+      else printReport(io, report)
       if (!report.valid) found(io)
     })
 }) satisfies Register
@@ -60,7 +65,7 @@ async function piped(io: Io): Promise<Buffer> {
   return Buffer.from(text)
 }
 
-function verifyBundleIn(io: Io, bytes: Buffer, options: Options): BundleReport {
+function verifyFile(io: Io, bytes: Buffer, options: Options): Report {
   const { tier, pin: pins, identity, head } = options
   const trust: VerifyOptions = {
     ...defined({ tier, pins }),
@@ -74,9 +79,10 @@ function verifyBundleIn(io: Io, bytes: Buffer, options: Options): BundleReport {
 }
 
 /** A text that the strict reader refuses is no bundle: the report says so, with the place. */
-function verifyBytes(bytes: Buffer, trust: VerifyOptions): BundleReport {
+function verifyBytes(bytes: Buffer, trust: VerifyOptions): Report {
   try {
-    return verifyBundle(readJson(bytes, { bytesMax: limits.bundleBytesMax }), trust)
+    const value = readJson(bytes, { bytesMax: limits.bundleBytesMax })
+    return isRunExport(value) ? verifyRunExport(value, trust) : verifyBundle(value, trust)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     const { message } = error

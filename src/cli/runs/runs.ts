@@ -12,6 +12,8 @@ const id = ['run-id', 'see `ambit runs list`'] as const
 export default operationGroup('runs', {
   // Its command is `ambit run`.
   start: [],
+  // Its command is `ambit evidence export --records`.
+  export: [],
   list: {
     paged: true,
     input: {

@@ -5,7 +5,7 @@ import { rootHash } from '../event.ts'
 import { appendLeaf, leafOf } from '../log.ts'
 import { checkHash } from './check-events.ts'
 import { recordOf, uncoveredMember } from './coverage.ts'
-import { Findings } from './findings.ts'
+import { bundleMeanings, Findings } from './findings.ts'
 import { predicateOf } from './shape.ts'
 
 /** Follows a host's whole store in sequence order, event by event. */
@@ -68,7 +68,7 @@ function problemOf(stored: SealedEvent, hostId: string, tail: string | null): st
   if (event.host_id !== hostId) return 'it is of another host'
   if (!columnsAgree(stored, event)) return 'the store lists it under other words than it says'
   if ((event.prev_hash ?? null) !== tail) return 'it does not follow the last event of its correlation'
-  const findings = new Findings()
+  const findings = new Findings(bundleMeanings)
   checkHash(event, 0, findings)
   return findings.first?.message ?? recordProblem(event)
 }

@@ -1,5 +1,5 @@
 /** What a verifier looks at, in the order it is reported, and what it means that it passed. */
-const meanings = {
+export const bundleMeanings = {
   shape: 'the bundle is well formed',
   tier: 'the bundle has the tier it claims, and the one demanded',
   hashes: 'every content hash is that of its event',
@@ -19,11 +19,11 @@ const meanings = {
   checkpoint: 'the bundle agrees with the signed log head',
 } as const
 
-export type CheckName = keyof typeof meanings
-export const checkNames = Object.keys(meanings) as CheckName[]
+export type CheckName = keyof typeof bundleMeanings
+export const checkNames = Object.keys(bundleMeanings) as CheckName[]
 
-export interface Check {
-  readonly name: CheckName
+export interface Check<Name = CheckName> {
+  readonly name: Name
   /** `absent`: there was nothing to check, or only a part of it could be, and the message says which. */
   readonly verdict: 'pass' | 'fail' | 'absent'
   /** A JSON Pointer into the bundle, where it failed. */
@@ -31,8 +31,8 @@ export interface Check {
   readonly message: string
 }
 
-interface Fault {
-  readonly check: CheckName
+interface Fault<Name> {
+  readonly check: Name
   readonly at: string
   readonly message: string
   /** The place of the event, beyond all of them if it is about none. */
@@ -40,25 +40,34 @@ interface Fault {
 }
 
 /** Collects verdicts: of several faults of one check the first stands; a fault outweighs what is open, that a pass. */
-export class Findings {
-  readonly #faults = new Map<CheckName, Fault>()
-  readonly #passed = new Set<CheckName>()
-  readonly #partial = new Map<CheckName, string>()
+export class Findings<Name extends string = CheckName> {
+  readonly #meanings: Readonly<Record<Name, string>>
+  readonly #faults = new Map<Name, Fault<Name>>()
+  readonly #passed = new Set<Name>()
+  readonly #partial = new Map<Name, string>()
 
-  fail(check: CheckName, at: string, message: string, index = Number.POSITIVE_INFINITY): void {
+  constructor(of: Readonly<Record<Name, string>>) {
+    this.#meanings = of
+  }
+
+  get #names(): readonly Name[] {
+    return Object.keys(this.#meanings) as Name[]
+  }
+
+  fail(check: Name, at: string, message: string, index = Number.POSITIVE_INFINITY): void {
     if (!this.#faults.has(check)) this.#faults.set(check, { check, at, message, index })
   }
 
-  failEvent(check: CheckName, index: number, member: string, message: string): void {
+  failEvent(check: Name, index: number, member: string, message: string): void {
     this.fail(check, `/events/${index}${member === '' ? '' : `/${member}`}`, message, index)
   }
 
-  pass(...names: readonly CheckName[]): void {
+  pass(...names: readonly Name[]): void {
     for (const name of names) this.#passed.add(name)
   }
 
   /** Not all of it could be looked at: no pass, whatever else is said. */
-  leaveOpen(message: string, ...names: readonly CheckName[]): void {
+  leaveOpen(message: string, ...names: readonly Name[]): void {
     for (const name of names) this.#partial.set(name, message)
   }
 
@@ -66,23 +75,23 @@ export class Findings {
     return this.#faults.size === 0
   }
 
-  failed(name: CheckName): boolean {
+  failed(name: Name): boolean {
     return this.#faults.has(name)
   }
 
-  checks(): Check[] {
-    return checkNames.map((name): Check => {
+  checks(): Check<Name>[] {
+    return this.#names.map((name): Check<Name> => {
       const fault = this.#faults.get(name)
       if (fault !== undefined) return { name, verdict: 'fail', at: fault.at, message: fault.message }
       const open = this.#partial.get(name)
-      if (open === undefined && this.#passed.has(name)) return { name, verdict: 'pass', message: meanings[name] }
+      if (open === undefined && this.#passed.has(name)) return { name, verdict: 'pass', message: this.#meanings[name] }
       return { name, verdict: 'absent', message: open ?? 'nothing to check' }
     })
   }
 
   /** The fault that comes first in the chain; those about the bundle as a whole come after those about an event. */
-  get first(): Fault | undefined {
-    const faults = checkNames.flatMap((name) => this.#faults.get(name) ?? [])
+  get first(): Fault<Name> | undefined {
+    const faults = this.#names.flatMap((name) => this.#faults.get(name) ?? [])
     return faults.toSorted((a, b) => (a.index === b.index ? 0 : a.index - b.index))[0]
   }
 }

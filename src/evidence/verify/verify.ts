@@ -4,7 +4,7 @@ import { standsIn } from '../event.ts'
 import { type Coverage, checkEvents } from './check-events.ts'
 import { checkCompleteness, checkHead } from './check-head.ts'
 import { checkSignature, type Trust } from './check-signature.ts'
-import { type Check, type CheckName, Findings } from './findings.ts'
+import { bundleMeanings, type Check, type CheckName, Findings } from './findings.ts'
 import { predicateOf } from './shape.ts'
 
 export interface VerifyOptions extends Trust {
@@ -48,7 +48,7 @@ interface StoryLine {
 export function verifyBundle(input: unknown, options: VerifyOptions = {}): BundleReport {
   try {
     if (!isBundle(input)) return malformed(problemsOf(foreignBundle, input)[0])
-    const findings = new Findings()
+    const findings = new Findings(bundleMeanings)
     findings.pass('shape')
     const coverage = checkEvents(input, findings)
     checkCompleteness(input, findings)
@@ -64,7 +64,7 @@ export function verifyBundle(input: unknown, options: VerifyOptions = {}): Bundl
 const isBundle = predicateOf(foreignBundle)
 
 function malformed({ pointer, message } = { pointer: '', message: 'cannot be read' }): BundleReport {
-  const findings = new Findings()
+  const findings = new Findings(bundleMeanings)
   findings.fail('shape', pointer, message)
   return reportOn(findings)
 }

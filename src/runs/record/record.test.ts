@@ -4,11 +4,12 @@ import { test } from 'vitest'
 import { drive, loopFacts, runCases } from '../../../test/support/governed.ts'
 import { canonical } from '../../base/canonical.ts'
 import { sha256 } from '../../base/hash.ts'
+import { recordHash } from '../../evidence/record-hash.ts'
 import { type DecisionRecord, decisionRecord, type RecordStatus, recordStatus } from '../../model/contract/decision.ts'
 import type { Ending } from '../plan/ending.ts'
 import { readProgress } from '../plan/progress.ts'
 import { candidatesFrom } from './proposals.ts'
-import { makeRecord, mayMove, recordHash, sealRecord, type VersionFacts } from './record.ts'
+import { makeRecord, mayMove, sealRecord, type VersionFacts } from './record.ts'
 
 const version: VersionFacts = {
   ...{ record_id: 'dr_1', timestamp: '2026-11-02T09:00:00.000Z', seq: 1, approvals: [], memory_proposal_ids: [] },

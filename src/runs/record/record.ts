@@ -1,6 +1,5 @@
-import type { Json } from '../../base/canonical.ts'
 import { Failure } from '../../base/failure.ts'
-import { objectHash } from '../../base/hash.ts'
+import { recordHash } from '../../evidence/record-hash.ts'
 import type { EvidenceFact } from '../../model/contract/compiled.ts'
 import type { BudgetUsage, DecisionRecord, RecordStatus } from '../../model/contract/decision.ts'
 import { committedCalls, evidenceUsed } from '../plan/commit.ts'
@@ -172,10 +171,4 @@ export function sealRecord(record: UnsealedRecord, previous: DecisionRecord | un
   }
   const linked = { ...record, previous_hash: previous?.record_hash ?? null }
   return { ...linked, record_hash: recordHash(linked) }
-}
-
-/** The hash of a record without its own hash and signature. */
-export function recordHash(record: object): string {
-  const { record_hash, signature, ...rest } = record as { readonly [member: string]: Json }
-  return objectHash(rest)
 }

@@ -30,7 +30,7 @@ async function isSeen({ ambit, caller }: Pick<OperationContext, 'ambit' | 'calle
 
 export async function showDecision(context: OperationContext, named: { readonly id: string }): Promise<DecisionRecord> {
   const newest = (await decisionHistory(context, named)).versions.at(-1)
-  if (newest === undefined) throw notFound(named.id)
+  if (newest === undefined) throw recordNotFound(named.id)
   return newest
 }
 
@@ -38,13 +38,13 @@ export async function showDecision(context: OperationContext, named: { readonly 
 export async function decisionHistory(context: OperationContext, { id }: { readonly id: string }) {
   const runId = id.replace(/^dr_/, 'run_')
   await runFor(context, runId).catch(() => {
-    throw notFound(id)
+    throw recordNotFound(id)
   })
   const { ambit, caller } = context
   const versions = await ambit.store.read(() => versionsOf(caller.tenant, recordIdOf(runId)))
-  if (versions.length === 0) throw notFound(id)
+  if (versions.length === 0) throw recordNotFound(id)
   return { versions: [...versions] }
 }
 
-const notFound = (id: string): Failure =>
+export const recordNotFound = (id: string): Failure =>
   new Failure('record.not_found', `decision record ${quote(id)} not found`, { id })

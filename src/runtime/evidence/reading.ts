@@ -3,11 +3,14 @@ import { limits } from '../../base/limits.ts'
 import { formatTime } from '../../base/time.ts'
 import { makeAttestation, unsignedBundle } from '../../evidence/bundle.ts'
 import { verifyBundle } from '../../evidence/verify/verify.ts'
+import type { RunExport } from '../../model/contract/run-export.ts'
 import type { EvidenceBundle, EvidenceEvent, SealedEvent } from '../../model/evidence.ts'
 import type { TenantId } from '../../model/identity/tenant-id.ts'
 import type { ReplayQuery, ReplayResult } from '../../model/wire/result.ts'
 import type { ChainReport } from '../../model/wire/wire.ts'
+import { approvalRecords } from '../../storage/tables/approvals.ts'
 import { lastSequence } from '../../storage/tables/events.ts'
+import { recordsOfRoot } from '../../storage/tables/runs/decisions.ts'
 import type { Work } from '../../storage/work.ts'
 import type { Reader } from '../identity/caller.ts'
 import type { Runtime } from '../runtime.ts'
@@ -54,7 +57,21 @@ export async function exportFor(ambit: Runtime, reader: Reader, id: string): Pro
   throw new Failure('caller.not_permitted', message, { id }, 'use the key of an auditor, or read your own events')
 }
 
-/** The same as an attestation, for tools that know in-toto and nothing of bundles. */
+/** The export of a run with what it decided: its bundle, every version of its record, and the approvals of its calls. */
+export async function exportRun(ambit: Runtime, reader: Reader, runId: string): Promise<RunExport> {
+  const bundle = await exportFor(ambit, reader, runId)
+  const asked = bundle.events.flatMap(({ event_type, payload }) =>
+    event_type === 'approval_requested' ? [String((payload as { approval_id?: unknown }).approval_id)] : [],
+  )
+  const { tenant } = reader
+  const records = await ambit.store.read(() => recordsOfRoot(tenant, runId))
+  const found = await Promise.all(
+    [...new Set(asked)].map((id) => ambit.store.read(() => approvalRecords.find(tenant, id))),
+  )
+  return { bundles: [bundle], records: [...records], approvals: found.flatMap((stored) => stored?.request ?? []) }
+}
+
+/** The export of one correlation as an attestation, for tools that know in-toto and nothing of bundles. */
 export async function attestationFor(ambit: Runtime, hostId: string, reader: Reader, id: string) {
   return makeAttestation(await exportFor(ambit, reader, id), await ambit.keyring.signer(hostId))
 }

@@ -5,7 +5,9 @@ import type { ToolAnswer } from '../../runs/answer.ts'
 import { resourcesOf } from '../../runs/definition.ts'
 import { eventsOfTree } from '../../storage/tables/runs/runs.ts'
 import type { Agent } from '../agents/agent.ts'
-import { demandName } from '../identity/caller.ts'
+import { recordNotFound } from '../contract/decisions.ts'
+import { exportRun } from '../evidence/reading.ts'
+import { demandName, readerOf } from '../identity/caller.ts'
 import { forgetMemory, listMemory, readMemory } from '../memory/entries.ts'
 import { eraseScope } from '../memory/erase.ts'
 import { hasEnded, listRunsFor, openRunFor, runFor, watchRun } from '../runs/read.ts'
@@ -25,6 +27,11 @@ export const runHandlers: HandlersOf<'agents' | 'runs' | 'grants' | 'memory'> = 
     show: (context, { id }) => runFor(context, id),
     events: async (context, { id, since = 0 }) => watchRun(context, await runFor(context, id), since),
     explain: (context, { id }) => explainRun(context, id),
+    export: async (context, { id }) => {
+      const { root_run_id, decision } = await runFor(context, id)
+      if (decision === null) throw recordNotFound(id)
+      return exportRun(context.ambit, readerOf(context.caller), root_run_id)
+    },
     cancel: async (context, { id }) => {
       const record = await openRunFor(context, id)
       if (!(await (await context.host()).runs.cancel(record))) throw hasEnded(id)

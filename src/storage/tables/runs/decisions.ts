@@ -30,7 +30,7 @@ export function* lastVersion(tenant: TenantId, recordId: string): Work<DecisionR
   return found && bodyOf(found)
 }
 
-/** The newest version of each record of a tree. */
+/** Every version of each record of a tree. */
 export function* recordsOfRoot(tenant: TenantId, rootId: string): Work<readonly DecisionRecord[]> {
   const select = 'SELECT body FROM decision_records WHERE tenant_id = ? AND root_run_id = ? ORDER BY record_id, seq'
   return (yield* rows(select, tenant, rootId)).map(bodyOf<DecisionRecord>)
