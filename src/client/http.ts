@@ -45,7 +45,9 @@ export async function send(
 }
 
 export async function sendJson<T>(host: HostOptions, request: HostRequest): Promise<T> {
-  const response = await send(host, request)
+  // What may come as a stream is asked for whole.
+  const headers = { accept: 'application/json', ...request.headers }
+  const response = await send(host, { ...request, headers })
   return (await response.json().catch(() => {
     throw new Failure('answer.invalid', 'the host did not answer JSON', {}, 'check the address')
   })) as T

@@ -40,9 +40,9 @@ export async function followRun(
   for await (const event of runs.events(id)) {
     show?.(event)
     if (event.run_id !== id || !['run.paused', 'run.finished'].includes(event.type)) continue
-    // An earlier pause of a run that has gone on since is no end.
+    // An earlier pause of a run that has gone on since is no end, and more of its events are to come.
     const record = await runs.show(id)
-    if (isOver(record.status)) return record
+    if (isOver(record.status) && (event.type === 'run.finished' || record.status === 'paused')) return record
   }
   return runs.show(id)
 }

@@ -1,5 +1,6 @@
 import type { RequestStateCodec } from '@modelcontextprotocol/server'
 import type { AmbitHost, CallCaller } from '../runtime/hosting/host.ts'
+import type { AgentTool } from '../runtime/operations/agent-tool.ts'
 import type { Content } from './content.ts'
 
 /** A call that waits for people, as its client carries it from one round to the next. It gives no right. */
@@ -21,6 +22,8 @@ export interface McpDoor {
   /** What it serves beside tools. */
   readonly content: Content
   readonly states: RequestStateCodec<WaitingState>
+  /** How the caller puts requests to agents, if it may. */
+  readonly agent?: (() => Promise<AgentTool | undefined>) | undefined
   /** How long one round waits for people before it asks the client again; 20 s unless given. */
   readonly roundMs?: number
   /** True where a connection that is cut says nothing about a call, which then goes on. */

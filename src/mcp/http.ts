@@ -4,11 +4,15 @@ import { limits } from '../base/limits.ts'
 import { openPlaces } from '../base/places.ts'
 import type { AmbitHost, CallCaller } from '../runtime/hosting/host.ts'
 import type { Runtime } from '../runtime/runtime.ts'
+import type { McpDoor } from './door.ts'
 import { refusedHeaders } from './param-headers.ts'
 import { type McpOptions, openMcpServer } from './server.ts'
 
 /** Who sends a request, and what is told of the work on it. */
-type McpCaller = { readonly caller: CallCaller; readonly until?: (work: Promise<unknown>) => void }
+type McpCaller = Pick<McpDoor, 'agent'> & {
+  readonly caller: CallCaller
+  readonly until?: (work: Promise<unknown>) => void
+}
 
 export type McpHttp = ReturnType<typeof openMcpHttp>
 
@@ -16,10 +20,10 @@ export type McpHttp = ReturnType<typeof openMcpHttp>
 export function openMcpHttp(ambit: Runtime, host: AmbitHost, options: McpOptions) {
   const open: McpServerFactory = ({ era, authInfo }) => {
     const by = authInfo?.extra?.['by'] as McpCaller
-    const { caller, until } = by
+    const { caller, until, agent } = by
     return openMcpServer({
       ...options,
-      ...{ ambit, host, era, until, name: caller.name, caller: async () => caller },
+      ...{ ambit, host, era, until, agent, name: caller.name, caller: async () => caller },
       // The older revision cancels by a message, which cannot find the call: each request has a server of its own.
       outlivesConnection: era === 'legacy',
     })

@@ -5,6 +5,7 @@ import { version } from '../base/version.ts'
 import type { CallCaller } from '../runtime/hosting/host.ts'
 import { plain } from '../runtime/hosting/tools.ts'
 import type { Runtime } from '../runtime/runtime.ts'
+import { callAgent, listedAgent } from './agent.ts'
 import { type Content, ownContent } from './content.ts'
 import type { McpDoor, WaitingState } from './door.ts'
 import { callTool, listedTools } from './tools.ts'
@@ -22,7 +23,7 @@ export interface McpOptions extends Pick<McpDoor, 'fenced' | 'roundMs'> {
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
-interface McpServerDeps extends McpOptions, Pick<McpDoor, 'host' | 'era' | 'outlivesConnection'> {
+interface McpServerDeps extends McpOptions, Pick<McpDoor, 'host' | 'era' | 'outlivesConnection' | 'agent'> {
   readonly ambit: Runtime
   /** The name of the caller, which stays the same. */
   readonly name: string
@@ -74,10 +75,12 @@ export function openMcpServer({
     return answering
   }
   server.setRequestHandler('tools/list', ({ params }) =>
-    answer((door) => page('tools', listedTools(door), params, ({ name }) => name)),
+    answer(async (door) =>
+      page('tools', [...listedTools(door), ...(await listedAgent(door))], params, ({ name }) => name),
+    ),
   )
   server.setRequestHandler('tools/call', ({ params }, context) =>
-    answer((door) => callTool(door, server, params, context)),
+    answer(async (door) => (await callAgent(door, params)) ?? callTool(door, server, params, context)),
   )
   server.setRequestHandler('resources/list', ({ params }) =>
     answer(({ content }) => page('resources', content.resources(), params, ({ uri }) => uri)),

@@ -3,7 +3,13 @@ import type { Server } from '@modelcontextprotocol/server'
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
 import type { AmbitHost, CallCaller } from '../runtime/hosting/host.ts'
 import type { Runtime } from '../runtime/runtime.ts'
+import type { McpDoor } from './door.ts'
 import { openMcpServer } from './server.ts'
+
+interface StdioOptions extends Pick<McpDoor, 'agent'> {
+  readonly input?: Readable
+  readonly output?: Writable
+}
 
 /** MCP over standard input and output for one client, until the client ends it or `signal` falls. */
 export async function serveMcpStdio(
@@ -11,7 +17,7 @@ export async function serveMcpStdio(
   host: AmbitHost,
   caller: () => Promise<CallCaller>,
   signal: AbortSignal,
-  { input = process.stdin, output = process.stdout }: { readonly input?: Readable; readonly output?: Writable } = {},
+  { input = process.stdin, output = process.stdout, agent }: StdioOptions = {},
 ): Promise<void> {
   const ended = Promise.withResolvers<void>()
   const { name } = await caller()
@@ -26,7 +32,7 @@ export async function serveMcpStdio(
   let server: Server | undefined
   const handle = serveStdio(
     ({ era }) => {
-      server = openMcpServer({ ambit, host, name, caller, era })
+      server = openMcpServer({ ambit, host, name, caller, era, agent })
       return server
     },
     { transport },

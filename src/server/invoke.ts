@@ -71,5 +71,5 @@ function repeatStream(result: InvocationResult, chunks: readonly Json[], after: 
 }
 
 /** The number of the last frame that was read; −1, before the first, if the header is missing or no number. */
-const resumeAfter = (header: string | null): number =>
+export const resumeAfter = (header: string | null): number =>
   header !== null && /^\d{1,15}$/.test(header) ? Number(header) : -1

@@ -1,10 +1,11 @@
 import type { McpHttp } from '../mcp/http.ts'
 import type { McpOptions } from '../mcp/server.ts'
 import type { AmbitHost } from '../runtime/hosting/host.ts'
+import { agentToolFor } from '../runtime/operations/agent-tool.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { checkSameOrigin } from './access.ts'
 import { readBody } from './input.ts'
-import type { Route } from './route.ts'
+import { contextOf, type Route } from './route.ts'
 
 export const mcpRoute: Route = {
   method: 'POST',
@@ -15,7 +16,10 @@ export const mcpRoute: Route = {
     const { request, by: caller, until } = asked
     checkSameOrigin(request.headers)
     const body = await readBody(asked)
-    return (await asked.mcp(asked.host)).fetch(request, body, { caller, until })
+    return (await asked.mcp(asked.host)).fetch(request, body, {
+      ...{ caller, until },
+      agent: () => agentToolFor(contextOf(asked)),
+    })
   },
 }
 

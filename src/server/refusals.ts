@@ -1,10 +1,10 @@
-import { Failure } from '../base/failure.ts'
-import { statusOf, wireCode } from '../base/failure-codes.ts'
+import type { Failure } from '../base/failure.ts'
+import { statusOf } from '../base/failure-codes.ts'
 import { limits } from '../base/limits.ts'
-import { recordAs } from '../runtime/evidence/record.ts'
-import { ownEvent } from '../runtime/identity/admin.ts'
-import { type Caller, operator } from '../runtime/identity/caller.ts'
-import { tenantOf } from '../runtime/identity/tenants.ts'
+import { routeOf } from '../operations/operation.ts'
+import { operations } from '../operations/table.ts'
+import { isRefusal, recordRefusal } from '../runtime/evidence/refusals.ts'
+import type { Caller } from '../runtime/identity/caller.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { callerKey, rateLimit } from './rate-limits.ts'
 
@@ -27,7 +27,7 @@ export function openRefusalRecord(ambit: Runtime) {
   const mayAll = rateLimit(ambit.clock, limits.refusalsPerSecondMax, limits.rateCallersMax)
   const left = new Map<string, number>()
   return async ({ caller, method, path, route, traceId, error }: Refused): Promise<void> => {
-    if (caller?.subject.verified !== true || !isEntry(method, path) || !isRefusal(error)) return
+    if (caller?.subject.verified !== true || !isEntry(method, path) || !refuses(route, error)) return
     const { tenant, subject } = caller
     const key = callerKey(tenant, subject.id)
     const unrecorded = left.get(key) ?? 0
@@ -36,21 +36,7 @@ export function openRefusalRecord(ambit: Runtime) {
       return
     }
     left.delete(key)
-    // A refused request is no call, and in no caller's correlation: it is under an id of its own.
-    const id = ambit.ids.next('req')
-    const payload = { method, route, code: wireCode(error.code), status: statusOf[error.code], unrecorded }
-    const event = {
-      ...ownEvent('ambit.entry.refused', payload, id),
-      invocation_id: id,
-      outcome: 'denied' as const,
-      correlation: { correlation_id: id, trace_id: traceId },
-      redacted: true,
-    }
-    const recorder = { ...operator(tenant), subject }
-    // The caller is refused either way, and nothing was done.
-    await tenantOf(ambit, recorder)
-      .then(({ host_id }) => recordAs(ambit, recorder, host_id, [event]))
-      .catch(() => undefined)
+    await recordRefusal(ambit, caller, error, { method, route, traceId, unrecorded })
   }
 }
 
@@ -58,6 +44,8 @@ export function openRefusalRecord(ambit: Runtime) {
 const isEntry = (method: string, path: string): boolean =>
   method === 'POST' && path.startsWith('/v1/') && path !== '/v1/preview'
 
-/** A path that does not exist refuses nothing, and a failure of ours is no refusal. */
-const isRefusal = (error: unknown): error is Failure =>
-  error instanceof Failure && statusOf[error.code] < 500 && ![404, 405].includes(statusOf[error.code])
+/** To ask for what is not there is refused nothing, unless a run was to start with it. */
+const refuses = (route: string, error: unknown): error is Failure =>
+  isRefusal(error) && (statusOf[error.code] !== 404 || runEntries.has(route))
+
+const runEntries = new Set([operations.invokeAgent, operations.runs.start].map((each) => routeOf(each).path))

@@ -4,6 +4,7 @@ import type { Operation } from '../operations/operation.ts'
 import type { AmbitHost, CallCaller } from '../runtime/hosting/host.ts'
 import type { Readiness } from '../runtime/hosting/readiness.ts'
 import type { Caller } from '../runtime/identity/caller.ts'
+import type { OperationContext } from '../runtime/operations/context.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import type { ConcurrencyLimit } from './rate-limits.ts'
 import type { Counts, Traced } from './telemetry.ts'
@@ -39,6 +40,14 @@ export interface RouteRequest extends ServerContext {
   /** A part of the path, decoded once. */
   param(name: string): string
 }
+
+/** What operations are carried out with for a request. */
+export const contextOf = (request: RouteRequest): OperationContext => ({
+  ...request,
+  host: async () => request.host,
+  served: true,
+  place: request.traced.place,
+})
 
 /** What a route answers under one status: the name of a schema, with its media type unless that is JSON. */
 export interface Answer {

@@ -1,4 +1,5 @@
 import type { Json } from '../base/canonical.ts'
+import type { InvokeAnswer } from '../model/requests.ts'
 import type { InvocationResult } from '../model/wire/result.ts'
 import { type Operation, routeOf, walkOperations } from '../operations/operation.ts'
 import { summaryOf } from '../operations/summary.ts'
@@ -7,10 +8,11 @@ import { openItems, performOperation } from '../runtime/operations/perform.ts'
 import { json } from './answer.ts'
 import { readInput } from './input.ts'
 import { answerInvoke, trackCall } from './invoke.ts'
+import { agentAnswers, answerAgent } from './invoke-agent.ts'
 import { mcpRoute } from './mcp.ts'
 import { openapi } from './openapi.ts'
 import { protocolRoutes } from './protocol.ts'
-import { problem, type Route, type RouteRequest } from './route.ts'
+import { contextOf, problem, type Route, type RouteRequest } from './route.ts'
 import { streamItems } from './stream.ts'
 
 /** A route for each operation. Paths without parts that vary come first: they would match the others too. */
@@ -45,12 +47,13 @@ function routeFor(names: readonly string[], operation: Operation): Route {
   const name = names.join('.')
   const handle = async (request: RouteRequest): Promise<unknown> => {
     const input = await readInput(request, operation)
-    const context = { ...request, host: async () => request.host, served: true, place: request.traced.place }
+    const context = { ...contextOf(request), recordsRefusals: true }
     if (stream)
       return streamItems(request, (signal) => openItems({ ...context, signal }, names, operation, input), resumes)
     const perform = () => performOperation({ ...context, signal: request.closing }, names, operation, input)
     if (name === 'call')
       return (await trackCall(request, async () => ({ result: (await perform()) as InvocationResult }))).result
+    if (name === 'invokeAgent') return answerAgent(request, context, (await perform()) as InvokeAnswer)
     return creates === undefined ? perform() : created(operation, (await perform()) as Json)
   }
   return {
@@ -60,7 +63,9 @@ function routeFor(names: readonly string[], operation: Operation): Route {
     operation: { name, ...operation },
     handle,
     answers: {
-      [creates === undefined ? 200 : 201]: { schema: output, ...(stream && { type: 'text/event-stream' }) },
+      ...(name === 'invokeAgent'
+        ? agentAnswers
+        : { [creates === undefined ? 200 : 201]: { schema: output, ...(stream && { type: 'text/event-stream' }) } }),
       400: problem,
       ...(right !== 'public' && { 403: problem }),
       404: problem,

@@ -18,6 +18,7 @@ import type { ProviderSpec, ResourceToolContext } from '../../src/resources/prov
 import type { ToolCall, TurnRequest } from '../../src/runs/turn.ts'
 import { type AgentSpec, defineAgent } from '../../src/runtime/agents/agent.ts'
 import { openConfiguredHosts } from '../../src/runtime/hosting/configured-host.ts'
+import type { Hosts } from '../../src/runtime/hosting/hosts.ts'
 import { authenticate } from '../../src/runtime/identity/api-keys.ts'
 import { type Caller, callerOf, operator } from '../../src/runtime/identity/caller.ts'
 import { createTenant, everyTenant } from '../../src/runtime/identity/tenants.ts'
@@ -33,6 +34,7 @@ import { type Asked, noting } from './statements.ts'
 export interface GivenRuns {
   readonly ambit: Ambit
   readonly runtime: Runtime
+  readonly hosts: Hosts
   readonly clock: ReturnType<typeof stillClock>
   /** The holder of a new key of a new principal with these roles. */
   as(principal: string, roles?: string[]): Promise<Ambit>
@@ -97,7 +99,7 @@ export async function givenRuns(config: AmbitConfig, place: Place = {}): Promise
     return ambit.withKey(secret)
   }
   return {
-    ...{ ambit, runtime, as, close },
+    ...{ ambit, runtime, hosts, as, close },
     clock: clock as ReturnType<typeof stillClock>,
     approver: async (id, roles = ['boss']) => {
       const person = await as(id)

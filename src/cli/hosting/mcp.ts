@@ -1,5 +1,6 @@
 import { openConfiguredHost } from '../../runtime/hosting/configured-host.ts'
 import { callerOf } from '../../runtime/identity/caller.ts'
+import { agentToolFor } from '../../runtime/operations/agent-tool.ts'
 import { refuseAdministrator, whoAsks } from '../identity/who-asks.ts'
 import { type CommonOptions, inTenant, sourceOf, withTenant } from '../session.ts'
 import { type Register, tell } from '../terminal/io.ts'
@@ -24,8 +25,13 @@ export default ((command, io) => {
         void kept.then(() => stopping.abort())
         // A key may be revoked at any time.
         const asks = async () => callerOf(await whoAsks(ambit, io, options))
+        const agent = async () => {
+          const asking = await whoAsks(ambit, io, options)
+          // Whoever speaks there is an agent, not the person at this machine.
+          return agentToolFor({ ambit, caller: asking, by: callerOf(asking), host: async () => host, served: true })
+        }
         try {
-          await serveMcpStdio(ambit, host, asks, stopping.signal)
+          await serveMcpStdio(ambit, host, asks, stopping.signal, { agent })
         } finally {
           stopping.abort()
           await kept

@@ -1,8 +1,11 @@
+import { Failure } from '../../base/failure.ts'
 import { longRunning } from '../../compile/envelope.ts'
 import type { InvokeAnswer } from '../../model/requests.ts'
 import { isEnded, type RunRecord } from '../../model/run.ts'
+import { inScopes } from '../../model/text.ts'
 import { lastVersion, recordIdOf } from '../../storage/tables/runs/decisions.ts'
 import { eventsOfTree } from '../../storage/tables/runs/runs.ts'
+import type { Caller } from '../identity/caller.ts'
 import { govern } from '../loop/plans/governed.ts'
 import type { OperationContext } from '../operations/context.ts'
 import { runFor, watchRun } from '../runs/read.ts'
@@ -11,10 +14,17 @@ import { gatherFacts } from './gather.ts'
 
 /** One call in, one record out: the request is let in, compiled, and its run started; in `batch` it is waited for. */
 export async function invokeAgent(by: OperationContext, given: EntryRequest): Promise<InvokeAnswer> {
+  if (!mayInvoke(by.caller)) throw new Failure('caller.not_permitted', `this key is not for \`${invokeScope}\``)
   const started = await startOrFind(by, given)
   const record = given.request.mode === 'batch' ? await settled(by, started) : started
   return answerFor(by, record)
 }
+
+const invokeScope = 'agent.invoke'
+
+/** A key that is limited to capabilities names this one too, to put requests to agents. */
+export const mayInvoke = ({ scopes }: Pick<Caller, 'scopes'>): boolean =>
+  scopes.length === 0 || inScopes(scopes, invokeScope)
 
 /** A repeat of a request is the run that it has started. */
 class Repeated extends Error {

@@ -87,9 +87,13 @@ export function demand(caller: Caller, right: Right): void {
   throw new Failure('caller.not_permitted', `this key may not ${right}`, { right }, help)
 }
 
-/** Refuses a caller without a name of its own: the embedding program and the holder of a key have one. */
-export function demandName({ subject, rights }: Caller): void {
-  if (subject.verified === true || rights.includes('administer')) return
+/** Whether a caller has a name of its own: the embedding program and the holder of a key have one. */
+export const hasName = ({ subject, rights }: Caller): boolean =>
+  subject.verified === true || rights.includes('administer')
+
+/** Refuses a caller without a name of its own. */
+export function demandName(caller: Caller): void {
+  if (hasName(caller)) return
   const help = 'put the key of a principal into AMBIT_KEY, or send it'
   throw new Failure('unauthenticated', 'this needs a caller that is known by a key', {}, help)
 }

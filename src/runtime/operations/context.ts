@@ -18,6 +18,8 @@ export interface OperationContext {
   readonly host: () => Promise<AmbitHost>
   /** Whether the caller came through a server: then only the roots of the tenant hold grants. */
   readonly served?: boolean
+  /** Whether the door records itself what is refused there. */
+  readonly recordsRefusals?: boolean
   /** The place in a trace that the request has. */
   readonly place?: TraceParent
   /** Ends a stream that waits for its next item. */

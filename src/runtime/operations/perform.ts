@@ -1,6 +1,9 @@
 import { parseAs } from '../../model/parse.ts'
 import { schemaOf } from '../../model/schemas.ts'
-import { entryAt, type Operation } from '../../operations/operation.ts'
+import { entryAt, type Operation, routeOf } from '../../operations/operation.ts'
+import { operations } from '../../operations/table.ts'
+import { isRefusal, recordRefusal } from '../evidence/refusals.ts'
+import { hasName } from '../identity/caller.ts'
 import { approvalHandlers } from './approvals.ts'
 import { callHandlers } from './calls.ts'
 import { demandRight, type HandlersOf, type OperationContext } from './context.ts'
@@ -38,8 +41,26 @@ function admit(...[context, path, operation, input]: Asked): () => unknown {
 }
 
 async function answerOf(asked: Asked): Promise<unknown> {
-  return admit(...asked)()
+  try {
+    return await admit(...asked)()
+  } catch (error) {
+    await recordEntry(asked, error)
+    throw error
+  }
 }
+
+/** A run that is not let in is on record at every door. A server keeps that record itself: it refuses earlier, too. */
+async function recordEntry(
+  [{ ambit, caller, place, recordsRefusals }, , operation]: Asked,
+  error: unknown,
+): Promise<void> {
+  if (recordsRefusals === true || !startsRun(operation) || !isRefusal(error) || !hasName(caller)) return
+  const { method, path } = routeOf(operation)
+  await recordRefusal(ambit, caller, error, { method, route: path, traceId: place?.traceId })
+}
+
+const startsRun = (operation: Operation): boolean =>
+  operation === operations.invokeAgent || operation === operations.runs.start
 
 async function* itemsOf(asked: Asked) {
   yield* await openItems(...asked)

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Json } from '../../base/canonical.ts'
 import { Failure, quote } from '../../base/failure.ts'
 import { formatSortedId } from '../../base/ids.ts'
 import { limits } from '../../base/limits.ts'
@@ -8,6 +9,7 @@ import { covers } from '../../grants/cover.ts'
 import { isEnded, type RunEvent, type RunRecord } from '../../model/run.ts'
 import type { InputOf } from '../../operations/operation.ts'
 import type { operations } from '../../operations/table.ts'
+import { lastVersion, recordIdOf } from '../../storage/tables/runs/decisions.ts'
 import { findRun, listRuns, runEventsOf } from '../../storage/tables/runs/runs.ts'
 import { type Caller, demand, demandName, readerOf } from '../identity/caller.ts'
 import { type OperationContext, timeOf } from '../operations/context.ts'
@@ -84,7 +86,7 @@ export async function* watchRun(
       const events = await ambit.store.read(() => runEventsOf(caller.tenant, rootId, after, limits.pageRowsMax))
       for (const event of events) {
         after = event.event_id
-        if (id === rootId || event.run_id === id) yield event
+        if (id === rootId || event.run_id === id) yield await withDecision(ambit, caller, event)
         isOver ||= event.run_id === id && event.type === 'run.finished'
       }
       if (events.length > 0) continue
@@ -95,4 +97,13 @@ export async function* watchRun(
       unwatch()
     }
   }
+}
+
+/** The last event of a run brings what was decided, which is kept apart from it. */
+async function withDecision(ambit: Runtime, { tenant }: Caller, event: RunEvent): Promise<RunEvent> {
+  if (event.type !== 'run.finished') return event
+  const record = await ambit.store.read(() => lastVersion(tenant, recordIdOf(event.run_id)))
+  return record === undefined
+    ? event
+    : { ...event, data: { ...event.data, decision_record: record as unknown as Json } }
 }
