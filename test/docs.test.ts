@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { Command } from 'commander'
@@ -73,6 +73,10 @@ describe('what a document shows is what happens [F-18]', () => {
     [
       'run-an-agent',
       /^1 run\.started\n[\s\S]*\npaused 1\ndesk_refund answered\.\ncancelled\n[\s\S]*\ncomplete \{ entries: 1,/,
+    ],
+    [
+      'govern-a-decision',
+      /^paused 1\n(?:s\d .*\n){3}DECIDED posted for GATE_CONTROLLER by cora\nvalid: true\nafter .*: false\n$/,
     ],
     ['govern-a-tool', /success, .*delivered.*\n.*input_schema_validation_failed\n.*valid: true, covered: yes/],
   ])('the example %s runs to its end', (name, expected) => {
@@ -152,6 +156,8 @@ function runBlocks(blocks: readonly Block[], variables: Readonly<Record<string, 
     const env: NodeJS.ProcessEnv = { ...environment(join(folder, 'bin')), ...variables }
     const cwd = join(folder, 'here')
     mkdirSync(cwd)
+    // A folder beside those of the repository.
+    symlinkSync(join(projectRoot, 'scenarios'), join(folder, 'scenarios'))
     const known = new Map<string, string>()
     for (const { command, shown } of blocks.flatMap(stepsOf)) {
       const line = command.replace(placeholder, (mark, name: string) => known.get(name) ?? mark)

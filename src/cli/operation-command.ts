@@ -40,6 +40,8 @@ export interface View<Op extends Operation = Operation> {
   /** Prints the answer for people; with `ownJson` for programs too. */
   print?(io: Io, answer: OutputOf<Op>, use: Use<Op>): void | Promise<void>
   readonly ownJson?: true
+  /** What is wrong with its input is said where it goes to, and is on record there. */
+  readonly unchecked?: true
 }
 
 type Tree = typeof operations
@@ -55,7 +57,7 @@ export const operationGroup =
 
 /** The command of an operation that is in no group. */
 export const singleOperation =
-  <N extends 'call' | 'preview' | 'explain' | 'compile'>(name: N, view: View<Tree[N]>): Register =>
+  <N extends 'call' | 'preview' | 'explain' | 'compile' | 'invokeAgent'>(name: N, view: View<Tree[N]>): Register =>
   (command, io) =>
     addOperation(command, io, [name], view as View)
 
@@ -87,7 +89,7 @@ function addOperation(command: Command, io: Io, path: readonly string[], view: V
       async (session) => {
         const begun = { ...session, command, options }
         const given = Object.assign(await input.read(io), view.fixed, await view.complete?.(io, begun))
-        input.check(given)
+        if (!view.unchecked) input.check(given)
         const use: Use = { ...begun, input: given as InputOf<Operation> }
         const once: Run = (wish) => performOn(session.ambit, path, operation, wish) as Promise<Answer>
         if (operation.stream) {

@@ -34,6 +34,7 @@ const changes: Readonly<Record<string, string>> = {
   'capabilities drift': '',
   'capabilities accept': `files tool@sha256:${'0'.repeat(64)}`,
   run: 'clerk --input x',
+  invoke: '--request <ask>',
   'runs cancel': '<run>',
   'runs resume': '<run>',
   'grants revoke': 'path northlight',
@@ -49,7 +50,7 @@ const changes: Readonly<Record<string, string>> = {
 
 /** What only looks, works on files that its user names, calls what is open, or fills an empty store. */
 const others =
-  /^(call|agent (list|new|validate)|runs (list|show|watch|explain)|pack (new|validate|list|show|diff)|compile|envelope|artifact list|memory (list|read)|preview|explain|invocations show|capabilities (list|show)|approvals (list|show|watch)|(approver|tenant|principal|key|secret|evidence) list|tenant identity|evidence (show|trace|export|heads)|policy .*|knowledge (?!approve).*|schema .*|verify|doctor|demo|init|mcp|host serve|store (backup|restore))$/
+  /^(call|agent (list|new|validate)|runs (list|show|watch|explain)|decisions (list|show|history|verify)|pack (new|validate|list|show|diff)|compile|envelope|artifact list|memory (list|read)|preview|explain|invocations show|capabilities (list|show)|approvals (list|show|watch)|(approver|tenant|principal|key|secret|evidence) list|tenant identity|evidence (show|trace|export|heads)|policy .*|knowledge (?!approve).*|schema .*|verify|doctor|demo|init|mcp|host serve|store (backup|restore))$/
 
 describe('without a key nothing of ours changes [F-25]', () => {
   test('every command is known to look or to change', async () => {
@@ -68,9 +69,10 @@ describe('without a key nothing of ours changes [F-25]', () => {
     const keyless = shell.with({ env: {}, stdin: async () => 'x' })
     writePackIn(shell.cwd, 'pumps', { description: 'The P-200 pump. Use for questions about it.' }, {})
     writeFileSync(join(shell.cwd, 'desk.pack.yaml'), scenario('pack.yaml'))
+    writeFileSync(join(shell.cwd, 'ask.yaml'), scenario('request.yaml').replace('tenant_fjordvik', 'northlight'))
     const before = await recorded(shell)
     for (const [line, words] of Object.entries(changes)) {
-      const named = { '<approval>': approval_id, '<run>': run_id, '<pack>': 'desk.pack.yaml' }
+      const named = { '<approval>': approval_id, '<run>': run_id, '<pack>': 'desk.pack.yaml', '<ask>': 'ask.yaml' }
       const typed = `${line} ${words}`
         .trim()
         .split(' ')

@@ -1,12 +1,10 @@
-import { defined } from '../../base/object.ts'
 import { firstDifference } from '../../compile/compile.ts'
 import type { CompiledContext } from '../../model/contract/compiled.ts'
 import { bucketNames } from '../../model/contract/context.ts'
-import type { InvokeRequest, TrustedContext } from '../../model/contract/request.ts'
 import { singleOperation } from '../operation-command.ts'
 import { found, type Io, line, paint, plain, printJson } from '../terminal/io.ts'
 import { printFields } from '../terminal/table.ts'
-import { readDocument } from './read.ts'
+import { readRequest } from './read.ts'
 
 const fixedSeed = '0'.repeat(32)
 
@@ -43,13 +41,6 @@ export default singleOperation('compile', {
     printCompiled(io, made)
   },
 })
-
-/** A file holds the request itself, or the request and what trusted code says beside it: what the builder prints. */
-async function readRequest(io: Io, path: string): Promise<{ request: InvokeRequest; run_context?: TrustedContext }> {
-  const value = (await readDocument(io, path)) as { request?: unknown; run_context?: unknown }
-  const { request, run_context } = value.request === undefined ? { request: value } : value
-  return defined({ request, run_context }) as unknown as { request: InvokeRequest }
-}
 
 /** The six buckets as bars, what was left out of them and why, the tools, and what is hidden. */
 function printCompiled(

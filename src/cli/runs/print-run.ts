@@ -1,5 +1,6 @@
 import { canonical, type Json } from '../../base/canonical.ts'
 import { counted } from '../../base/words.ts'
+import type { MemoryProposal } from '../../model/contract/decision.ts'
 import type { RunExplanation } from '../../model/requests.ts'
 import { isEnded, type RunEvent, type RunRecord } from '../../model/run.ts'
 import { type Io, line, paint, plain } from '../terminal/io.ts'
@@ -15,17 +16,29 @@ export function printEvent(io: Io, { event_id, type, at, data, run_id, root_run_
 type Data = RunEvent['data']
 
 function about(type: RunEvent['type'], data: Data): string {
-  const { tool, status, error, code, agent, approval_id, text, calls, warnings } = data as { [name: string]: string }
+  const { tool, status, error, code, agent, approval_id, text, calls, warnings, verdict } = data as Said
   if (type === 'run.started') return `${agent}: ${asText(data['input'])}`
   if (type === 'compile.done') return counted((warnings ?? []).length, 'warning')
-  if (type === 'plan.proposed') return asText(text) || counted((calls ?? []).length, 'call')
+  if (type === 'plan.proposed') return asText(text) || planText(data) || counted((calls ?? []).length, 'call')
+  if (verdict !== undefined) return [verdict, ...((data['reasons'] ?? []) as string[])].join(': ')
   if (type === 'tool.started') return `${tool} ${asText(data['args'])}`
   if (type === 'tool.finished') return `${tool} ${status} ${codeIn(error) || asText(data['output'])}`
   if (type === 'run.finished') return `${status} ${codeIn(error) || asText(data['result'])}`
+  if (type === 'memory.proposed') return proposalText(data as unknown as MemoryProposal)
   if (type === 'run.paused') return 'until people decide'
   if (type === 'approval.resolved') return `${tool}: ${approval_id} is decided`
   return approval_id === undefined ? asText(code) : `${tool} waits for ${approval_id}`
 }
+
+type Said = { readonly [name: string]: string }
+
+/** The steps of a plan, in their order. */
+const planText = ({ plan }: Data): string =>
+  ((plan ?? { steps: [] }) as { steps: readonly { tool: string }[] }).steps.map(({ tool }) => tool).join(', ')
+
+/** What memory would keep: of which thing, and what. */
+export const proposalText = ({ class: kind, candidate: { entity_ceid, predicate, value } }: MemoryProposal): string =>
+  `${kind} of ${entity_ceid}: ${predicate} = ${asText(value)}`
 
 const codeIn = (error: unknown): string => (error as { code?: string } | null)?.code ?? ''
 const asText = (value: unknown): string =>
