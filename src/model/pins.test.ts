@@ -80,7 +80,7 @@ const pins: Readonly<Record<string, string>> = {
   'invocation-envelope': 'sha256:b31f5469806fbbe2124c7875ba84f1f4ae44ddd6d61ba2eb90cccb043c4efd96',
   'invocation-envelope-received': 'sha256:1d0f6fc8fca3a21b7dc6e1f18f4b1b806f791bfe3e1e20a74482bcc7bc620131',
   'invocation-result': 'sha256:bd0e8ced26689d77d98976ff401147c94a4db78220ca7fd93f72bd6d48b6c5a8',
-  'invoke-agent-request': 'sha256:327fd55df2b3465c8ef5b8bf5b176d684dae575287def67aff65b88d985e3040',
+  'invoke-agent-request': 'sha256:cf69c2e0ffeb875c65be7056679063467a5e72fb2fe4fbcac197b83b673955bd',
   'invoke-answer': 'sha256:a88a5f8ce0a77f60a8f7ac7de443926f1edecee92ac33547575748be2ceec249',
   'invoke-request': 'sha256:8f586d895ad7caa2e05440cc316482c8c9ec068dbf738d04e8446243215c29ae',
   'issued-key': 'sha256:47bbd2882415ffb363bc3b2ed677b998c901c3edeeb1fd7e5efde4f5f0386e84',

@@ -125,3 +125,21 @@ test('a run that waits goes on in another process, from the facts and packs that
   assert.equal((await second.ambit.decisions.show(run_id)).status, 'DECIDED')
   assert.deepEqual(Object.fromEntries(second.reached), { 'adp_ledger.post_write_off': 1 })
 })
+
+test('a run whose facts were erased while it waited ends, and its record says why [R-07]', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'ambit-erased-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const first = await givenInvoked({}, { folder })
+  const { run_id, waits_for } = await first.ambit.invokeAgent(first.request(), {
+    run_context: { safety_mode: 'delegated', context: ['fjordvik/stock'] },
+  })
+  await first.ambit.memory.erase('fjordvik', { recursive: true })
+  await first.close()
+  const second = await givenInvoked({}, { folder })
+  const person = await second.approver('cora', ['controller'])
+  await person.approvals.decide(waits_for[0] ?? '', 'approve')
+  assert.equal((await ended(second, run_id)).error?.code, 'replay_snapshot_collected')
+  const record = await second.ambit.decisions.show(run_id)
+  assert.deepEqual([record.status, record.ambit.cause], ['ESCALATED', 'replay_snapshot_collected'])
+  assert.equal(second.reached.size, 0)
+})

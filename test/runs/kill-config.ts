@@ -129,7 +129,8 @@ export function worldPack(sample: ContextPack): ContextPack {
     { name: 'look', kind: 'read' as const, risk_level: 'read' as const, approval_mode: 'read_only' as const },
     ...['post', 'fire'].map((name) => ({ name, ...write, approval_mode: 'network' as const })),
   ]
-  const rules = [{ rule_id: 'R_ALL', if: true, ['then']: { allow: true } }]
+  // biome-ignore lint/suspicious/noThenProperty: the contract calls it so
+  const rules = [{ rule_id: 'R_ALL', if: true, then: { allow: true } }]
   const intent = { intent_id: 'world.change', version: '1.0.0', owner_role: 'lead', description: 'Change it.' }
   return {
     ...sample,

@@ -10,7 +10,7 @@ import { runCode } from './code.ts'
 import { endOfConversation } from './conversation.ts'
 import { LegLost, Paused, RunEnd } from './endings.ts'
 import { runModel } from './llm.ts'
-import { type GovernedEnd, runPlans } from './plans/loop.ts'
+import { faulted, type GovernedEnd, runPlans } from './plans/loop.ts'
 import { nextVersion } from './plans/versions.ts'
 import { checkOutput } from './record.ts'
 import { demandResources } from './resource.ts'
@@ -50,7 +50,7 @@ async function driveRun(node: RunNode): Promise<void> {
     await finish(node, { status: 'completed', result, error: null })
   } catch (error) {
     if (error instanceof Paused || isLost(error)) throw error
-    await finish(node, endedBy(error))
+    await finish(node, await faulted(node, endedBy(error)))
   } finally {
     endRun(node)
   }

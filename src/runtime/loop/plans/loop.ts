@@ -9,7 +9,7 @@ import type { RunNode } from '../tree.ts'
 import { callStep } from './call.ts'
 import { type Governed, governedOf, loopFacts, type Stop } from './governed.ts'
 import { planMs, propose } from './planners.ts'
-import { nextVersion, type Version } from './versions.ts'
+import { faultVersion, nextVersion, type Version } from './versions.ts'
 
 /** How a run that context packs drive has ended, with the last version of its record. */
 export interface GovernedEnd extends Pick<RunRecord, 'status' | 'result' | 'error'> {
@@ -68,4 +68,13 @@ async function endAs(node: RunNode, governed: Governed, ending: Ending, stop: St
     error: cause === undefined ? null : { code: cause, message },
     version: await nextVersion(node, governed, ending, stop),
   }
+}
+
+type Ended = Pick<RunRecord, 'status' | 'result' | 'error'>
+
+/** A run that packs drive and a fault has ended is handed over to people, as its record says. */
+export async function faulted(node: RunNode, ended: Ended): Promise<Ended & Partial<Pick<GovernedEnd, 'version'>>> {
+  const version =
+    node.record.mode === null ? undefined : await faultVersion(node, ended.error?.code ?? 'runtime_failure')
+  return version === undefined ? ended : { ...ended, version }
 }

@@ -55,7 +55,23 @@ export async function nextVersion(
   const proposals = proposalsFor(made, governed)
   const memory_proposal_ids = proposals.map(({ proposal_id }) => proposal_id)
   const record = sealRecord({ ...made, ambit: { ...made.ambit, memory_proposal_ids } }, previous)
-  const { status, record_hash, ambit } = record
+  return written(node, record, proposals)
+}
+
+/** The version of a run that a fault has ended: the one before, handed over to people. None where none was written. */
+export async function faultVersion(node: RunNode, cause: string): Promise<Version | undefined> {
+  const { tree, record: run } = node
+  const { store, tenant, clock } = tree.host.deps
+  const previous = await store.read(() => lastVersion(tenant, recordIdOf(run.run_id)))
+  if (previous === undefined) return undefined
+  const { record_hash: _, previous_hash: __, signature: ___, ...rest } = previous
+  const ambit = { ...previous.ambit, seq: previous.ambit.seq + 1, cause }
+  const made = { ...rest, ambit, status: 'ESCALATED' as const, timestamp: formatTime(clock.now()) }
+  return written(node, sealRecord(made, previous), [])
+}
+
+function written({ tree, record: run }: RunNode, record: DecisionRecord, proposals: Version['proposals']): Version {
+  const { record_id, status, record_hash, ambit } = record
   const payload = { record_id, seq: ambit.seq, status, record_hash, cause: ambit.cause }
   return {
     record,
