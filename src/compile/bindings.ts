@@ -12,23 +12,27 @@ export interface Unresolved {
   readonly code?: FailureCode
 }
 
+/** What stands behind a capability of the host: `host` for a function of its own, else the upstream by its name. */
+export type EndpointOf = (capabilityId: string) => string | undefined
+
 /** Evidence that no tool has to provide: the runtime does. */
 const runtimeEvidence = ['policy_eval', 'approval']
 
 /**
  * Every edge of the binding graph of a pack or catalog that does not resolve among all that is loaded with it, in the
- * order of the document. `known` is what the host offers; without it capabilities are taken to be there.
+ * order of the document. `endpointOf` names what stands behind a capability of the host, and nothing for one that it does not
+ * offer; without it capabilities are taken to be there.
  */
 export function unresolvedIn(
   document: ContextPack | PackCatalog,
   packs: MergedPacks,
-  known?: (capabilityId: string) => boolean,
+  endpointOf?: EndpointOf,
 ): readonly Unresolved[] {
   const graph = graphOf(packs)
   const decisions = 'decision_layer' in document ? document.decision_layer : document
   const at = 'decision_layer' in document ? '/decision_layer' : ''
   return [
-    ...('policy_layer' in document ? [...ruleEdges(document, graph), ...toolEdges(document, graph, known)] : []),
+    ...('policy_layer' in document ? [...ruleEdges(document, graph), ...toolEdges(document, graph, endpointOf)] : []),
     ...templateEdges(decisions.task_templates ?? [], `${at}/task_templates`, graph),
     ...intentEdges(decisions.intents ?? [], `${at}/intents`, graph),
     ...('evaluation_layer' in document ? targetEdges(document, graph) : []),
@@ -97,14 +101,20 @@ const isBound = (binding: string, { specs }: Graph): boolean => specs.has(bindin
 function toolEdges(
   { tooling_layer: { adapter_registry, permissions }, policy_layer: { approval_gates } }: ContextPack,
   graph: Graph,
-  known: ((capabilityId: string) => boolean) | undefined,
+  endpointOf: EndpointOf | undefined,
 ): readonly Unresolved[] {
-  const offered = adapter_registry.flatMap(({ adapter_id, capabilities }, a) =>
+  const offered = adapter_registry.flatMap(({ adapter_id, endpoint_ref, capabilities }, a) =>
     capabilities.flatMap((each, c) => {
       const id = `${adapter_id}.${typeof each === 'string' ? each : each.name}`
-      const at = `/tooling_layer/adapter_registry/${a}/capabilities/${c}`
-      const isOffered = known === undefined || known(id)
-      const missing = isOffered ? [] : [{ pointer: at, message: `capability ${quote(id)} is not offered by this host` }]
+      const place = `/tooling_layer/adapter_registry/${a}`
+      const at = `${place}/capabilities/${c}`
+      const endpoint = endpointOf === undefined ? endpoint_ref : endpointOf(id)
+      const missing =
+        endpoint === undefined
+          ? [{ pointer: at, message: `capability ${quote(id)} is not offered by this host` }]
+          : endpoint === endpoint_ref
+            ? []
+            : [{ pointer: `${place}/endpoint_ref`, message: `behind ${quote(id)} stands ${quote(endpoint)} here` }]
       return [...missing, ...(typeof each === 'string' ? [] : reversal(each, at))]
     }),
   )

@@ -3,7 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'vitest'
 import { administering, givenShell } from '../cli/harness.ts'
-import { scenario } from '../support/contract.ts'
+import { scenario, stockPack } from '../support/contract.ts'
+import { givenInvoked } from '../support/invoked.ts'
 
 /** A shell with these files. */
 async function givenFiles(files: Readonly<Record<string, string>>) {
@@ -46,4 +47,19 @@ test('a file that is no pack is told every layer that it lacks; a request, what 
   assert.match(out, /NOT GOOD[\s\S]*\/hello {2}is not a known member[\s\S]*\/tone_and_comms {2}is missing/)
   const compiled = await shell.run('compile', '--request', 'other.yaml')
   assert.match(compiled.err, /`\/request\/hello` is not a known member/)
+})
+
+test('a pack names the adapter that stands behind its capabilities here, and no other [R-64 R-69]', async () => {
+  const { ambit } = await givenInvoked()
+  const pack = stockPack()
+  const [first, ...others] = pack.tooling_layer.adapter_registry
+  const elsewhere = { ...pack.tooling_layer, adapter_registry: [{ ...first, endpoint_ref: 'elsewhere' }, ...others] }
+  const { problems } = await ambit.packs.validate(
+    { ...pack, tooling_layer: elsewhere },
+    { beside: ['decision-catalog.stock@1.4.0'] },
+  )
+  assert.deepEqual(
+    problems.map(({ pointer }) => pointer),
+    ['/tooling_layer/adapter_registry/0/endpoint_ref'],
+  )
 })

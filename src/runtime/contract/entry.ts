@@ -22,7 +22,7 @@ import { demandName } from '../identity/caller.ts'
 import { tenantOf } from '../identity/tenants.ts'
 import { rootsFor } from '../loop/authority.ts'
 import type { OperationContext } from '../operations/context.ts'
-import { loadPacks } from '../packs/registry.ts'
+import { endpointsOf, loadPacks } from '../packs/registry.ts'
 import { agentNameOf } from '../runs/invoke.ts'
 import { type OpenedAttachment, openAttachments } from './attachments.ts'
 import { issueClaim, verifyClaim } from './claims.ts'
@@ -61,12 +61,7 @@ export async function enter(
   await onMinted()
   const { current } = await by.host()
   demandPlanner(trusted, current().agents)
-  const ready = await loadPacks(
-    ambit,
-    caller,
-    request.context_pack_refs,
-    (id) => current().registry.versions(id).length > 0,
-  )
+  const ready = await loadPacks(ambit, caller, request.context_pack_refs, endpointsOf(current().registry))
   const { packs } = ready.packs
   const ceilings: TenantCeilings = ambit.settings.hosting.ceilings
   const safety_mode = safetyModeOf({ trusted, packs, ceilings })

@@ -12,7 +12,7 @@ import { getTenant } from '../../storage/tables/tenants.ts'
 import { openRetention } from '../evidence/purge.ts'
 import { operator } from '../identity/caller.ts'
 import { callerNow } from '../identity/known-callers.ts'
-import { loadPacks } from '../packs/registry.ts'
+import { endpointsOf, loadPacks } from '../packs/registry.ts'
 import { openRuns, type Runs } from '../runs/runs.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Offer } from './offer.ts'
@@ -73,7 +73,7 @@ export async function openHost(
   runs = openRuns({
     ...{ gateway, deps, agents: () => offered.agents, onlyAsked, hold: () => hold() },
     callerNow: (kept) => callerNow(ambit, tenant, kept),
-    loadPacks: (refs) => loadPacks(ambit, operator(tenant), refs, (id) => offered.registry.versions(id).length > 0),
+    loadPacks: (refs) => loadPacks(ambit, operator(tenant), refs, endpointsOf(offered.registry)),
   })
   const opened = runs
   const hold = (): (() => void) => {

@@ -1,4 +1,5 @@
 import { defined } from '../../base/object.ts'
+import type { EndpointOf } from '../../compile/bindings.ts'
 import { compile } from '../../compile/compile.ts'
 import type { PackRecord } from '../../model/contract/registry.ts'
 import { artifactRecords, packRecords } from '../../storage/tables/registry.ts'
@@ -8,7 +9,7 @@ import { enter } from '../contract/entry.ts'
 import { gatherFacts } from '../contract/gather.ts'
 import { invokeAgent } from '../contract/invoke.ts'
 import { measure } from '../contract/measure.ts'
-import { checkPack, publishPack, signPack } from '../packs/registry.ts'
+import { checkPack, endpointsOf, publishPack, signPack } from '../packs/registry.ts'
 import { listed } from '../pages.ts'
 import type { HandlersOf, OperationContext } from './context.ts'
 
@@ -40,7 +41,7 @@ export const contractHandlers: HandlersOf<'compile' | 'invokeAgent' | 'decisions
 
 const withoutDocument = ({ document: _, ...rest }: PackRecord): Omit<PackRecord, 'document'> => rest
 
-async function offerOf({ host }: OperationContext): Promise<{ readonly isOffered: (id: string) => boolean }> {
+async function offerOf({ host }: OperationContext): Promise<{ readonly endpointOf: EndpointOf }> {
   const { current } = await host()
-  return { isOffered: (id) => current().registry.versions(id).length > 0 }
+  return { endpointOf: endpointsOf(current().registry) }
 }

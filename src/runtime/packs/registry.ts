@@ -8,12 +8,13 @@ import { defined } from '../../base/object.ts'
 import { type Recent, recent } from '../../base/recent.ts'
 import { formatTime, parseTime } from '../../base/time.ts'
 import { version } from '../../base/version.ts'
-import { type Unresolved, unresolvedIn } from '../../compile/bindings.ts'
+import { type EndpointOf, type Unresolved, unresolvedIn } from '../../compile/bindings.ts'
 import { type ReadyPacks, readyPacks } from '../../compile/compile.ts'
 import type { LoadedRef } from '../../compile/facts.ts'
 import { findSecretsIn } from '../../compile/lint.ts'
 import { mergePacks } from '../../compile/merge.ts'
 import { unreadableIn } from '../../compile/readable.ts'
+import type { Registry } from '../../gateway/registry.ts'
 import { everyKeyOf } from '../../keys/keyring.ts'
 import type { PackRecord, PackReport } from '../../model/contract/registry.ts'
 import { satisfies } from '../../policy/versions.ts'
@@ -27,7 +28,7 @@ import { type PackDocument, readDocument, readRef, readRefs, refOf } from './rea
 /** What a document is held against beside itself: versions that are published, and what is offered here. */
 interface Beside {
   readonly beside?: readonly string[] | undefined
-  readonly isOffered?: (id: string) => boolean
+  readonly endpointOf?: EndpointOf
 }
 
 /** What there is to say of a document before it is published. */
@@ -53,7 +54,7 @@ async function problemsIn(
   ambit: Runtime,
   caller: Caller,
   document: PackDocument,
-  { beside = [], isOffered }: Beside,
+  { beside = [], endpointOf }: Beside,
 ): Promise<readonly Unresolved[]> {
   const others = await Promise.all(beside.map((ref) => loadRef(ambit, caller, ref)))
   const refs = [loadedOf(document), ...others]
@@ -62,7 +63,7 @@ async function problemsIn(
     ...incompatible(document, refs),
     ...unreadableIn(document),
     ...(document.signature === undefined ? [] : await signatureProblems(ambit, caller, document)),
-    ...bindingProblems(document, refs, isOffered),
+    ...bindingProblems(document, refs, endpointOf),
     ...findSecretsIn(document as unknown as Json),
   ]
 }
@@ -128,14 +129,14 @@ export async function loadPacks(
   ambit: Runtime,
   caller: Caller,
   refs: readonly string[],
-  isOffered: (id: string) => boolean,
+  endpointOf: EndpointOf,
 ): Promise<ReadyPacks> {
   const known = knownTo(ambit)
   const key = JSON.stringify([caller.tenant, readRefs(refs)])
   const ready = known.get(key) ?? (await readPacks(ambit, caller, refs))
   known.set(key, ready)
   for (const { ref, document } of ready.packs.refs) demandInTime(ambit, ref, document)
-  refuseFirst(ready.packs.refs.flatMap(({ document }) => unresolvedIn(document, ready.packs, isOffered)))
+  refuseFirst(ready.packs.refs.flatMap(({ document }) => unresolvedIn(document, ready.packs, endpointOf)))
   return ready
 }
 
@@ -205,10 +206,10 @@ function incompatible(document: PackDocument, refs: readonly LoadedRef[]): reado
 function bindingProblems(
   document: PackDocument,
   refs: readonly LoadedRef[],
-  isOffered: ((id: string) => boolean) | undefined,
+  endpointOf: EndpointOf | undefined,
 ): readonly Unresolved[] {
   try {
-    return unresolvedIn(document, mergePacks(refs), isOffered)
+    return unresolvedIn(document, mergePacks(refs), endpointOf)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     return [{ pointer: '', message: error.message, code: error.code }]
@@ -227,3 +228,14 @@ async function signatureProblems(
   if (key !== undefined && verifySignature(key, signedText(document), signature)) return []
   return [{ pointer: '/signature', message: 'is not by a key of this tenant', code: 'pack.signature_invalid' }]
 }
+
+/** What stands behind the capabilities of an offer. */
+export const endpointsOf =
+  ({ versions, get }: Registry): EndpointOf =>
+  (id) => {
+    const version = versions(id).at(-1)
+    const registered = version === undefined ? undefined : get(id, version)
+    if (registered === undefined) return undefined
+    // What an upstream offers begins with its name.
+    return registered.descriptor.metadata?.origin === undefined ? 'host' : id.split('.')[0]
+  }
