@@ -11,7 +11,9 @@ import { realIo } from '../src/cli/terminal/real-io.ts'
 import { architecture } from './support/architecture.ts'
 import { startPostgres } from './support/postgres.ts'
 import { projectRoot, readProject } from './support/source.ts'
+import { isLong } from './support/sweep.ts'
 import { folderOf, productFiles } from './support/tidy.ts'
+import { coldAmbit, startWarmAmbit } from './support/warm-ambit.ts'
 
 const project = readProject()
 const documents = project.filter(({ path }) => path.endsWith('.md'))
@@ -42,7 +44,11 @@ for (const name of Object.keys(commands)) {
 }
 
 const server = await startPostgres({ fsync: false })
-afterAll(() => server?.stop())
+const ambit = isLong ? coldAmbit : await startWarmAmbit()
+afterAll(() => {
+  ambit.stop()
+  return server?.stop()
+})
 
 /** One is paid, one refused, one paid once a person has agreed; and all of it is proved. */
 const refunds = /"paid":1250}\n.*policy_blocked\n.*approved\n.*"paid":9000}\n.*valid: true, covered: yes/s
@@ -191,8 +197,7 @@ function stopServer(pidFile: string): void {
 /** As on a machine of its own: nothing of ours is set, and `ambit` is the command. */
 function environment(bin: string): NodeJS.ProcessEnv {
   mkdirSync(bin)
-  const main = join(projectRoot, 'src/cli/main.ts')
-  writeFileSync(join(bin, 'ambit'), `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`, { mode: 0o755 })
+  writeFileSync(join(bin, 'ambit'), `#!/bin/sh\n${ambit.script}\n`, { mode: 0o755 })
   const others = Object.entries(process.env).filter(([name]) => !name.startsWith('AMBIT_'))
   // As at a terminal, where people are.
   return { ...Object.fromEntries(others), AMBIT_OUTPUT: 'text', PATH: `${bin}${delimiter}${process.env['PATH']}` }
