@@ -30,9 +30,9 @@ const worldOn = async (target: (file: string) => Promise<Target>): Promise<World
 const sqlite = async (path: string): Promise<Target> => ({ driver: 'sqlite', path })
 const postgres = async (): Promise<Target> => ({ driver: 'postgres', url: await emptySchema(server) })
 
-describe('on one SQLite file [H-45 H-62]', () => inProcesses('SQLite', sqlite, 100))
+describe('on one SQLite file [H-45 H-62]', () => inProcesses('SQLite', sqlite, sweep(40, 100)))
 describe.skipIf(server === undefined)('on one PostgreSQL database [H-45 H-62]', () =>
-  inProcesses('PostgreSQL', postgres, 100),
+  inProcesses('PostgreSQL', postgres, sweep(40, 100)),
 )
 
 interface Said {
