@@ -4,14 +4,12 @@ import { once } from 'node:events'
 import { describe, test } from 'vitest'
 import { stdioTransport } from '../../src/adapters/mcp/stdio.ts'
 import { NotSent } from '../../src/adapters/mcp/transport.ts'
-import { acceptedOf, ending, givenMcp, givenNotes, hostile, isAlive, root, until } from '../support/mcp.ts'
-
-const calm = () => acceptedOf(hostile('calm'), { timeoutS: 120 })
+import { acceptedHostile, ending, givenMcp, givenNotes, hostile, isAlive, root, until } from '../support/mcp.ts'
 
 describe('a process ends [H-90]', () => {
   test.each(['calm', 'stubborn'])('with its upstream: %s', async (way) => {
     const { path, pids } = await givenNotes()
-    const { tool, closeUpstream } = await givenMcp(hostile(way, path), { accepted: await calm() })
+    const { tool, closeUpstream } = await givenMcp(hostile(way, path), { accepted: await acceptedHostile() })
     await tool('work')
     await closeUpstream()
     for (const pid of await pids()) assert.equal(isAlive(pid), false)
@@ -20,7 +18,7 @@ describe('a process ends [H-90]', () => {
 
   test('while it is still waited for, when its upstream is closed', async () => {
     const { path, pids } = await givenNotes()
-    const { tool, closeUpstream } = await givenMcp(hostile('mute', path), { accepted: await calm() })
+    const { tool, closeUpstream } = await givenMcp(hostile('mute', path), { accepted: await acceptedHostile() })
     const call = tool('work')
     await until(async () => (await pids()).length === 1)
     await closeUpstream()
@@ -43,7 +41,7 @@ describe('a process ends [H-90]', () => {
     const { path, notes, pids } = await givenNotes()
     const server = { ...hostile('hangs', path), env: { GIVEN: '{secret:given}' } }
     const secrets = { given: 'the first one' }
-    const { tool, setSecret, closeUpstream } = await givenMcp(server, { accepted: await calm(), secrets })
+    const { tool, setSecret, closeUpstream } = await givenMcp(server, { accepted: await acceptedHostile(), secrets })
     const calls = [tool('work')]
     await until(async () => (await notes()).includes('called'))
     await setSecret('given', 'the second one')
@@ -56,25 +54,31 @@ describe('a process ends [H-90]', () => {
 
   test('with whoever it worked for, and takes along what it started', async () => {
     const { path, pids } = await givenNotes()
-    const { tool } = await givenMcp(hostile('keeps a helper', path), { accepted: await calm() })
+    const { tool } = await givenMcp(hostile('keeps a helper', path), { accepted: await acceptedHostile() })
     await tool('work')
     await until(async () => (await pids()).length === 2 && (await pids()).every((pid) => !isAlive(pid)))
   })
 
-  test.each([
-    ['SIGTERM', 'stubborn'],
-    ['SIGINT', 'stubborn'],
-    ['SIGHUP', 'calm'],
-    ['SIGKILL', 'calm'],
-  ] as const)('with us, when we are ended by %s: %s', async (signal, way) => {
-    const { path, pids } = await givenNotes()
-    const upstream = { ...(await calm()), server: hostile(way, path) }
-    const child = spawn(process.execPath, ['test/mcp/child.ts', JSON.stringify(upstream)], { cwd: root })
-    await once(child.stdout, 'data')
-    child.kill(signal)
-    const [, endedBy] = await once(child, 'exit')
-    assert.equal(endedBy, signal)
-    await until(async () => (await pids()).every((pid) => !isAlive(pid)))
-    assert.equal((await pids()).length, 1)
+  test('with us, by whichever signal we are ended', async () => {
+    const ends = [
+      ['SIGTERM', 'stubborn'],
+      ['SIGINT', 'stubborn'],
+      ['SIGHUP', 'calm'],
+      ['SIGKILL', 'calm'],
+    ] as const
+    const upstream = await acceptedHostile()
+    // Side by side: each gives its upstream time to end by itself.
+    const endBy = async ([signal, way]: (typeof ends)[number]) => {
+      const { path, pids } = await givenNotes()
+      const given = JSON.stringify({ ...upstream, server: hostile(way, path) })
+      const child = spawn(process.execPath, ['test/mcp/child.ts', given], { cwd: root })
+      await once(child.stdout, 'data')
+      child.kill(signal)
+      const [, endedBy] = await once(child, 'exit')
+      assert.equal(endedBy, signal)
+      await until(async () => (await pids()).every((pid) => !isAlive(pid)))
+      assert.equal((await pids()).length, 1, signal)
+    }
+    await Promise.all(ends.map(endBy))
   })
 })

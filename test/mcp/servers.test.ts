@@ -6,6 +6,7 @@ import { describe, onTestFinished, test } from 'vitest'
 import type { McpUpstream } from '../../src/model/config/upstream.ts'
 import { anyone } from '../support/host.ts'
 import { ending, givenMcp, script, textOf, until } from '../support/mcp.ts'
+import { isLong } from '../support/sweep.ts'
 import { givenServer } from '../support/upstream.ts'
 import { givenHttp } from './http.ts'
 
@@ -43,6 +44,9 @@ const ways = [
 
 for (const way of ways)
   describe(`an MCP server over ${way.name}, behind the gateway [H-90]`, () => {
+    // Once over each transport, and once in each revision.
+    const waiting = test.runIf(isLong || ['stdio, both', 'HTTP, legacy'].includes(way.name))
+
     test('its tools are capabilities, and their answers are data', async () => {
       const { tool } = await givenMcp(await way.open(), withSecret)
       assert.deepEqual((await tool('add', { a: 1.5, b: 2 })).data, {
@@ -85,7 +89,7 @@ for (const way of ways)
       if (way.modern) assert.equal(asked.error?.code, 'input_required')
     })
 
-    test('a call that takes too long is cut off, and nobody knows what became of it', async () => {
+    waiting('a call that takes too long is cut off, and nobody knows what became of it', async () => {
       const { tool } = await givenMcp(await way.open(), { ...withSecret, timeoutS: 2 })
       await until(async () => (await tool('add', { a: 1, b: 1 })).outcome === 'success')
       assert.deepEqual(ending(await tool('slow')), ['indeterminate', 'timeout', 'unknown'])

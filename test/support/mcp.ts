@@ -61,6 +61,14 @@ export async function acceptedOf(
   return opened(upstream, timeoutS)
 }
 
+let calm: Promise<McpUpstream> | undefined
+
+/** What each of the hostile programs offers: it is asked once, of the one that does nothing else. */
+export async function acceptedHostile(timeoutS = 120): Promise<McpUpstream> {
+  calm ??= acceptedOf(hostile('calm'))
+  return opened(await calm, timeoutS)
+}
+
 const opened = (upstream: McpUpstream, timeoutS: number): McpUpstream => ({
   ...upstream,
   capabilities: upstream.capabilities.map((one) => ({
