@@ -136,4 +136,12 @@ async function ofAgents({ store, tenant, other }: Given): Promise<void> {
     making((of) => putRun(of, sampleRun({ ...child, status: 'completed' }))),
   )
   assert.deepEqual(await dueTo('desk'), [desk, both])
+  // What context packs drive needs no agent of a host.
+  await store.write(
+    tenant,
+    making((of) => addLeg(of, legOf(runId(5)), 9)),
+  )
+  await store.write(tenant, starting({ run_id: runId(5), agent_id: 'stranger', mode: 'batch' }))
+  assert.deepEqual(await dueTo(), [runId(5)])
+  assert.deepEqual(await dueTo('desk'), [desk, both, runId(5)])
 }

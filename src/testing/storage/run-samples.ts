@@ -7,12 +7,13 @@ import type { Change, Statement } from '../../storage/work.ts'
 
 export const runId = (count: number): string => formatSortedId('run', 0, count)
 
-type Wish = Partial<Pick<RunRecord, 'run_id' | 'root_run_id' | 'agent_id' | 'status' | 'session_id'>>
+type Wish = Partial<Pick<RunRecord, 'run_id' | 'root_run_id' | 'agent_id' | 'status' | 'session_id' | 'mode'>>
 
 /** As much of a record as the store looks at. */
 export const sampleRun = (wish: Wish = {}) => {
   const run_id = wish.run_id ?? runId(1)
-  const base = { run_id, root_run_id: run_id, agent_id: 'desk', status: 'running', session_id: null, ...wish }
+  const named = { run_id, root_run_id: run_id, agent_id: 'desk', session_id: null }
+  const base = { ...named, status: 'running', mode: null, ...wish }
   return { record: base as RunRecord, private: {} }
 }
 
