@@ -28,6 +28,7 @@ const benches: Readonly<Record<string, () => Promise<{ default: Bench }>>> = {
   memory: () => import('./memory.ts'),
   compile: () => import('./compile.ts'),
   loop: () => import('./loop.ts'),
+  replay: () => import('./replay.ts'),
   resolve: () => import('./knowledge-resolve.ts'),
   package: () => import('./package.ts'),
   scan: () => import('./knowledge-scan.ts'),

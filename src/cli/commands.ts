@@ -29,6 +29,7 @@ export const commands: Readonly<Record<string, ReturnType<typeof command>>> = {
   pack: command('context packs: write, check, sign and publish them', () => import('./packs/pack.ts')),
   compile: command('what a run would be given, and why; runs nothing', () => import('./packs/compile.ts')),
   envelope: command('build a request, and see what follows from it', () => import('./packs/envelope.ts')),
+  replay: command('decide recorded runs again, as they were or with another pack', () => import('./runs/replay.ts')),
   artifact: command('bytes that requests name as attachments', () => import('./packs/artifact.ts')),
   invocations: command('the recorded results of your calls', () => import('./calls/invocations.ts')),
   approvals: command('calls that wait for people', () => import('./calls/approvals.ts')),

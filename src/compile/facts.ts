@@ -98,6 +98,16 @@ export function snapshotOf({ evidence, sources }: Pick<CompileFacts, 'evidence' 
   return `snap_${sha256(canonical(seen as Json)).slice(0, 16)}`
 }
 
+/** What packs say of their business in short. */
+export const summarySources = (packs: readonly ContextPack[]): readonly Source[] =>
+  packs
+    .map(({ pack_meta, business_context }) => ({
+      ...{ block_id: `summary:${pack_meta.pack_id}`, bucket: 'business' as const, priority: 90, splittable: true },
+      ...{ text: business_context.summary, refs: [] },
+      fenced: { origin: 'resource' as const, name: pack_meta.pack_id },
+    }))
+    .filter(({ text }) => text !== '')
+
 /** A source that compile left out before it counted anything. */
 export const leftOut = (
   { block_id, bucket, priority, refs }: Pick<Source, 'block_id' | 'bucket' | 'priority' | 'refs'>,

@@ -4,6 +4,7 @@ import { approvalState, approver } from './approval.ts'
 import { profile } from './contract/context.ts'
 import { decisionRecord, memoryProposal, recordStatus } from './contract/decision.ts'
 import { artifactRecord, packRecord } from './contract/registry.ts'
+import { comparisonQuery, replayShapes } from './contract/replay.ts'
 import { invokeRequest, runMode, trustedContext } from './contract/request.ts'
 import { type Entry, gives, takes } from './entry.ts'
 import { checkpoint, evidenceEvent, outcome, publicKey } from './evidence.ts'
@@ -187,6 +188,13 @@ export const requests = {
   'decision-name': takes('Names one decision record, or the run that it is of.', { id: wireId }),
   'decision-history': gives('Every version of one decision record, the first one first.', {
     versions: z.array(decisionRecord),
+  }),
+  ...replayShapes,
+  'comparison-request': takes('Decides recorded runs again with another version of one of their packs.', {
+    ...comparisonQuery,
+    since: moment.optional(),
+    until: moment.optional(),
+    ...page,
   }),
   'pack-request': takes('One context pack or catalog.', {
     document: z.unknown(),

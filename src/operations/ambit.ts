@@ -7,6 +7,7 @@ import type { CapabilityDescriptor } from '../model/capability.ts'
 import type { CompiledContext } from '../model/contract/compiled.ts'
 import type { DecisionRecord } from '../model/contract/decision.ts'
 import type { ArtifactRecord, PackRecord, PackReport } from '../model/contract/registry.ts'
+import type { ComparedDecision, ReplayReport } from '../model/contract/replay.ts'
 import type { InvokeRequest, TrustedContext } from '../model/contract/request.ts'
 import type { RunExport } from '../model/contract/run-export.ts'
 import type { Checkpoint, EvidenceBundle, EvidenceEvent, KeyRotation } from '../model/evidence.ts'
@@ -177,6 +178,24 @@ export interface Decisions {
   history(id: string): Promise<{ versions: DecisionRecord[] }>
 }
 
+export interface CompareFilter {
+  /** A version that is published, such as `ctxpack.desk@1.3.0`. */
+  pack?: string
+  /** In place of it a pack that is neither published nor signed yet. */
+  document?: unknown
+  /** From this time on, such as `2026-01-31T08:00:00Z`, or an age such as `7d`. */
+  since?: string
+  until?: string
+}
+
+/** Decides recorded runs again, from their records alone and without any effect. */
+export interface Replay {
+  /** Whether a run comes to the same again, and if not, where it first differs. */
+  run(id: string): Promise<ReplayReport>
+  /** What the recorded runs of a pack would have come to with another version of it, newest first. */
+  compare(query: CompareFilter & PageOptions): Promise<Page<'decisions', ComparedDecision>>
+}
+
 export interface PackOptions {
   /** Published versions that its references may lead to, such as `decision-catalog.desk@1.0.0`. */
   beside?: string[]
@@ -310,6 +329,7 @@ export interface Operable {
   readonly runs: Runs
   readonly grants: Grants
   readonly decisions: Decisions
+  readonly replay: Replay
   readonly packs: Packs
   readonly artifacts: Artifacts
   readonly memory: Memory

@@ -21,6 +21,12 @@ export const operations = {
     }),
     history: operation('call', 'GET /v1/decisions/:id/history', 'decision-name', 'decision-history'),
   },
+  replay: {
+    run: operation('call', 'POST /v1/replay/:id', 'decision-name', 'replay-report', {
+      summary: 'Decides a recorded run again from its record alone, without any effect.',
+    }),
+    compare: operation('call', 'POST /v1/replay', 'comparison-request', 'comparison-list'),
+  },
   packs: {
     validate: operation('call', 'POST /v1/packs/validate', 'pack-request', 'pack-report', {
       summary: 'Says everything that is wrong with a pack, each with its place.',

@@ -88,6 +88,7 @@ describe('every command explains itself [F-18]', () => {
       'principal revoke',
       'principal rotate',
       'principal withdraw',
+      'replay',
       'run',
       'runs cancel',
       'runs explain',

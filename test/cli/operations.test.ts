@@ -28,6 +28,7 @@ const lines: Readonly<Record<string, readonly [who: Who, line: string]>> = {
   'packs.list': ['shell', 'pack list'],
   'packs.show': ['shell', 'pack show ctxpack.desk@1.0.0'],
   compile: ['shell', 'compile --request desk.request.json'],
+  'replay.compare': ['shell', 'replay --pack ctxpack.desk@1.0.0 --since 7d'],
   'artifacts.add': ['shell', 'artifact add desk.pack.yaml --type text/yaml --id art_desk'],
   'artifacts.list': ['shell', 'artifact list'],
   'invocations.show': ['planner', 'invocations show inv_1'],
@@ -75,7 +76,7 @@ const lines: Readonly<Record<string, readonly [who: Who, line: string]>> = {
 
 /** One ends with a signal alone; the others need a run that is open, or one that packs govern, and have tests of their own. */
 const apart = [
-  ...['approvals.watch', 'runs.cancel', 'runs.resume', 'runs.export', 'invokeAgent'],
+  ...['approvals.watch', 'runs.cancel', 'runs.resume', 'runs.export', 'invokeAgent', 'replay.run'],
   ...['decisions.list', 'decisions.show', 'decisions.history'],
 ]
 

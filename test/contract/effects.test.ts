@@ -30,6 +30,7 @@ const post = async (given: Given, context: Readonly<Record<string, string | numb
   const request = given.request({}, { amount_minor: 180_000, key, ...context })
   const asked = { ...request, user: { ...request.user, user_id: user } }
   const { run_id } = await given.ambit.invokeAgent(asked, delegated)
+  assert.deepEqual((await given.ambit.replay.run(run_id)).diffs, [])
   return { run_id, record: await given.ambit.decisions.show(run_id), said: await lastPost(given, run_id) }
 }
 

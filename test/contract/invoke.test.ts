@@ -123,6 +123,7 @@ test('a run that waits goes on in another process, from the facts and packs that
   await boss.approvals.decide(waits_for[0] ?? '', 'approve')
   assert.equal((await ended(second, run_id)).status, 'completed')
   assert.equal((await second.ambit.decisions.show(run_id)).status, 'DECIDED')
+  assert.deepEqual((await second.ambit.replay.run(run_id)).diffs, [])
   assert.deepEqual(Object.fromEntries(second.reached), { 'adp_ledger.post_write_off': 1 })
 })
 

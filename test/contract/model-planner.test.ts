@@ -83,6 +83,7 @@ async function plannedBy({ model = modelAt('/v1'), tools = {}, config = {}, runt
   const { run_id } = await given.ambit.invokeAgent(asked, {
     run_context: { safety_mode: 'destructive', planner: 'model' },
   })
+  assert.deepEqual((await given.ambit.replay.run(run_id)).diffs, [])
   const [run, record] = [await given.ambit.runs.show(run_id), await given.ambit.decisions.show(run_id)]
   const events = await given.events(run_id)
   return { ...given, run, record, events, plans: events.filter(({ type }) => type === 'plan.proposed') }

@@ -27,6 +27,7 @@ async function givenPlanner(script: PlanScript | Planner, config: AmbitConfig = 
 async function runOf(given: GivenInvoked, run_context: object, more: object = {}) {
   const { run_id } = await given.ambit.invokeAgent(given.request(more), { run_context })
   const run = await ended(given, run_id)
+  assert.deepEqual((await given.ambit.replay.run(run_id)).diffs, [])
   return { run, record: await given.ambit.decisions.show(run_id), events: await given.events(run_id) }
 }
 

@@ -26,6 +26,7 @@ async function endOf(ambit: Ambit, runId: string) {
     [null, ...versions.slice(0, -1).map(({ record_hash }) => record_hash)],
   )
   assert.equal(verifyBundle(await ambit.evidence.export(runId)).valid, true)
+  assert.deepEqual((await ambit.replay.run(runId)).diffs, [])
   const { status, ambit: own, budget_usage } = record
   return { status, cause: own.cause, outcome: own.decision?.outcome ?? null, calls: budget_usage.tool_calls }
 }

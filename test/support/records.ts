@@ -5,7 +5,7 @@ export const comparable = (record: DecisionRecord): unknown =>
   JSON.parse(
     JSON.stringify(record)
       .replaceAll(/(run|dr|tool|pol|plan|apr|req|mp)_[0-9a-z]{1,26}(?:[ctp][0-9]+)*/g, '$1')
-      .replaceAll(/sha256:[0-9a-f]{64}/g, 'hash')
+      .replaceAll(/\b(?:sha256:)?[0-9a-f]{64}/g, 'hash')
       .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'time')
       // What it is worth that a run was quick.
       .replaceAll(/"latency":[\d.]+/g, '"latency":1')

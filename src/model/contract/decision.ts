@@ -149,6 +149,14 @@ export const decisionRecord = z.strictObject({
       policy_hash: objectDigest,
       template: z.string().nullable(),
     }),
+    pins: z
+      .strictObject({
+        facts_hash: z.string(),
+        envelope_hash: objectDigest,
+        transcripts: z.array(objectDigest).describe('Of each plan and each answer in order, with all before it.'),
+      })
+      .optional()
+      .describe('What a replay of the run is held to.'),
   }),
 })
 export type DecisionRecord = z.infer<typeof decisionRecord>

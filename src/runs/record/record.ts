@@ -7,6 +7,7 @@ import type { Ending } from '../plan/ending.ts'
 import { type Loop, type LoopFacts, specOf, templateOf } from '../plan/facts.ts'
 import { ruleCall } from '../plan/modes.ts'
 import { isSentBack, type Progress } from '../plan/progress.ts'
+import { transcriptsOf } from './pins.ts'
 
 /** What only the driver knows of a version of a record. */
 export interface VersionFacts {
@@ -19,9 +20,11 @@ export interface VersionFacts {
   readonly memory_proposal_ids: readonly string[]
   readonly release: { readonly runtime: string; readonly model: string | null; readonly policy_hash: string }
   readonly checkpoint_id?: string
+  /** What a replay of the run is held to. */
+  readonly pins?: { readonly facts_hash: string; readonly envelope_hash: `sha256:${string}` }
 }
 
-type UnsealedRecord = Omit<DecisionRecord, 'record_hash' | 'previous_hash' | 'signature'>
+export type UnsealedRecord = Omit<DecisionRecord, 'record_hash' | 'previous_hash' | 'signature'>
 
 /** The record of a run as it stands, or as it ended. */
 export function makeRecord(
@@ -75,6 +78,9 @@ export function makeRecord(
       compiled_context_hash: compiled.context_ledger.compiled_context_hash,
       memory_proposal_ids: [...version.memory_proposal_ids],
       release: { ...version.release, planner: strategy, template: templateName(last && templateOf(loop, last)) },
+      ...(version.pins && {
+        pins: { ...version.pins, transcripts: transcriptsOf(progress).map(({ hash }) => hash) },
+      }),
     },
   }
 }

@@ -5,7 +5,13 @@ import { limits } from '../../base/limits.ts'
 import { escapedKey } from '../../base/pointer.ts'
 import { formatTime } from '../../base/time.ts'
 import { formatTraceparent } from '../../base/trace.ts'
-import { type CompileFacts, type OfferedCapability, type Source, snapshotOf } from '../../compile/facts.ts'
+import {
+  type CompileFacts,
+  type OfferedCapability,
+  type Source,
+  snapshotOf,
+  summarySources,
+} from '../../compile/facts.ts'
 import { hostTier } from '../../compile/tiers.ts'
 import { type Registered, standingOf } from '../../gateway/registry.ts'
 import type { EvidenceFact } from '../../model/contract/compiled.ts'
@@ -139,10 +145,6 @@ const attachmentSources = ({ attachments }: Entered): readonly Source[] =>
 
 function businessSources({ request, ready }: Entered): readonly Source[] {
   const { context } = request.input
-  const summaries = ready.packs.packs.map(({ pack_meta, business_context }) => ({
-    ...{ block_id: `summary:${pack_meta.pack_id}`, bucket: 'business', priority: 90, splittable: true },
-    ...{ text: business_context.summary, refs: [], fenced: { origin: 'resource', name: pack_meta.pack_id } },
-  })) satisfies Source[]
   const facts: Source[] =
     context === undefined
       ? []
@@ -153,5 +155,5 @@ function businessSources({ request, ready }: Entered): readonly Source[] {
             fenced: { origin: 'message', name: 'facts of the request' },
           },
         ]
-  return [...summaries.filter(({ text }) => text !== ''), ...facts]
+  return [...summarySources(ready.packs.packs), ...facts]
 }

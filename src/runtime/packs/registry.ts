@@ -3,7 +3,7 @@ import { hashable, type Json } from '../../base/canonical.ts'
 import { keyIdOf, verifySignature } from '../../base/ed25519.ts'
 import { Failure, quote } from '../../base/failure.ts'
 import { wireCode } from '../../base/failure-codes.ts'
-import { objectHash } from '../../base/hash.ts'
+import { objectHash, sha256 } from '../../base/hash.ts'
 import { defined } from '../../base/object.ts'
 import { type Recent, recent } from '../../base/recent.ts'
 import { formatTime, parseTime } from '../../base/time.ts'
@@ -117,12 +117,66 @@ function refuseFirst([first]: readonly Unresolved[], ref?: string): void {
 
 /** One version that is published here, held to everything that was true when it was published. */
 async function loadRef(ambit: Runtime, caller: Caller, ref: string): Promise<LoadedRef> {
+  const loaded = await loadAtAnyAge(ambit, caller, ref)
+  const { document } = loaded
+  const { created_at } = document.contract_meta
+  const endsMs = (parseTime(created_at) ?? 0) + document.pack_meta.ttl_seconds * 1_000
+  if (endsMs <= ambit.clock.now()) throw new Failure('pack.expired', `${quote(ref)} is past its time to live`, { ref })
+  return loaded
+}
+
+/** The same of one that may be past its time to live: what was decided with it stays decided. */
+async function loadAtAnyAge(ambit: Runtime, caller: Caller, ref: string): Promise<LoadedRef> {
   readRef(ref, '')
   const { document, hash } = await ambit.store.read(() => packRecords.get(caller.tenant, ref))
   if (hashOf(document) !== hash) throw new Failure('pack.signature_invalid', `${quote(ref)} was changed`, { ref })
   refuseFirst([...tenantProblem(document, caller), ...(await signatureProblems(ambit, caller, document))], ref)
   return loadedOf(document)
 }
+
+/** The packs that a run has pinned, each still what it was; else `replay.pack_unavailable`. */
+export async function loadPinned(
+  ambit: Runtime,
+  caller: Caller,
+  pinned: readonly { readonly ref: string; readonly hash: string }[],
+): Promise<ReadyPacks> {
+  const load = async ({ ref, hash }: (typeof pinned)[number]): Promise<LoadedRef> => {
+    const loaded = await loadAtAnyAge(ambit, caller, ref).catch((error: unknown) => {
+      if (!(error instanceof Failure)) throw error
+      throw new Failure('replay.pack_unavailable', error.message, { ref, reason: wireCode(error.code) })
+    })
+    if (loaded.hash === hash) return loaded
+    throw new Failure('replay.pack_unavailable', `${quote(ref)} is not the pack that was pinned`, { ref })
+  }
+  return readyPacks(await Promise.all(pinned.map(load)))
+}
+
+/** A pack to try out: a version that is published, or a document that need be neither published nor signed. */
+export async function loadCandidate(
+  ambit: Runtime,
+  caller: Caller,
+  { pack, document }: { readonly pack?: string | undefined; readonly document?: unknown },
+): Promise<LoadedRef> {
+  if ((pack === undefined) === (document === undefined))
+    throw new Failure('field.invalid', 'name either `pack` or `document`', { pointer: '' })
+  if (pack !== undefined) return loadAtAnyAge(ambit, caller, pack)
+  const read = documentOf(document)
+  refuseFirst([...tenantProblem(read, caller), ...unreadableIn(read)], refOf(read))
+  return loadedOf(read)
+}
+
+/** The packs of a run with another version of one of them, held to each other as at the start of a run. */
+export function withCandidate({ packs }: ReadyPacks, candidate: LoadedRef): ReadyPacks {
+  const id = idOf(candidate.ref)
+  const refs = packs.refs.map((each) => (idOf(each.ref) === id ? candidate : each))
+  refuseFirst(refs.flatMap(({ document }) => incompatible(document, refs)))
+  const ready = readyPacks(refs)
+  refuseFirst(refs.flatMap(({ document }) => unresolvedIn(document, ready.packs)))
+  return ready
+}
+
+/** The name of a pack in a ref. */
+export const idOf = (ref: string): string => ref.split('@')[0] ?? ref
 
 /** The packs of a request, ready to compile: each pinned, signed, in time, compatible, and bound in every edge. */
 export async function loadPacks(
@@ -222,10 +276,18 @@ async function signatureProblems(
   document: PackDocument,
 ): Promise<readonly Unresolved[]> {
   const { host_id } = await tenantOf(ambit, caller)
-  const keys = everyKeyOf(await ambit.keyring.publicKeys(host_id))
   const { key_id, signature } = document.signature ?? { key_id: '', signature: '' }
+  const text = signedText(document)
+  const known = JSON.stringify([host_id, key_id, signature, sha256(text)])
+  const verified = verifiedBy.get(ambit.keyring) ?? recent<string, true>(1_024)
+  verifiedBy.set(ambit.keyring, verified)
+  if (verified.get(known)) return []
+  const keys = everyKeyOf(await ambit.keyring.publicKeys(host_id))
   const key = keys.find((each) => keyIdOf(each) === key_id)
-  if (key !== undefined && verifySignature(key, signedText(document), signature)) return []
+  if (key !== undefined && verifySignature(key, text, signature)) {
+    verified.set(known, true)
+    return []
+  }
   return [{ pointer: '/signature', message: 'is not by a key of this tenant', code: 'pack.signature_invalid' }]
 }
 
@@ -239,3 +301,6 @@ export const endpointsOf =
     // What an upstream offers begins with its name.
     return registered.descriptor.metadata?.origin === undefined ? 'host' : id.split('.')[0]
   }
+
+/** Signatures that a keyring has found good. A key of a tenant stays one, so they stay good. */
+const verifiedBy = new WeakMap<Runtime['keyring'], Recent<string, true>>()

@@ -11,7 +11,7 @@ import { runOfRequest } from '../../storage/tables/runs/runs.ts'
 import type { Entered } from '../contract/entry.ts'
 import { type Caller, callerOf } from '../identity/caller.ts'
 import { rootsFor } from '../loop/authority.ts'
-import { compiledData, factsBody, type Governed } from '../loop/plans/governed.ts'
+import { compiledData, type Governed } from '../loop/plans/governed.ts'
 import { nextVersion } from '../loop/plans/versions.ts'
 import { newRecord, openNode, packAgent } from '../loop/record.ts'
 import { beginRun } from '../loop/spans.ts'
@@ -110,7 +110,7 @@ async function open(
       ...{ requestKey: keyOf(caller, asked), version },
       noting: () =>
         tree.journal.note(runId, 'compile.done', compiledData(governed), {
-          body: factsBody(governed),
+          body: governed.body,
           paths: metadata.ambit.grants.map(({ path }) => path),
         }),
     },
@@ -133,6 +133,5 @@ function reportOf(governed: Governed): RunRecord['compiled'] {
   const { budget_report, context_ledger } = governed.compiled
   const { refs, content_hash, omissions } = context_ledger.ambit
   const { compiled_context_hash } = context_ledger
-  const facts_hash = sha256(factsBody(governed))
-  return { refs, facts_hash, content_hash, compiled_context_hash, budget_report, omissions }
+  return { refs, facts_hash: governed.factsHash, content_hash, compiled_context_hash, budget_report, omissions }
 }

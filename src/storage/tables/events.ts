@@ -131,6 +131,13 @@ export function* eventsOf(tenant: TenantId, id: string, after: number, limit: nu
   return (yield* rows(select, tenant, id, after, limit)).map(record<SealedEvent>)
 }
 
+/** The bodies of the events of one type in a correlation, in order. */
+export function* bodiesOf(tenant: TenantId, correlationId: string, type: string): Work<readonly string[]> {
+  const select =
+    'SELECT body FROM events WHERE tenant_id = ? AND correlation_id = ? AND event_type = ? ORDER BY sequence'
+  return (yield* rows(select, tenant, correlationId, type)).map((found) => text(found, 'body'))
+}
+
 /** The event with this id, or `event.not_found`. */
 export function* getEvent(tenant: TenantId, eventId: string): Work<SealedEvent> {
   const found = yield* row(`SELECT ${columns} FROM events WHERE tenant_id = ? AND event_id = ?`, tenant, eventId)

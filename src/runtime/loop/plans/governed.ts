@@ -2,40 +2,33 @@ import type { Json } from '../../../base/canonical.ts'
 import { Failure } from '../../../base/failure.ts'
 import { sha256 } from '../../../base/hash.ts'
 import { formatTime } from '../../../base/time.ts'
-import { admitEvidence } from '../../../compile/admit.ts'
-import { compile, type ReadyPacks } from '../../../compile/compile.ts'
+import type { ReadyPacks } from '../../../compile/compile.ts'
 import type { CompileFacts } from '../../../compile/facts.ts'
-import { checkIntent, type KnownIntent } from '../../../compile/intent.ts'
 import { policiesOf } from '../../../compile/policies.ts'
 import { tiersIn } from '../../../compile/surface.ts'
-import type { CompiledContext } from '../../../model/contract/compiled.ts'
 import type { RunContext } from '../../../model/contract/context.ts'
 import { compilePolicies, type PolicySet } from '../../../policy/policies.ts'
+import { type CompiledRun, compileRun, hasLapsed } from '../../../runs/plan/compile-run.ts'
 import type { LoopFacts } from '../../../runs/plan/facts.ts'
 import { factsAt } from '../../../storage/tables/runs/facts.ts'
 import { measure } from '../../contract/measure.ts'
 import { LegLost } from '../endings.ts'
 import type { RunNode } from '../tree.ts'
 
-/** A run that context packs drive: what it was compiled from, and what came of that. */
-export interface Governed {
-  readonly context: RunContext
-  readonly facts: CompileFacts
-  readonly packs: ReadyPacks
-  readonly compiled: CompiledContext
-  readonly known: KnownIntent
+/** A run that context packs drive, with the rules that its calls are asked by. */
+export interface Governed extends CompiledRun {
   readonly policies: PolicySet
-  readonly evidence: LoopFacts['evidence']
+  /** Its facts as they are kept. */
+  readonly body: string
+  readonly factsHash: string
 }
 
 /** Compiles a request; whatever is wrong with it or its packs fails here, before anything has begun. */
 export function govern(context: RunContext, facts: CompileFacts, packs: ReadyPacks): Governed {
-  const compiled = compile(packs, facts, context, measure)
-  return {
-    ...{ context, facts, packs, compiled, known: checkIntent(packs.packs, facts) },
-    policies: compilePolicies(policiesOf(packs.packs, tiersIn(compiled))),
-    evidence: admitEvidence(context.tenant_id, facts).items,
-  }
+  const run = compileRun({ context, facts, packs }, measure)
+  const body = JSON.stringify(facts)
+  const policies = compilePolicies(policiesOf(packs.packs, tiersIn(run.compiled)))
+  return { ...run, policies, body, factsHash: sha256(body) }
 }
 
 /** The same for a run that is taken up: from the facts that it began with and the packs that it pins. */
@@ -73,23 +66,17 @@ export function loopFacts(node: RunNode, governed: Governed, stop?: Stop): LoopF
   }
 }
 
-/** A claim that was brought ends when it says. One of ours is renewed for as long as its run goes on. */
-const hasLapsed = ({ agent: { identity_claim }, metadata }: RunContext, nowMs: number): boolean =>
-  metadata.ambit.claim_state === 'verified' && identity_claim.exp * 1_000 <= nowMs
-
 /** What ended the work on a run from outside its loop. */
 export type Stop = Pick<LoopFacts, 'cancelled' | 'hardStop'>
 
-export const factsBody = ({ facts }: Pick<Governed, 'facts'>): string => JSON.stringify(facts)
-
 /** What a compile says of itself to those who follow the run. */
-export function compiledData({ compiled, facts }: Governed): { readonly [member: string]: Json } {
+export function compiledData({ compiled, factsHash }: Governed): { readonly [member: string]: Json } {
   const { budget_report, context_ledger } = compiled
   const { compiled_context_hash, ambit } = context_ledger
   return {
     tokens: budget_report.tokens_used_by_bucket,
     warnings: ambit.warnings as unknown as Json,
-    facts_hash: sha256(factsBody({ facts })),
-    ...{ content_hash: ambit.content_hash, compiled_context_hash },
+    ...{ facts_hash: factsHash, content_hash: ambit.content_hash, compiled_context_hash },
+    stage_hashes: ambit.stage_hashes,
   }
 }

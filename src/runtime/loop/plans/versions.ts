@@ -7,6 +7,7 @@ import type { TenantId } from '../../../model/identity/tenant-id.ts'
 import type { RunRecord } from '../../../model/run.ts'
 import type { Ending } from '../../../runs/plan/ending.ts'
 import { readProgress } from '../../../runs/plan/progress.ts'
+import { envelopeHash } from '../../../runs/record/pins.ts'
 import { candidatesFrom, consolidate } from '../../../runs/record/proposals.ts'
 import { makeRecord, sealRecord } from '../../../runs/record/record.ts'
 import { approvalRecords } from '../../../storage/tables/approvals.ts'
@@ -47,6 +48,9 @@ export async function nextVersion(
     },
     approvals: await redeemedIn(node, governed),
     memory_proposal_ids: [],
+    ...(tree.root.invoked && {
+      pins: { facts_hash: governed.factsHash, envelope_hash: envelopeHash(tree.root.invoked) },
+    }),
     release: {
       ...{ runtime: version, model: modelIn(progress.plans.at(-1)?.planner) },
       policy_hash: governed.packs.packs.refs[0]?.hash ?? '',
