@@ -23,9 +23,6 @@ import {
 import { isLong } from '../support/sweep.ts'
 import { deadPort, givenServer } from '../support/upstream.ts'
 
-// Nothing here waits for the end of its time, except where that is what is tested.
-const calm = acceptedHostile
-
 // Only the newer revision has results that are no object, and answers that want input. Only in the older may a server ask.
 type Ended = readonly [way: string, outcome: string, code: string | null, effect: string | null]
 const ofOne: Record<Revision, readonly Ended[]> = {
@@ -64,7 +61,7 @@ describe.each(['older', 'newer'] as const)('a program in the %s revision that [H
     ['keeps a helper', 'indeterminate', 'upstream_gone', 'unknown'],
     ...ofOne[revision],
   ])('%s ends the call as %s, %s', async (way, ...expected) => {
-    const { tool } = await givenMcp(program(way), { accepted: await calm() })
+    const { tool } = await givenMcp(program(way), { accepted: await acceptedHostile() })
     assert.deepEqual(ending(await tool('work')), expected)
   })
 
@@ -73,7 +70,7 @@ describe.each(['older', 'newer'] as const)('a program in the %s revision that [H
     ['mute', 'it does not answer'],
     ['lists without end', 'it does not list its tools'],
   ])('%s is not available, and nothing was sent', async (way, why) => {
-    const { tool, events } = await givenMcp(program(way), { accepted: await calm(way === 'mute' ? 2 : 120) })
+    const { tool, events } = await givenMcp(program(way), { accepted: await acceptedHostile(way === 'mute' ? 2 : 120) })
     const result = await tool('work')
     assert.deepEqual(ending(result), ['failure', 'unavailable', 'none'])
     assert.match(result.error?.message ?? '', new RegExp(why))
@@ -81,7 +78,7 @@ describe.each(['older', 'newer'] as const)('a program in the %s revision that [H
   })
 
   waiting('hangs is cut off at the end of the time', async () => {
-    const { tool } = await givenMcp(program('hangs later'), { accepted: await calm(4) })
+    const { tool } = await givenMcp(program('hangs later'), { accepted: await acceptedHostile(4) })
     await until(async () => (await tool('work')).outcome === 'success')
     assert.deepEqual(ending(await tool('work')), ['indeterminate', 'timeout', 'unknown'])
   })
@@ -91,14 +88,14 @@ describe.each(['older', 'newer'] as const)('a program in the %s revision that [H
     ['dies when probed', 'worked'],
     ['answers forged ids', 'true'],
   ])('%s is heard all the same', async (way, text) => {
-    const { tool } = await givenMcp(program(way), { accepted: await calm() })
+    const { tool } = await givenMcp(program(way), { accepted: await acceptedHostile() })
     assert.equal(textOf(await tool('work')), text)
     assert.equal(textOf(await tool('work')), text)
   })
 
   waiting('hangs is not switched off by callers who take their calls back, and is when it lets them wait', async () => {
     const { path, notes } = await givenNotes()
-    const patient = await givenMcp(program('hangs', path), { accepted: await calm() })
+    const patient = await givenMcp(program('hangs', path), { accepted: await acceptedHostile() })
     const called = async () => (await notes()).filter((note) => note === 'called').length
     for (let at = 1; at <= 5; at++) {
       const back = new AbortController()
@@ -110,14 +107,14 @@ describe.each(['older', 'newer'] as const)('a program in the %s revision that [H
     }
     const lifecycle = (given: GivenMcp) => given.host.gateway.discover({ scopes: [] } as never)[0]?.metadata?.lifecycle
     assert.equal(lifecycle(patient), 'invokable')
-    const hasty = await givenMcp(program('hangs', path), { accepted: await calm(2) })
+    const hasty = await givenMcp(program('hangs', path), { accepted: await acceptedHostile(2) })
     await Promise.all(Array.from({ length: 5 }, () => hasty.tool('work')))
     await until(() => lifecycle(hasty) === 'unavailable')
   })
 
   test('keeps dying is left alone for a while, then tried again', async () => {
     const clock = stillClock()
-    const { tool, notices } = await givenMcp(program('dies mid call'), { accepted: await calm(), clock })
+    const { tool, notices } = await givenMcp(program('dies mid call'), { accepted: await acceptedHostile(), clock })
     for (let at = 0; at < 5; at++) assert.equal((await tool('work')).outcome, 'indeterminate')
     const left = await tool('work')
     assert.deepEqual([left.outcome, left.denial?.code], ['skipped', 'capability_disabled'])
@@ -133,7 +130,7 @@ describe.each(['older', 'newer'] as const)('a program in the %s revision that [H
 
 describe('a server that [H-90]', () => {
   test('asks for something in the newer revision is not answered, and cut off at the end of the time', async () => {
-    const { tool } = await givenMcp(hostile('asks for sampling', '', 'newer'), { accepted: await calm(2) })
+    const { tool } = await givenMcp(hostile('asks for sampling', '', 'newer'), { accepted: await acceptedHostile(2) })
     assert.deepEqual(ending(await tool('work')), ['indeterminate', 'timeout', 'unknown'])
   })
 
@@ -173,7 +170,7 @@ describe('a server that [H-90]', () => {
   })
 
   test('repeats a secret in its list has those tools left out, and the secret is shown nowhere', async () => {
-    const server = { ...hostile('calm'), env: { TOLD: '{secret:told}' } }
+    const server = { ...hostile('acceptedHostile'), env: { TOLD: '{secret:told}' } }
     const secret = async (handle: string) => secretValue(handle, 'tok-1d2c3b4a')
     const found = await discoverTools({ name: 'given', server }, { secret, egress: openEgress(), folder: root })
     const { upstream, skipped } = importTools('given', server, found.tools)
@@ -190,7 +187,7 @@ describe('a server that [H-90]', () => {
   })
 
   test('cannot be started is not available, and nothing was sent', async () => {
-    const { tool } = await givenMcp({ command: './no such program' }, { accepted: await calm() })
+    const { tool } = await givenMcp({ command: './no such program' }, { accepted: await acceptedHostile() })
     const result = await tool('work')
     assert.deepEqual(ending(result), ['failure', 'unavailable', 'none'])
     assert.match(result.error?.message ?? '', /: `\.\/no such program` could not be started \(ENOENT\)$/)
@@ -201,7 +198,7 @@ describe('a server that [H-90]', () => {
     const isRefused = (error: unknown) =>
       error instanceof Failure && error.code === 'upstream.invalid' && /`server\.args\[1\]`/.test(error.message)
     await assert.rejects(acceptedOf(server), isRefused)
-    await assert.rejects(givenMcp(server, { accepted: await calm() }), isRefused)
+    await assert.rejects(givenMcp(server, { accepted: await acceptedHostile() }), isRefused)
   })
 })
 
@@ -210,7 +207,7 @@ test('200 calls at once over one connection each get their own answer [H-90]', a
   const { tool } = await givenMcp(script('test/mcp/stdio.ts', 'both'), { timeoutS: 120 })
   const sums = Array.from({ length: 200 }, (_, at) => tool('add', { a: at, b: 1000 }))
   for (const [at, result] of (await Promise.all(sums)).entries()) assert.equal(textOf(result), `${at + 1000}`)
-  const shared = await givenMcp(hostile('calm', path), { accepted: await calm() })
+  const shared = await givenMcp(hostile('acceptedHostile', path), { accepted: await acceptedHostile() })
   const all = await Promise.all(Array.from({ length: 200 }, () => shared.tool('work')))
   assert.ok(all.every((result) => textOf(result) === 'worked'))
   assert.equal((await pids()).length, 1)
@@ -219,7 +216,7 @@ test('200 calls at once over one connection each get their own answer [H-90]', a
 test('a server that is killed while it works leaves the call indeterminate, and is started again [H-90]', async () => {
   const { path, notes, pids } = await givenNotes()
   const { tool, closeUpstream } = await givenMcp(hostile('hangs', path), {
-    accepted: await calm(),
+    accepted: await acceptedHostile(),
   })
   const hanging = tool('work')
   await until(async () => (await notes()).includes('called'))
@@ -262,7 +259,7 @@ describe('a server over HTTP that [H-90]', () => {
       const answer = { jsonrpc: '2.0', id, ...(unknown || { result }) }
       return response.setHeader('content-type', 'application/json').end(JSON.stringify(answer))
     })
-    return { server, ...(await givenMcp({ url: `${server.origin}/mcp` }, { accepted: await calm() })) }
+    return { server, ...(await givenMcp({ url: `${server.origin}/mcp` }, { accepted: await acceptedHostile() })) }
   }
   const given = (answers: Answer) => givenBoth(answers)
   const pour =

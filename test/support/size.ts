@@ -24,10 +24,10 @@ export const linesMax: Readonly<Record<string, number>> = {
   policy: 3012,
   resources: 1311,
   runs: 4238,
-  runtime: 12256,
+  runtime: 12248,
   server: 1365,
   storage: 3532,
-  testing: 3234,
+  testing: 3243,
   tokens: 57,
 }
 
