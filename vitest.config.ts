@@ -6,10 +6,13 @@ const root = new URL('.', import.meta.url).pathname
 const all = globSync(['src/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'], { cwd: root })
 const files = isLong ? all.filter((file) => contains(file, /\/sweep\.ts'/)) : all
 
-// Beside each other in one process a test costs a tenth of a second less. These would notice the others: they replace
-// modules, or need the `Response` of Node, which a server package replaces in the whole process.
+// Beside each other in one process a file of tests costs a second less, which it takes to load what is tested. These
+// would notice the others: they replace modules, clean up with their process, or need the `Response` of Node, which a
+// server package replaces in the whole process.
 const isApart = (file: string): boolean =>
-  !file.startsWith('src/') || file.endsWith('/egress/egress.test.ts') || contains(file, /\bvi\.mock\(/)
+  !/^(src|test\/(contract|knowledge|runs|server))\//.test(file) ||
+  file.endsWith('/egress/egress.test.ts') ||
+  contains(file, /\bvi\.mock\(|\/kill-world\.ts'/)
 
 export default defineConfig({
   test: {
