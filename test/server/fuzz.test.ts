@@ -141,7 +141,8 @@ const outcomes =
   /(?<="(?:outcome|code)":")(?:success|failure|allowed|[a-z]+_(?:required|invalid|blocked|found|mode|unsupported))(?=")/g
 
 /** These name the value that they refuse, escaped and cut: a grant, an id, an agent. */
-const naming = /^(?:grant_|id_invalid$|agent_not_found$|request_conflict$|session_busy$|run_|memory_)/
+const naming =
+  /^(?:grant_|id_invalid$|agent_not_found$|request_(?:id_)?conflict$|session_busy$|run_|memory_|correlation_not_found$|record_not_found$|pack_)/
 
 test('no request makes the server stumble, and no answer to a bad one tells anything [H-74 H-80]', async () => {
   const { ask, ambit, keyOf } = await givenServer({ ...fixtureWithAgents(), roots: ['northlight'] })

@@ -129,7 +129,7 @@ async function open(
   const { deps, agents } = host
   const by = callerOf(caller)
   if (keyScope({ capabilityId: agentToolId(request.agent), scopes: by.scopes }) !== undefined)
-    throw new Failure('caller.not_permitted', `this key is not for the agent ${quote(request.agent)}`)
+    throw new Failure('caller.not_permitted', 'this key is not for that agent')
   const input = copyEvent((request.input ?? null) as Json, 'input', 2)
   const agent = await agentFor(host, request.agent, input)
   const runId = deps.ids.next('run')
