@@ -50,7 +50,7 @@ const changes: Readonly<Record<string, string>> = {
 
 /** What only looks, works on files that its user names, calls what is open, or fills an empty store. */
 const others =
-  /^(call|agent (list|new|validate)|runs (list|show|watch|explain)|decisions (list|show|history|verify)|pack (new|validate|list|show|diff)|compile|envelope|artifact list|memory (list|read)|preview|explain|invocations show|capabilities (list|show)|approvals (list|show|watch)|(approver|tenant|principal|key|secret|evidence) list|tenant identity|evidence (show|trace|export|heads)|policy .*|knowledge (?!approve).*|schema .*|verify|doctor|demo|init|mcp|host serve|store (backup|restore))$/
+  /^(call|agent (list|new|validate)|runs (list|show|watch|explain)|decisions (list|show|history|verify)|pack (new|validate|list|show|diff)|compile|envelope|replay|artifact list|memory (list|read)|preview|explain|invocations show|capabilities (list|show)|approvals (list|show|watch)|(approver|tenant|principal|key|secret|evidence) list|tenant identity|evidence (show|trace|export|heads)|policy .*|knowledge (?!approve).*|schema .*|verify|doctor|demo|init|mcp|host serve|store (backup|restore))$/
 
 describe('without a key nothing of ours changes [F-25]', () => {
   test('every command is known to look or to change', async () => {
