@@ -137,7 +137,7 @@ function traceContext({ facts: { trace }, context, packs }: Parts): CompiledCont
   const { tenant_id, session_id, run_id } = context
   const own = `tenant=${tenant_id},ctxpack=${primaryRef(packs)}`
   const baggage = [...(session_id === undefined ? [] : [`session_id=${session_id}`]), `run_id=${run_id}`].join(',')
-  // What is ours to say nobody else says beside it.
+  // Callers add no member with a name of ours.
   const others = (trace.baggage ?? '')
     .split(',')
     .filter((member) => member.trim() !== '' && !/^\s*(?:session_id|run_id|decision_id)\s*=/.test(member))

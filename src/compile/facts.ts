@@ -57,7 +57,7 @@ export interface Consent {
   readonly expires_at: string
 }
 
-/** Text that was retrieved, recalled, uploaded or written by somebody: a block, if there is room. */
+/** Text that was retrieved, recalled, uploaded or written by people: a block, if there is room. */
 export interface Source {
   readonly block_id: string
   readonly bucket: Bucket

@@ -17,7 +17,7 @@ interface PromptParts {
 /** The three texts that are always there. They hold words of packs and of the request alone, never retrieved text. */
 export function writePrompt(parts: PromptParts): Omit<CompiledContext['compiled_prompt'], 'context_blocks'> {
   const { facts, packs } = parts
-  // Whoever writes a pack instructs, and opens or ends no fence by it.
+  // The author of a pack instructs, and opens or ends no fence by it.
   const plain = (text: string): string => disarm(text).text
   const rules = packs.packs.flatMap(({ business_context }) => business_context.non_negotiables.map(plain))
   return {

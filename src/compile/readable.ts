@@ -12,7 +12,7 @@ import { packRoots } from './rules.ts'
 type Document = ContextPack | PackCatalog
 type Decisions = Pick<PackCatalog, 'decision_specs' | 'intents' | 'task_templates'>
 
-/** What of a document nobody could evaluate: conditions, expressions and patterns; and ids that it uses twice. */
+/** Conditions, expressions and patterns of a document that cannot be evaluated, and ids that it uses twice. */
 export const unreadableIn = (document: Document): readonly Unresolved[] => [
   ...('policy_layer' in document ? [...policyProblems(document), ...toolProblems(document)] : []),
   ...('decision_layer' in document

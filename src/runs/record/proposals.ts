@@ -52,7 +52,7 @@ function proposalFor(given: MemoryCandidate, by: Consolidating): MemoryProposal 
   }
 }
 
-/** The same statement about the same entity, whoever makes it. */
+/** The same statement about the same entity, by any author. */
 export const candidateKey = ({ entity_ceid, predicate, value, class: kind }: MemoryCandidate): string =>
   sha256(canonical([entity_ceid, predicate, value, kind]))
 

@@ -150,7 +150,7 @@ function answerFor({ judged, same, move, events, stored, before }: Answering): A
   if (before === undefined) return same === undefined ? missing : (same.answer ?? { waits: true })
   if (judged.is === 'refused') return refusal(judged)
   const earlier = same && before.judgements.get(same.call_id)
-  // Somebody has to decide who was not asked: what they would have said nobody knows, and the run waits for it.
+  // A person decides who was not asked then: their answer is unknown, and the run waits for it.
   if (judged.is === 'waits' && !(earlier?.is === 'waits' && sameGates(judged.gates, earlier.gates)))
     return { waits: true }
   if (judged.is === 'waits') return same?.answer ?? { waits: true }

@@ -132,7 +132,7 @@ async function historySources({ ambit, caller }: OperationContext, { context }: 
   })
 }
 
-/** Attachments that are text; of others a model is told no more than that they are there. */
+/** Attachments that are text. Of others a model is told only that they are there. */
 const attachmentSources = ({ attachments }: Entered): readonly Source[] =>
   attachments
     .filter(({ record }) => /^(?:text\/|application\/(?:json|yaml))/.test(record.media_type))

@@ -79,7 +79,7 @@ function demandsOf(node: RunNode, governed: Governed, move: CallMove, effect?: E
   }
 }
 
-/** From tier `delegated` on, and in a run of such a tier at all, somebody delegates whose token is there. */
+/** From tier `delegated` on, and in a run of such a tier at all, a user delegates, and their token is there. */
 async function delegationProblem(node: RunNode, { context }: Governed, { effective }: CallMove) {
   const tiers = ['delegated', 'destructive']
   if (!tiers.includes(effective) && !tiers.includes(context.safety_mode)) return undefined

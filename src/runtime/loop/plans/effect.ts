@@ -65,7 +65,7 @@ export function openEffect({ tree }: RunNode, { key, capabilityId, callId, args,
       const text = JSON.stringify({ call_id: callId, output: result.data })
       if (outcome === 'success') return [settleClaim(name, text, clock.now() + limits.requiredResultMs)]
       const isUnknown = outcome === 'indeterminate' && error?.effect !== 'none'
-      // Settled and over at once: whoever asks next takes it anew.
+      // Settled and over at once: the next call takes it anew.
       return [isUnknown ? settleClaim(name, text, null, 'unknown') : settleClaim(name, text, clock.now())]
     },
     /** The stored result of an effect that took place before, as the answer of this call. */
