@@ -4,6 +4,8 @@ import type { TaskTemplate } from '../../model/contract/pack.ts'
 import type { Plan, PlanStep } from '../../model/contract/plan.ts'
 import type { Facts } from '../../policy/conditions/values.ts'
 import { resolveParams, verdictOf } from './expressions.ts'
+import type { Loop } from './facts.ts'
+import { finishedSteps, isSentBack, stepsRoot } from './progress.ts'
 
 export interface PlaybookFacts {
   /** Those that the intent is eligible for. */
@@ -62,4 +64,17 @@ function stepFrom(
     params: { ...params, ...known } as PlanStep['params'],
     ...(kept.length > 0 && { depends_on: kept }),
   }
+}
+
+/** What the playbook proposes at this moment of a run: the same in the run and in its replay. */
+export function planByPlaybook(given: Pick<Loop, 'progress' | 'known' | 'request' | 'context'>) {
+  const { progress, known, request, context } = given
+  const { tenant_id, safety_mode, intent = '', run_id } = context
+  return planFromTemplates({
+    ...{ templates: known.templates, planId: `plan_${run_id.slice(4)}${progress.plans.length}` },
+    sentBack: progress.plans.filter(isSentBack).map(({ planner }) => /^playbook:(.+)@/.exec(planner)?.[1] ?? ''),
+    request: { ...request, context: request.context ?? {} } as PlaybookFacts['request'],
+    run: { tenant_id, safety_mode, intent },
+    steps: stepsRoot(finishedSteps(progress)) as Json,
+  })
 }

@@ -5,8 +5,8 @@ import { defined, isObject } from '../../../base/object.ts'
 import { countIn } from '../../../models/check-turn.ts'
 import type { ModelPrice } from '../../../models/price.ts'
 import type { PlanAnswer, Planner, PlanUsage } from '../../../runs/plan/planner.ts'
-import { planFromTemplates } from '../../../runs/plan/playbook.ts'
-import { finishedSteps, isSentBack, type Progress, readProgress, stepsRoot } from '../../../runs/plan/progress.ts'
+import { planByPlaybook } from '../../../runs/plan/playbook.ts'
+import { type Progress, readProgress } from '../../../runs/plan/progress.ts'
 import { readProposal } from '../../../runs/plan/proposal.ts'
 import { RunEnd } from '../endings.ts'
 import { countUsage } from '../llm.ts'
@@ -63,19 +63,10 @@ function choose(node: RunNode, governed: Governed, progress: Progress): Chosen {
 }
 
 function playbook({ facts, context, known }: Governed, progress: Progress): Chosen {
-  const { tenant_id, safety_mode, intent = '' } = context
-  const found = planFromTemplates({
-    ...{ templates: known.templates, planId: 'plan_0' },
-    sentBack: progress.plans.filter(isSentBack).map(({ planner }) => templateId(planner)),
-    request: { ...facts.request, context: facts.request.context ?? {} } as never,
-    run: { tenant_id, safety_mode, intent },
-    steps: stepsRoot(finishedSteps(progress)) as Json,
-  })
+  const found = planByPlaybook({ progress, known, request: facts.request, context })
   if (found === undefined) return { strategy: 'playbook', planner: 'no template of the intent is eligible' }
   return { strategy: found.planner, planner: { id: 'playbook', plan: async () => ({ plan: found.plan }) } }
 }
-
-const templateId = (planner: string): string => /^playbook:(.+)@/.exec(planner)?.[1] ?? ''
 
 /** How long the planner of a run may take. */
 export function planMs({ tree }: RunNode): number {
